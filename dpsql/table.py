@@ -1,0 +1,72 @@
+"""The three tables of a release, one type per stage: exact (secret), noisy, released.
+
+``engine.run`` alone makes an :class:`ExactTable`, ``perturb`` alone turns it into a :class:`NoisyTable`,
+and everything after works on the latter, so a type error is what a leak looks like here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from rewriter.types import Scalar, Type
+
+Key = tuple[Scalar | None, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExactTable:
+    """Secret: the engine's exact integers, a row per group, in the order of the keys.
+
+    ``statistics`` maps the name of each statistic (and of the selection weight) to one integer per key.
+    It has no representation, so that no log or traceback shows it.
+    """
+
+    keys: tuple[Key, ...]
+    statistics: Mapping[str, tuple[int, ...]]
+
+    def __repr__(self) -> str:
+        return "ExactTable(secret)"
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The distribution of one statistic's noise, in lattice steps.
+
+    ``scale`` is b for discrete Laplace, P(x) ∝ exp(-|x|/b), and σ for discrete Gaussian, P(x) ∝ exp(-x²/2σ²).
+    """
+
+    kind: Literal["laplace", "gaussian"]
+    scale: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyTable:
+    """Releasable: the groups that may be named, and their noisy integers with the noise of each statistic."""
+
+    keys: tuple[Key, ...]
+    statistics: Mapping[str, tuple[int, ...]]
+    noise: Mapping[str, Noise]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedColumn:
+    """One finished column: a value per group, and the half-width of its 95 % interval (None: a key, or not known)."""
+
+    name: str
+    type: Type
+    values: tuple[Scalar | None, ...]
+    margins: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTable:
+    """What the outer SELECT sees: key columns first, then outputs, rows sorted by key."""
+
+    columns: tuple[ReleasedColumn, ...]
+
+    @property
+    def rows(self) -> int:
+        return len(self.columns[0].values) if self.columns else 0

@@ -1,0 +1,106 @@
+"""What the owner's policy and the database's schema declare: the only facts the rewriter knows.
+
+Everything here is public: names, types, constraints and bounds, never a private row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rewriter.interval import Interval
+from rewriter.types import Scalar, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that analysts may name.
+
+    ``values`` is the finite domain the owner declared (``None`` in it admits NULL as a group),
+    ``values_from`` a column of a public table that lists the domain, ``range`` the closed range
+    that values are clipped into. ``nullable`` is False only where the *database* declares NOT NULL;
+    ``unique`` is True only where the database declares it, or the table is public and it was seen to be.
+    ``engine_type`` is the engine's own spelling of the type, for reading columns of unusual types.
+    """
+
+    name: str
+    type: Type
+    nullable: bool = True
+    unique: bool = False
+    values: tuple[Scalar | None, ...] | None = None
+    values_from: tuple[str, str] | None = None
+    range: tuple[Scalar, Scalar] | None = None
+    engine_type: str = ""
+
+    @property
+    def interval(self) -> Interval | None:
+        """The declared range of a number or date: from ``range``, else the hull of ``values``."""
+        if self.range is not None:
+            return Interval.of(*self.range)
+        if self.values is not None and (self.type.numeric or self.type.temporal):
+            declared = [value for value in self.values if value is not None]
+            hull: Interval | None = None
+            for value in declared:
+                point = Interval.of(value, value)
+                hull = point if hull is None else hull.hull(point)
+            return hull
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One declared foreign key: ``column`` refers to ``parent.parent_column``.
+
+    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles.
+    """
+
+    column: str
+    parent: str
+    parent_column: str
+    enforced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that analysts may name.
+
+    ``path`` leads from this table to the entity table, one hop per foreign key; it is empty for the
+    entity table itself, for public tables, and under ``privacy_unit: row``. ``max_rows`` bounds the rows of one unit,
+    ``max_groups`` and ``max_rows_per_group`` its groups and its rows in one group, for any grouping
+    whose keys vary within a unit. ``rows`` is the row count of a *public* table, None for a private one.
+    ``schema`` is the engine's schema of the table where it is not the default one.
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    public: bool = False
+    path: tuple[Hop, ...] = ()
+    max_rows: int | None = None
+    max_groups: int | None = None
+    max_rows_per_group: int | None = None
+    rows: int | None = None
+    schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All tables, by name, and the privacy unit: ``(table, key column)``, or None when each row is a unit.
+
+    Lookups follow PostgreSQL: an unquoted name matches in any case, a quoted one as it is spelt.
+    """
+
+    tables: Mapping[str, Table]
+    unit: tuple[str, str] | None
+    _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        folded = {table.name.lower(): table for table in self.tables.values()}
+        if len(folded) != len(self.tables):
+            raise ValueError("two tables differ only by the case of their names")
+        object.__setattr__(self, "_folded", folded)
+
+    def find(self, name: str, quoted: bool = False) -> Table | None:
+        return self.tables.get(name) if quoted else self._folded.get(name.lower())
+
+    def is_entity(self, table: Table) -> bool:
+        return self.unit is not None and self.unit[0] == table.name

@@ -1,0 +1,35 @@
+"""The one way the rewriter says no."""
+
+from __future__ import annotations
+
+SYNTAX = "42601"
+NOT_ANSWERED = "0A000"
+UNKNOWN_TABLE = "42P01"
+UNKNOWN_COLUMN = "42703"
+AMBIGUOUS_COLUMN = "42702"
+TYPE_MISMATCH = "42804"
+NOT_ALLOWED = "42501"
+TOO_COMPLEX = "54001"
+BAD_PARAMETER = "22023"
+
+
+class Refused(Exception):
+    """A query is not answered; nothing was charged and no private row was read.
+
+    ``message`` says what is not answered, ``hint`` names a form that works, ``sqlstate`` is
+    PostgreSQL's code, ``position`` is the 1-based character of the query text where known.
+    None of them depends on private rows.
+
+    >>> raise Refused("SELECT * returns rows of people", hint="ask for COUNT(*)", sqlstate=NOT_ALLOWED)
+    Traceback (most recent call last):
+    rewriter.errors.Refused: SELECT * returns rows of people
+    """
+
+    def __init__(
+        self, message: str, *, hint: str = "", sqlstate: str = NOT_ANSWERED, position: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.sqlstate = sqlstate
+        self.position = position

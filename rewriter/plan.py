@@ -1,0 +1,131 @@
+"""The plan of one release: bounded SQL, key set, statistics with their sensitivities, and outputs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rewriter.sensitivity import Sensitivity
+from rewriter.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A grouping key: column ``name`` of the engine's answer, as the analyst wrote it in ``text``."""
+
+    name: str
+    type: Type
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """An exact integer column of the bounded query, secret until noise is added.
+
+    Column ``name`` counts steps of size ``granularity``: the number it stands for is
+    ``integer * granularity``. ``bound`` is the most that one unit can move one cell, in steps.
+    """
+
+    name: str
+    granularity: Fraction
+    bound: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity."""
+
+    statistics: tuple[Statistic, ...]
+    sensitivity: Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which groups may be named: those whose noisy weight reaches a threshold.
+
+    Column ``name`` holds, per group, the sum of one weight per unit, in steps of ``granularity``. A unit in
+    t groups adds at most ``1/sqrt(t)`` to each, so its L2 norm is at most 1; a unit in more than
+    ``max_groups`` groups adds nothing. With ``max_groups`` 1 the weight is the number of units.
+    """
+
+    name: str
+    granularity: Fraction
+    max_groups: int
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """One unit's weights, in steps: L2 norm at most 1/granularity; L1 too when it has one group."""
+        steps = int(1 / self.granularity)
+        return Sensitivity(l1=steps if self.max_groups == 1 else None, l2_squared=steps * steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """An output that is a weighted sum of statistics: ``constant + Σ weight · integer``.
+
+    Weights already contain the granularities. ``integer`` outputs are rounded; an output with a ``minimum``
+    is not reported below it.
+    """
+
+    terms: tuple[tuple[str, Fraction], ...]
+    integer: bool = False
+    minimum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A mean from the pair a = Σ(x - low), b = Σ(high - x): ``low + (high - low) · a / (a + b)``, inside [low, high].
+
+    ``above`` and ``below`` are the names of the statistics a and b.
+    """
+
+    above: str
+    below: str
+    low: Fraction
+    high: Fraction
+
+
+Estimator = Linear | Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the release: how it is finished from the measurements, and how it was asked in ``text``."""
+
+    name: str
+    type: Type
+    estimator: Estimator
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One release, planned. No I/O made it and no private row was seen: it depends on SQL text and policy alone.
+
+    ``sql`` answers one row per group: the keys, then every statistic, then the selection weight, if any; it is
+    generated from our own tree for ``dialect``. ``selection`` is None when the key set is public, and then every
+    group of the key set is in the answer. ``cells`` bounds the number of groups of a
+    public key set (1 without GROUP BY).
+    ``notes`` tell an analyst what was bounded.
+    """
+
+    sql: str
+    dialect: str
+    keys: tuple[KeyColumn, ...]
+    blocks: tuple[Block, ...]
+    outputs: tuple[Output, ...]
+    selection: Selection | None
+    cells: int | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def statistics(self) -> tuple[Statistic, ...]:
+        return tuple(statistic for block in self.blocks for statistic in block.statistics)
+
+    @property
+    def identity(self) -> str:
+        """A name that two plans share only when they measure the same integers in the same way."""
+        what = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        return hashlib.sha256(repr(what).encode()).hexdigest()

@@ -1,0 +1,70 @@
+"""A checked expression: what it computes, in which type, and what is known about it without data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlglot import exp
+
+from rewriter.interval import Interval
+from rewriter.types import Scalar, Type
+
+DOMAIN = "domain"
+"""The ``meta`` key under which a node of our own trees carries its :class:`Domain`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A finite domain, listed. ``None`` stands for NULL."""
+
+    values: tuple[Scalar | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerRange:
+    """Every integer from ``low`` to ``high``."""
+
+    low: int
+    high: int
+
+
+Domain = Values | IntegerRange
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression over the rows of a relation that never raises, whatever a row holds.
+
+    ``sql`` is a tree of our own making, built only from allowed nodes. ``interval`` is where its values
+    should lie by the declared ranges (None: unbounded or not a number), see :mod:`rewriter.interval`.
+    ``constant``: the same on every row of one unit. ``unit``: it is the privacy unit's key.
+    ``identifies``: equal values imply the same unit. ``domain`` is a finite superset of its values
+    where one follows from the expression itself; it is also kept in ``sql.meta["domain"]``, so that it
+    can be found again inside a larger expression.
+    """
+
+    sql: exp.Expression
+    type: Type
+    interval: Interval | None = None
+    nullable: bool = True
+    constant: bool = False
+    unit: bool = False
+    identifies: bool = False
+    domain: Domain | None = None
+
+    def __post_init__(self) -> None:
+        if self.domain is not None:
+            self.sql.meta[DOMAIN] = self.domain
+
+
+class Scope(Protocol):
+    """Where an expression finds its columns and its subqueries."""
+
+    def column(self, node: exp.Column) -> Value:
+        """The value of a column reference. Raises :class:`rewriter.errors.Refused` (42703, 42702)."""
+        ...
+
+    def membership(self, node: exp.In | exp.Exists) -> Value:
+        """``x IN (SELECT …)`` or ``EXISTS (SELECT …)`` as a boolean value, or a refusal."""
+        ...
