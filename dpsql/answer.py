@@ -1,0 +1,411 @@
+"""One statement, from text to answer. Read this first.
+
+The order of the lines in :meth:`Session._release` is the guarantee: plan, price, charge durably, read, perturb, finish.
+Everything before the charge depends on SQL text, policy and ledger alone; everything after ``perturb`` sees released
+numbers alone. A crash after the charge loses budget, never privacy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from dpsql.accountant import Accounting
+from dpsql.calibrate import Calibration, calibrate, margins, split_price
+from dpsql.errors import DataError, OperationalError
+from dpsql.inference.finish import infer
+from dpsql.ledger import Ledger
+from dpsql.loss import PrivacyLoss
+from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
+from dpsql.opening import Opened, open_policy
+from dpsql.perturb import perturb
+from dpsql.policy import Policy
+from dpsql.prepared import Prepared, margin_name, prepare
+from dpsql.settings import Settings
+from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.translated import translated
+from dpsql.virtual import virtual_table
+from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
+from rewriter.plan import Plan
+from rewriter.query import release_name
+from rewriter.types import DOUBLE, TEXT, Scalar, Type
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerColumn:
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What is declared, spent and left, of the total or of an analyst's share. Spent and left are (ε, δ) at the
+    declared δ, rounded against the analyst; ``statements_left`` counts statements at the default price."""
+
+    epsilon: Fraction
+    delta: Fraction
+    spent_epsilon: float
+    left_epsilon: float
+    statements_left: int
+    accounting: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Rows that may be shown to anybody, with the half-width of the 95 % interval of each cell where it is known.
+
+    ``price`` was charged for this statement, ``epsilon`` is the ε that was paid; both are 0 where it was free.
+    """
+
+    columns: tuple[AnswerColumn, ...] = ()
+    rows: tuple[tuple[Scalar | None, ...], ...] = ()
+    margins: tuple[tuple[float | None, ...], ...] = ()
+    price: PrivacyLoss = PrivacyLoss()
+    epsilon: Fraction = Fraction(0)
+    remaining: Budget | None = None
+    notices: tuple[str, ...] = ()
+    tag: str = "SELECT"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseExplanation:
+    """One release of a statement: its plan, its noise, and the half-width to expect of each output."""
+
+    plan: Plan
+    mechanisms: tuple[Noise, ...]
+    threshold: float | None
+    margins: Mapping[str, float]
+    reused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a statement would do, cost and be worth. Making one costs nothing and reads no data."""
+
+    releases: tuple[ReleaseExplanation, ...]
+    outer_sql: str
+    columns: tuple[AnswerColumn, ...]
+    price: PrivacyLoss
+    epsilon: Fraction
+    remaining_after: Budget
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """The releases of a statement, each calibrated at its share of the price; what is stored already is free."""
+
+    calibrations: tuple[Calibration, ...]
+    stored: Mapping[str, NoisyTable]
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        fresh = {c.plan.identity: c.loss for c in self.calibrations if c.plan.identity not in self.stored}
+        return sum(fresh.values(), PrivacyLoss())
+
+
+class Proxy:
+    """One policy, opened: its engine, ledger, store and sandbox. Thread-safe; its sessions are not."""
+
+    def __init__(self, opened: Opened, sampler: Sampler) -> None:
+        self._opened = opened
+        self._sampler = sampler
+        self._prepare = lru_cache(maxsize=512)(self._prepare_text)
+
+    @classmethod
+    def open(cls, policy: str | os.PathLike[str]) -> Proxy:
+        """Open a policy file and all that it names. Raises :class:`dpsql.errors.Error`."""
+        return cls(open_policy(policy), OpenDPSampler())
+
+    @property
+    def policy(self) -> Policy:
+        return self._opened.policy
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._opened.ledger
+
+    def session(self, analyst: str | None = None) -> Session:
+        """A session of an analyst; None is the one analyst of a policy that names none, or exactly one."""
+        names = tuple(self.policy.analysts or ())
+        if analyst is None and len(names) <= 1:
+            analyst = names[0] if names else "analyst"
+        if analyst is None or (names and analyst not in names):
+            hint = f"connect as one of {', '.join(names)}"
+            raise OperationalError("the policy does not name this analyst", sqlstate="28000", hint=hint)
+        return Session(self, analyst)
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def prepare(
+        self, sql: str, parameters: Parameters
+    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+        """What a text means under this policy, remembered by its exact text and parameters."""
+        try:
+            return self._prepare(sql, _frozen(parameters))
+        except TypeError:
+            return self._prepare_text(sql, _Given(parameters))
+
+    def _prepare_text(self, sql: str, given: _Given) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+        statement = parse(sql, given.parameters)
+        if isinstance(statement, Explain):
+            return _Explained(self._prepared(statement.query, sql))
+        if isinstance(statement, Select):
+            return self._prepared(statement, sql)
+        return statement
+
+    def _prepared(self, select: Select, sql: str) -> Prepared:
+        opened = self._opened
+        return prepare(select.tree, sql, opened.catalog, opened.accountant.accounting, opened.sandbox)
+
+
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """EXPLAIN of a prepared query."""
+
+    prepared: Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Parameters as a cache key: equal only when types are equal too, since 1, 1.0 and True differ in SQL."""
+
+    parameters: Parameters
+    key: tuple[object, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Given) and self.key == other.key
+
+
+def _frozen(parameters: Parameters) -> _Given:
+    if isinstance(parameters, Mapping):
+        key: tuple[object, ...] = tuple((name, type(value), value) for name, value in parameters.items())
+        return _Given(parameters, ("named", *key))
+    return _Given(parameters, tuple((type(value), value) for value in parameters))
+
+
+class Session:
+    """One connection's settings and the statements it sends. Not to be shared between threads."""
+
+    def __init__(self, proxy: Proxy, analyst: str) -> None:
+        self.analyst = analyst
+        self._proxy = proxy
+        self._opened = proxy._opened
+        self._settings = Settings(epsilon=proxy.policy.statement.epsilon)
+
+    # What a client may ask
+
+    @translated
+    def execute(self, sql: str, parameters: Parameters = ()) -> Answer:
+        """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
+        prepared = self._proxy.prepare(sql, parameters)
+        if isinstance(prepared, Prepared):
+            return self._release(prepared)
+        if isinstance(prepared, _Explained):
+            return _as_answer(self._explain(prepared.prepared), self.budget())
+        if isinstance(prepared, SetSetting):
+            self._settings = self._settings.changed(prepared.name, prepared.value, self._proxy.policy.statement)
+            return Answer(tag="SET" if prepared.value is not None else "RESET", remaining=self.budget())
+        if isinstance(prepared, ShowSetting):
+            value = self._settings.shown(prepared.name)
+            return Answer(
+                (AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), remaining=self.budget(), tag="SHOW"
+            )
+        return Answer(tag=prepared.command, remaining=self.budget())
+
+    @translated
+    def describe(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...]:
+        """The columns that the statement would answer with. Free, and reads no data."""
+        prepared = self._proxy.prepare(sql, parameters)
+        if isinstance(prepared, Prepared):
+            return tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+        return (AnswerColumn("QUERY PLAN", TEXT),) if isinstance(prepared, _Explained) else ()
+
+    @translated
+    def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
+        """What the statement would do, cost and be worth. Free, and reads no data."""
+        prepared = self._proxy.prepare(sql, parameters)
+        if isinstance(prepared, _Explained):
+            prepared = prepared.prepared
+        if not isinstance(prepared, Prepared):
+            raise DataError("only a query can be explained", sqlstate="42601", hint="explain a SELECT")
+        return self._explain(prepared)
+
+    def budget(self) -> Budget:
+        """What is left to this analyst: the smaller of the total and the analyst's own share."""
+        return self._budget(PrivacyLoss())
+
+    # The flow
+
+    def _release(self, prepared: Prepared) -> Answer:
+        opened = self._opened
+        priced = self._price(prepared)
+        loss = priced.loss
+        if loss:
+            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
+        released: dict[str, ReleasedTable] = {}
+        fresh: dict[str, NoisyTable] = dict(priced.stored)
+        for number, calibration in enumerate(priced.calibrations):
+            identity = calibration.plan.identity
+            if identity not in fresh:
+                exact = opened.engine.run(calibration.plan, opened.timeout)
+                fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
+                opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
+            released[release_name(number)] = _with_margins(infer(fresh[identity], calibration.plan))
+        for name in prepared.virtual:
+            released[name] = virtual_table(name, opened, self.analyst)
+        columns, rows = opened.sandbox.run(prepared.outer_sql, released)
+        return self._answer(prepared, columns, rows, loss, priced)
+
+    def _price(self, prepared: Prepared) -> _Priced:
+        """Calibrate every release at its share of the statement's price. Looks at no data."""
+        opened = self._opened
+        accountant = opened.accountant
+        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
+        delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
+        if accountant.accounting is Accounting.PURE:
+            delta = Fraction(0)
+        share = accountant.price(self._settings.epsilon, delta)
+        if prepared.plans:
+            share = split_price(share, len({plans[0].identity for plans in prepared.plans}))
+        calibrations = tuple(_cheapest(plans, accountant.accounting, share) for plans in prepared.plans)
+        stored: dict[str, NoisyTable] = {}
+        if self._settings.reuse:
+            for calibration in calibrations:
+                table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
+                if table is not None:
+                    stored[calibration.plan.identity] = table
+        return _Priced(calibrations, stored)
+
+    def _explain(self, prepared: Prepared) -> Explanation:
+        priced = self._price(prepared)
+        releases = tuple(
+            ReleaseExplanation(
+                plan=calibration.plan,
+                mechanisms=tuple(measured.mechanism.noise for measured in calibration.measured),
+                threshold=calibration.threshold,
+                margins=margins(calibration.plan, calibration),
+                reused=calibration.plan.identity in priced.stored,
+            )
+            for calibration in priced.calibrations
+        )
+        return Explanation(
+            releases=releases,
+            outer_sql=prepared.shown_sql,
+            columns=tuple(AnswerColumn(name, kind) for name, kind in prepared.columns),
+            price=priced.loss,
+            epsilon=self._paid(priced.loss),
+            remaining_after=self._budget(priced.loss),
+            notices=_notices(priced),
+        )
+
+    def _answer(
+        self,
+        prepared: Prepared,
+        columns: Sequence[tuple[str, Type]],
+        rows: Sequence[tuple[Scalar | None, ...]],
+        loss: PrivacyLoss,
+        priced: _Priced,
+    ) -> Answer:
+        """Cut the columns of margins off, and put them beside the columns that they belong to."""
+        width = len(prepared.columns)
+        places = prepared.margin_places
+        known = tuple(tuple(_number(row[place]) if place is not None else None for place in places) for row in rows)
+        return Answer(
+            columns=tuple(AnswerColumn(name, kind) for name, kind in columns[:width]),
+            rows=tuple(row[:width] for row in rows),
+            margins=known,
+            price=loss,
+            epsilon=self._paid(loss),
+            remaining=self.budget(),
+            notices=_notices(priced),
+        )
+
+    def _paid(self, loss: PrivacyLoss) -> Fraction:
+        """The statement's ε behind a loss: ε itself, or √(2ρ)."""
+        if loss.rho:
+            whole = self._settings.epsilon
+            return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
+        return loss.epsilon
+
+    def _budget(self, more: PrivacyLoss) -> Budget:
+        """The scope that has the fewest statements left, after ``more`` is charged too."""
+        opened = self._opened
+        each = opened.accountant.price(self._proxy.policy.statement.epsilon, Fraction(0))
+        scopes = [(opened.accountant, opened.ledger.spent())]
+        if (share := opened.shares.get(self.analyst)) is not None:
+            scopes.append((share, opened.ledger.spent(self.analyst)))
+        budgets = [
+            Budget(
+                epsilon=accountant.epsilon,
+                delta=accountant.delta,
+                spent_epsilon=accountant.epsilon_of(spent + more),
+                left_epsilon=max(0.0, float(accountant.epsilon) - accountant.epsilon_of(spent + more)),
+                statements_left=accountant.statements_left(spent + more, each),
+                accounting=str(accountant.accounting),
+            )
+            for accountant, spent in scopes
+        ]
+        return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _cheapest(plans: tuple[Plan, ...], accounting: Accounting, share: PrivacyLoss) -> Calibration:
+    """Of the plans for one release (one for each norm that may be clipped), the one with the least noise."""
+    calibrations = [calibrate(plan, accounting, share) for plan in plans]
+    return min(calibrations, key=_total_variance)
+
+
+def _total_variance(calibration: Calibration) -> float:
+    steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
+    return sum(
+        measured.mechanism.variance * steps[statistic.name] ** 2
+        for measured in calibration.measured
+        for statistic in measured.block.statistics
+    )
+
+
+def _with_margins(table: ReleasedTable) -> ReleasedTable:
+    """The margins as columns of their own, so that the outer SELECT carries them to the rows they belong to."""
+    extra = tuple(
+        ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
+        for column in table.columns
+        if column.margins is not None
+    )
+    return replace(table, columns=table.columns + extra)
+
+
+def _notices(priced: _Priced) -> tuple[str, ...]:
+    notes: dict[str, None] = {}
+    for calibration in priced.calibrations:
+        notes.update(dict.fromkeys(calibration.plan.notes))
+        if calibration.selected is not None and calibration.threshold is not None:
+            notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
+    if priced.stored:
+        notes["answered from what was released before, at no price"] = None
+    return tuple(notes)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _as_answer(explanation: Explanation, remaining: Budget) -> Answer:
+    """EXPLAIN as one column of text."""
+    from dpsql.show import explanation_lines
+
+    lines = explanation_lines(explanation)
+    return Answer(
+        (AnswerColumn("QUERY PLAN", TEXT),),
+        tuple((line,) for line in lines),
+        tuple((None,) for _ in lines),
+        remaining=remaining,
+        notices=explanation.notices,
+        tag="EXPLAIN",
+    )

@@ -1,0 +1,214 @@
+"""How wide the noise of a plan must be for its price. Looks at no data.
+
+The price is shared equally by the blocks of the plan and its key selection. What each share buys is derived again
+from the mechanism that was built for it, exactly, and compared with the share, before anything can run.
+
+Why the share is charged and not what was derived: the scale of noise is a float, so the derived loss is below the share
+by about one part in 10¹⁵, and a sum of such numbers has denominators that never stop growing.
+Why no analytic Gaussian under ``approx``: Balle, Wang 2018 prove it for continuous noise. Ours is
+discrete and goes through its zCDP guarantee and the tight conversion of Canonne, Kamath, Steinke 2020.
+Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ, the Gaussian's l2²/2ρ, and l2 ≤ l1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpsql.accountant import Accounting, largest_rho
+from dpsql.errors import error
+from dpsql.inference.finish import expected_half_width
+from dpsql.loss import PrivacyLoss
+from dpsql.mechanisms.gaussian import Gaussian
+from dpsql.mechanisms.laplace import Laplace
+from dpsql.mechanisms.sampling import TooWide
+from dpsql.mechanisms.selection import MOST_DELTA, Threshold
+from dpsql.table import Noise
+from rewriter.plan import Block, Plan, Selection
+from rewriter.sensitivity import Sensitivity
+
+Mechanism = Laplace | Gaussian
+
+NOMINAL_GROUP = 1000
+"""The rows of the group for which a mean's error is predicted, where nobody says another number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One block, the mechanism that hides it, and the share of the price that pays for it: always enough."""
+
+    block: Block
+    mechanism: Mechanism
+    share: PrivacyLoss
+
+    def __post_init__(self) -> None:
+        if not covers(self.share, self.loss):
+            raise ValueError(f"{self.loss} is not covered by {self.share}")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """Derived from the mechanism and the sensitivity alone, exactly."""
+        return self.mechanism.loss(self.block.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The threshold that decides which groups are named, and the share of the price that pays for it: always enough."""
+
+    threshold: Threshold
+    share: PrivacyLoss
+
+    def __post_init__(self) -> None:
+        if not covers(self.share, self.threshold.loss):
+            raise ValueError(f"{self.threshold.loss} is not covered by {self.share}")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded."""
+
+    plan: Plan
+    measured: tuple[Measured, ...]
+    selected: Selected | None
+
+    def __post_init__(self) -> None:
+        if tuple(one.block for one in self.measured) != self.plan.blocks:
+            raise ValueError("every block is measured once")
+        if (self.selected and self.selected.threshold.selection) != self.plan.selection:
+            raise ValueError("groups are selected as the plan says")
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        shares = [one.share for one in self.measured] + ([self.selected.share] if self.selected else [])
+        return sum(shares, start=PrivacyLoss())
+
+    @property
+    def noise(self) -> Mapping[str, Noise]:
+        """The noise of each statistic, by its name."""
+        return {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
+
+    @property
+    def threshold(self) -> float | None:
+        """How many people, each in one group, a group needs before noise to be named half of the time."""
+        return self.selected.threshold.units if self.selected else None
+
+
+def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibration:
+    """The least noise that costs at most ``price``. Raises :class:`dpsql.errors.Error`; nothing was read or charged.
+
+    >>> from rewriter.plan import Statistic
+    >>> block = Block((Statistic("n", Fraction(1), 2, "count"),), Sensitivity(l1=2, l2_squared=4))
+    >>> plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
+    >>> calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(1, 10))).noise
+    {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
+    """
+    shares = len(plan.blocks) + (plan.selection is not None)
+    if not shares:
+        return Calibration(plan, (), None)
+    _check_price(accounting, price)
+    share = split_price(price, shares)
+    try:
+        measured = tuple(_measure(block, accounting, share) for block in plan.blocks)
+        selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
+    except TooWide as cause:
+        hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
+        raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
+    calibration = Calibration(plan, measured, selected)
+    if not _within(calibration.loss, price):
+        raise error("a calibration exceeds its price", sqlstate="XX000")
+    return calibration
+
+
+def split_price(price: PrivacyLoss, count: int) -> PrivacyLoss:
+    """One of ``count`` equal shares of a price, exactly.
+
+    >>> split_price(PrivacyLoss(rho=Fraction(1, 200)), 3).rho
+    Fraction(1, 600)
+    """
+    return PrivacyLoss(price.epsilon / count, price.rho / count, price.delta / count)
+
+
+def covers(share: PrivacyLoss, loss: PrivacyLoss) -> bool:
+    """Whether paying ``share`` pays for ``loss``: part by part, but ρ in a ledger of ε and δ by the tight conversion.
+
+    >>> covers(PrivacyLoss(epsilon=Fraction(1), delta=Fraction(1, 10**6)), PrivacyLoss(rho=Fraction(1, 50)))
+    True
+    """
+    if loss.rho and not share.rho:
+        epsilon, delta = share.epsilon - loss.epsilon, share.delta - loss.delta
+        return epsilon > 0 and delta > 0 and loss.rho <= largest_rho(epsilon, delta)
+    return _within(loss, share)
+
+
+def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROUP) -> Mapping[str, float]:
+    """The 95 % half-width to expect of each output, before any data is read.
+
+    For a mean: in a group of ``group_size`` rows, wherever in its range the mean lies.
+    """
+    steps = {statistic.name: statistic.granularity for statistic in plan.statistics}
+    return {
+        output.name: expected_half_width(output.estimator, calibration.noise, steps, group_size)
+        for output in plan.outputs
+    }
+
+
+def _within(loss: PrivacyLoss, price: PrivacyLoss) -> bool:
+    return loss.epsilon <= price.epsilon and loss.rho <= price.rho and loss.delta <= price.delta
+
+
+def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
+    paid, other = (price.rho, price.epsilon) if accounting is Accounting.ZCDP else (price.epsilon, price.rho)
+    if other:
+        raise error(f"a {accounting} ledger is not paid like this", sqlstate="XX000")
+    if not paid:
+        raise error("an answer has a price above 0", sqlstate="22023", hint="SET dpsql.epsilon = 0.1")
+
+
+def _measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
+    mechanisms = _mechanisms(accounting)(block.sensitivity, share)
+    if not mechanisms:
+        raise error("statistics are not bounded in a norm that this ledger can hide", sqlstate="XX000")
+    mechanism = min(mechanisms, key=lambda candidate: candidate.variance)
+    delta = share.delta if accounting is Accounting.APPROX and isinstance(mechanism, Gaussian) else Fraction(0)
+    return Measured(block, mechanism, PrivacyLoss(share.epsilon, share.rho, delta))
+
+
+def _mechanisms(accounting: Accounting) -> Callable[[Sensitivity, PrivacyLoss], list[Mechanism]]:
+    return {Accounting.ZCDP: _zcdp, Accounting.PURE: _pure, Accounting.APPROX: _approx}[accounting]
+
+
+def _zcdp(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
+    return [Gaussian.calibrated(sensitivity, share.rho)]
+
+
+def _pure(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
+    return [] if sensitivity.l1 is None else [Laplace.calibrated(sensitivity, share.epsilon)]
+
+
+def _approx(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
+    rho = largest_rho(share.epsilon, share.delta) if share.delta else Fraction(0)
+    gaussian: list[Mechanism] = [Gaussian.calibrated(sensitivity, rho)] if rho else []
+    return gaussian + _pure(sensitivity, share)
+
+
+def _select(plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction) -> Selected:
+    """Under zcdp the threshold has the whole δ of the price; under approx its share, halved where noise needs δ too."""
+    delta = min(delta, MOST_DELTA)
+    if accounting is Accounting.PURE or not delta:
+        columns = ", ".join(key.text for key in plan.keys)
+        raise error(
+            f"GROUP BY {columns} has no key set",
+            sqlstate="0A000",
+            hint=f"declare values for {columns} in the policy, or give the policy a delta",
+        )
+    mechanism: Mechanism
+    if accounting is Accounting.ZCDP:
+        mechanism = Gaussian.calibrated(selection.sensitivity, share.rho)
+        return Selected(Threshold(selection, mechanism, delta), PrivacyLoss(rho=share.rho, delta=delta))
+    if selection.max_groups == 1:
+        mechanism = Laplace.calibrated(selection.sensitivity, share.epsilon)
+        return Selected(Threshold(selection, mechanism, min(share.delta, MOST_DELTA)), share)
+    half = min(share.delta / 2, MOST_DELTA)
+    mechanism = Gaussian.calibrated(selection.sensitivity, largest_rho(share.epsilon, half))
+    return Selected(Threshold(selection, mechanism, half), share)

@@ -1,0 +1,121 @@
+"""Everything that is wrong or unwise in a policy over its database, before an analyst finds out.
+
+Errors keep the policy from being used; warnings are refusals and losses of accuracy to come; infos are worth a look.
+It reads the schema and the file's mode, never a row.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpsql import policy as declared
+from dpsql.engines.schema import Schema
+from dpsql.fields import show
+from dpsql.policy import Policy
+from dpsql.problem import Problem, Severity, join
+from dpsql.schema import Fit, fit
+from rewriter.catalog import Catalog, Column, Table
+
+_ORDER: tuple[Severity, ...] = ("error", "warning", "info")
+
+LARGE_EPSILON = Fraction(20)
+LARGE_DELTA = Fraction(1, 10_000)
+
+
+def problems(policy: Policy, schema: Schema) -> list[Problem]:
+    """All findings, errors first, each in the order of the policy file."""
+    found = fit(policy, schema)
+    every = [*found.problems, *_budget(policy), *_statement(policy), *_analysts(policy), *_tables(policy, found)]
+    return sorted(every, key=lambda problem: _ORDER.index(problem.severity))
+
+
+def _budget(policy: Policy) -> Iterator[Problem]:
+    budget = policy.budget
+    if budget.epsilon > LARGE_EPSILON:
+        text = f"epsilon {show(budget.epsilon)} promises next to nothing: values up to about 10 are in use"
+        yield Problem("budget.epsilon", text, "warning")
+    if budget.delta > LARGE_DELTA:
+        text = f"delta {show(budget.delta)} is large: it should be far below 1 / number of people, such as 1e-6"
+        yield Problem("budget.delta", text, "warning")
+
+
+def _statement(policy: Policy) -> Iterator[Problem]:
+    statement, budget = policy.statement, policy.budget
+    if statement.max_epsilon > budget.epsilon:
+        text = (
+            f"{show(statement.max_epsilon)} is above budget.epsilon {show(budget.epsilon)}: such a statement never fits"
+        )
+        yield Problem("statement.max_epsilon", text, "warning")
+    if budget.delta and not statement.delta:
+        text = "no delta for a key selection: GROUP BY without declared values is refused"
+        yield Problem("statement.delta", text, "warning")
+    elif not budget.delta:
+        text = "pure accounting has no delta: GROUP BY without declared values is refused"
+        yield Problem("budget.delta", text, "info")
+
+
+def _analysts(policy: Policy) -> Iterator[Problem]:
+    analysts = policy.analysts or {}
+    shares = {name: analyst.budget.epsilon for name, analyst in analysts.items() if analyst.budget is not None}
+    for name, share in shares.items():
+        if share > policy.budget.epsilon:
+            text = f"the share {show(share)} is above the total {show(policy.budget.epsilon)}, which caps it"
+            yield Problem(join("analysts", name, "budget.epsilon"), text, "info")
+    together = sum(shares.values(), Fraction(0))
+    if together > policy.budget.epsilon:
+        text = f"the shares add up to {show(together)}: the total caps them, first come first served"
+        yield Problem("analysts", text, "info")
+    passwords = {name: analyst.password for name, analyst in analysts.items() if analyst.password is not None}
+    for name, password in passwords.items():
+        if not password.startswith("SCRAM-SHA-256$"):
+            text = "a password in plain text: a SCRAM-SHA-256 verifier gives nothing away"
+            yield Problem(join("analysts", name, "password"), text, "warning")
+    if passwords and _world_readable(policy):
+        text = "the file holds passwords and everybody on this machine can read it: chmod o-r"
+        yield Problem("analysts", text, "warning")
+
+
+def _world_readable(policy: Policy) -> bool:
+    try:
+        return policy.path is not None and bool(policy.path.stat().st_mode & stat.S_IROTH)
+    except OSError:
+        return False
+
+
+def _tables(policy: Policy, found: Fit) -> Iterator[Problem]:
+    for real, table in found.catalog.tables.items():
+        if table.public:
+            continue
+        path = join("tables", found.names[real])
+        yield from _rows(found.catalog, table, policy.tables[found.names[real]], path)
+        for column in table.columns.values():
+            if _is_unbounded(found.catalog, table, column):
+                yield Problem(join(path, "columns", column.name), "no range: SUM and AVG of it are refused", "warning")
+
+
+def _rows(catalog: Catalog, table: Table, spec: declared.Table, path: str) -> Iterator[Problem]:
+    """Bounds on the rows of one person."""
+    if catalog.unit is None:
+        return
+    entity = catalog.is_entity(table)
+    key = catalog.unit[1] if entity else table.path[0].column if len(table.path) == 1 else ""
+    if key in table.columns and table.columns[key].unique:
+        return
+    if entity and spec.max_rows is None:
+        text = f"the database does not declare {key} unique, and only one row of each person counts: declare max_rows"
+        yield Problem(path, text, "warning")
+    elif table.max_rows is None and (table.max_groups is None or table.max_rows_per_group is None):
+        yield Problem(path, "no max_rows: COUNT and SUM over it are refused", "warning")
+    if table.max_rows and table.max_rows_per_group and table.max_rows_per_group > table.max_rows:
+        text = f"{table.max_rows_per_group} is above max_rows {table.max_rows}, which caps it"
+        yield Problem(join(path, "max_rows_per_group"), text, "info")
+
+
+def _is_unbounded(catalog: Catalog, table: Table, column: Column) -> bool:
+    """A number without bounds that is no key: keys are not summed."""
+    keys = {catalog.unit[1]} if catalog.unit is not None and catalog.is_entity(table) else set()
+    keys |= {hop.column for hop in table.path[:1]}
+    keys |= {hop.parent_column for other in catalog.tables.values() for hop in other.path if hop.parent == table.name}
+    return column.type.numeric and column.interval is None and column.values_from is None and column.name not in keys

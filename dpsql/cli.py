@@ -1,0 +1,230 @@
+"""The command line. Results go to stdout, everything else to stderr, so that csv and json can be piped.
+
+Exit codes: 0 done; 1 refused, failed, or a policy with errors; 2 the command line is wrong; 3 the privacy
+budget does not admit the statement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpsql.errors import BudgetExceeded, Error, OperationalError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+DONE, FAILED, EXHAUSTED, INTERRUPTED = 0, 1, 3, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; no expected error leaves as a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show ± gets a question mark, not a traceback.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    options = parser().parse_args(arguments)
+    try:
+        return _COMMANDS[options.command](options)
+    except BrokenPipeError:
+        # The reader, such as `head`, has seen enough. Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BudgetExceeded as problem:
+        return _report(problem, options, EXHAUSTED)
+    except Error as problem:
+        return _report(problem, options, FAILED)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command and option there is."""
+    top = argparse.ArgumentParser(prog="dpsql", description="Answers to SQL about people, with differential privacy.")
+    top.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="build a small clinic and walk through what can be asked of it")
+    demo.add_argument("--folder", type=Path, default=Path("dpsql-demo"), help="where to build it (%(default)s)")
+
+    init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
+    init.add_argument("database", metavar="DATABASE", help="duckdb:PATH, or just the path")
+    init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
+
+    check = commands.add_parser("check", help="compare a policy with its database and list every problem")
+    _policy(check)
+
+    query = commands.add_parser("query", help="answer one statement, and charge for it")
+    _statement(query)
+    query.add_argument("--format", choices=("table", "csv", "json"), default="table", help="(%(default)s)")
+
+    explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
+    _statement(explain)
+
+    budget = commands.add_parser("budget", help="what was declared, what is spent and what is left")
+    _policy(budget)
+    return top
+
+
+def _policy(command: argparse.ArgumentParser) -> None:
+    command.add_argument("policy", metavar="POLICY", type=Path, help="the policy file")
+
+
+def _statement(command: argparse.ArgumentParser) -> None:
+    _policy(command)
+    command.add_argument("sql", metavar="SQL", help="one statement; - reads it from stdin")
+    command.add_argument(
+        "--epsilon", metavar="E", help="the price of the statement; the policy has a default and a cap"
+    )
+    command.add_argument("--analyst", metavar="NAME", help="who asks, where the policy names several")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from dpsql.demo import run
+
+    run(options.folder, _console())
+    return DONE
+
+
+def _init(options: argparse.Namespace) -> int:
+    from dpsql.engines.duckdb import DuckDBEngine
+    from dpsql.init import first_policy
+
+    path = Path(options.database.removeprefix("duckdb:"))
+    if not path.is_file():
+        raise OperationalError(f"there is no database {path}", sqlstate="58P01")
+    output: Path | None = options.output
+    if output is not None and output.exists():
+        raise OperationalError(f"{output} exists already", sqlstate="58P02", hint="name another file with --output")
+    engine = DuckDBEngine.open(path)
+    try:
+        # Paths in a policy start at the policy's own folder.
+        start = output.parent if output is not None else Path()
+        text = first_policy(engine.schema(), f"duckdb:{os.path.relpath(path, start)}")
+    finally:
+        engine.close()
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        output.write_text(text, encoding="utf-8")
+        _tell(f"Wrote {output}. Decide what is marked in it, then: dpsql check {output}")
+    return DONE
+
+
+def _check(options: argparse.Namespace) -> int:
+    from dpsql.check import problems
+    from dpsql.engines.duckdb import DuckDBEngine
+    from dpsql.policy import Policy
+    from dpsql.problem import PolicyError
+
+    try:
+        policy = Policy.load(options.policy)
+    except PolicyError as invalid:
+        found = list(invalid.problems)
+    else:
+        engine = DuckDBEngine.open(policy.database.path)
+        try:
+            found = list(problems(policy, engine.schema()))
+        finally:
+            engine.close()
+    for problem in found:
+        print(f"{problem.severity}: {problem}")
+    errors = sum(problem.severity == "error" for problem in found)
+    if not found:
+        print(f"{options.policy}: no problems found")
+    return FAILED if errors else DONE
+
+
+def _query(options: argparse.Namespace) -> int:
+    from dpsql.dbapi import connect
+    from dpsql.output import as_csv, as_json
+    from dpsql.show import answer_table, price_line, rows_line
+
+    with connect(options.policy, options.analyst, **_settings(options)) as connection:
+        answer = connection.answer(_sql(options))
+    if options.format == "table":
+        console = _console()
+        if answer.columns:
+            console.print(answer_table(answer))
+            console.print(rows_line(answer), highlight=False)
+            console.print(price_line(answer), highlight=False)
+        else:
+            console.print(answer.tag)
+    else:
+        sys.stdout.write({"csv": as_csv, "json": as_json}[options.format](answer))
+    for notice in answer.notices:
+        _tell(f"NOTICE: {notice}")
+    return DONE
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from dpsql.dbapi import connect
+    from dpsql.show import explanation
+
+    with connect(options.policy, options.analyst, **_settings(options)) as connection:
+        _console().print(explanation(connection.explain(_sql(options))), highlight=False)
+    return DONE
+
+
+def _budget(options: argparse.Namespace) -> int:
+    from dpsql.journal import Charge
+    from dpsql.ledger import Ledger
+    from dpsql.policy import Policy
+    from dpsql.show_budget import accountant, budget
+
+    policy = Policy.load(options.policy)
+    charges: tuple[Charge, ...] = ()
+    # Looking must not make a ledger.
+    if Path(policy.ledger.path).exists():
+        with Ledger.open(str(policy.ledger), accountant(policy)) as ledger:
+            charges = ledger.charges(limit=sys.maxsize)
+    _console().print(budget(policy, charges), highlight=False)
+    return DONE
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "demo": _demo,
+    "init": _init,
+    "check": _check,
+    "query": _query,
+    "explain": _explain,
+    "budget": _budget,
+}
+
+
+def _settings(options: argparse.Namespace) -> dict[str, object]:
+    return {} if options.epsilon is None else {"epsilon": options.epsilon}
+
+
+def _sql(options: argparse.Namespace) -> str:
+    """The statement; read once from stdin, and kept for the message that may have to quote it."""
+    if options.sql == "-":
+        options.sql = sys.stdin.read()
+    return str(options.sql)
+
+
+def _report(problem: Error, options: argparse.Namespace, code: int) -> int:
+    from dpsql.show import refusal
+
+    _tell(refusal(problem, getattr(options, "sql", "")))
+    return code
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    # A pipe has no width: nothing is folded there that a terminal would show in one line.
+    return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=160)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("dpsql")

@@ -1,0 +1,98 @@
+"""From noisy integers to the columns that were asked for. Post-processing: it costs nothing and sees no data.
+
+Why a mean of nobody is NULL: where the noisy size of a group is not positive, the measurements say as clearly as they
+can that the group is empty, and SQL's mean of no rows is NULL. The middle of the range would look like an answer.
+The decision reads noisy numbers only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from dpsql.inference.intervals import half_width, mean_half_widths, widest_mean_half_width
+from dpsql.inference.rounding import typed
+from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
+from rewriter.plan import Estimator, Linear, Output, Plan, Ratio
+from rewriter.types import Scalar
+
+
+def infer(noisy: NoisyTable, plan: Plan) -> ReleasedTable:
+    """The released table: key columns, then outputs, in the order of the noisy table's groups.
+
+    Each output comes with the half-width of its 95 % interval. Noisy integers are
+    added up as they are; only a finished number is rounded or moved into its range.
+
+    >>> from rewriter.types import BIGINT
+    >>> n = Output("n", BIGINT, Linear((("rows", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
+    >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Noise("laplace", Fraction(10))})
+    >>> infer(noisy, Plan("SELECT …", "duckdb", (), (), (n,), None, 1)).columns[0]
+    ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
+                   values=(0,), margins=(30.0,))
+    """
+    keys = tuple(
+        ReleasedColumn(key.name, key.type, tuple(row[place] for row in noisy.keys))
+        for place, key in enumerate(plan.keys)
+    )
+    return ReleasedTable(keys + tuple(_finish(noisy, output) for output in plan.outputs))
+
+
+def expected_half_width(
+    estimator: Estimator, noise: Mapping[str, Noise], steps: Mapping[str, Fraction], group_size: int
+) -> float:
+    """The 95 % half-width to expect; of a mean, the most it may be in a group of ``group_size`` rows.
+
+    ``steps`` holds the granularity of each statistic.
+    """
+    if isinstance(estimator, Linear):
+        return linear_half_width(estimator, noise)
+    width = estimator.high - estimator.low
+    total = float(group_size * width / steps[estimator.above])
+    return float(width) * widest_mean_half_width(total, (noise[estimator.above], noise[estimator.below]))
+
+
+def linear_half_width(estimator: Linear, noise: Mapping[str, Noise]) -> float:
+    """Of every cell alike. Where weights are not integers, rounding to an integer adds a half at most."""
+    weights: dict[str, Fraction] = {}
+    for name, weight in estimator.terms:
+        weights[name] = weights.get(name, Fraction(0)) + weight
+    width = half_width(tuple((noise[name], weight) for name, weight in weights.items()))
+    rounded = estimator.integer and any(weight.denominator != 1 for weight in weights.values())
+    return width + 0.5 if rounded else width
+
+
+def _finish(noisy: NoisyTable, output: Output) -> ReleasedColumn:
+    if isinstance(output.estimator, Linear):
+        return _linear(noisy, output, output.estimator)
+    return _ratio(noisy, output, output.estimator)
+
+
+def _linear(noisy: NoisyTable, output: Output, estimator: Linear) -> ReleasedColumn:
+    denominator = math.lcm(*(weight.denominator for _, weight in estimator.terms))
+    totals = [0] * len(noisy.keys)
+    for name, weight in estimator.terms:
+        factor = int(weight * denominator)
+        totals = [total + factor * integer for total, integer in zip(totals, noisy.statistics[name], strict=True)]
+    values = tuple(_value(Fraction(total, denominator), output, estimator) for total in totals)
+    margin = linear_half_width(estimator, noisy.noise)
+    return ReleasedColumn(output.name, output.type, values, (margin,) * len(values))
+
+
+def _value(number: Fraction, output: Output, estimator: Linear) -> Scalar:
+    if estimator.integer:
+        number = Fraction(round(number))
+    if estimator.minimum is not None:
+        number = max(number, Fraction(estimator.minimum))
+    return typed(number, output.type)
+
+
+def _ratio(noisy: NoisyTable, output: Output, estimator: Ratio) -> ReleasedColumn:
+    above, below = noisy.statistics[estimator.above], noisy.statistics[estimator.below]
+    width = estimator.high - estimator.low
+    values: list[Scalar | None] = []
+    for a, b in zip(above, below, strict=True):
+        share = min(max(Fraction(a, a + b), Fraction(0)), Fraction(1)) if a + b > 0 else None
+        values.append(None if share is None else typed(estimator.low + width * share, output.type))
+    shares = mean_half_widths(above, below, (noisy.noise[estimator.above], noisy.noise[estimator.below]))
+    return ReleasedColumn(output.name, output.type, tuple(values), tuple(float(width) * share for share in shares))

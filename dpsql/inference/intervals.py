@@ -1,0 +1,214 @@
+"""How far noise carries an answer: half-widths of 95 % intervals, from public numbers alone.
+
+An interval is for the *clipped* quantity: what bounding took away from the data is not in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsql.table import Noise
+
+ALPHA = 0.05
+Z = 1.959963984540054
+"""The standard normal's 97.5 % point."""
+
+FINE = 1 << 10
+"""Points of a lattice per standard deviation of the noise: the error of a half-width is below one in a thousand."""
+
+SMOOTH = 20
+"""From this scale on, the steps of a discrete Gaussian do not show."""
+
+SILENT = {"laplace": 0.1, "gaussian": 0.225}
+"""Below this scale, a draw is 0 but for once in ten thousand."""
+
+Terms = tuple[tuple[Noise, Fraction], ...]
+Floats = NDArray[np.float64]
+
+
+@functools.lru_cache(maxsize=4096)
+def half_width(terms: Terms) -> float:
+    """The least w with P(|Σ weight · noise| > w) ≤ 5 %, for independent noises on their lattices.
+
+    Where a standard deviation spans many lattice steps, the lattice is taken coarser than it is.
+
+    >>> coin = Noise("laplace", Fraction(10))
+    >>> half_width(((coin, Fraction(1)),)), half_width(((coin, Fraction(1)), (coin, Fraction(-1))))
+    (30.0, 41.0)
+    >>> round(half_width(((Noise("gaussian", Fraction(1000)), Fraction(1, 2)),)))
+    980
+    """
+    terms = tuple((noise, abs(weight)) for noise, weight in terms if weight)
+    if not terms:
+        return 0.0
+    if len(terms) == 1 and terms[0][0].kind == "laplace":
+        return laplace_quantile(float(terms[0][0].scale)) * float(terms[0][1])
+    terms = tuple((noise, weight) for noise, weight in terms if noise.scale >= SILENT[noise.kind])
+    if not terms:
+        return 0.0
+    spread = math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
+    step = _common_step([weight for _, weight in terms])
+    if spread <= float(step) * FINE:
+        lattice = [(noise.kind, float(noise.scale), int(weight / step)) for noise, weight in terms]
+        return float(step) * _quantile(lattice, spread / float(step))
+    if all(noise.kind == "gaussian" and noise.scale > SMOOTH for noise, _ in terms):
+        return Z * spread
+    return _coarse_half_width(terms, spread)
+
+
+def _coarse_half_width(terms: Terms, spread: float) -> float:
+    """On a lattice of ``FINE`` points per standard deviation, with every weight moved to it and every spread kept.
+
+    Noises whose steps show, and are wider than those of this lattice, stay on it where they are.
+    """
+    unit = spread / FINE
+    rough = [
+        weight for noise, weight in terms if noise.scale <= SMOOTH and weight * max(noise.scale, Fraction(1)) > unit
+    ]
+    if rough and (step := float(_common_step(rough))) > unit:
+        unit = step / math.ceil(step / unit)
+    lattice = []
+    for noise, weight in terms:
+        multiple = max(1, round(float(weight) / unit))
+        lattice.append((noise.kind, float(noise.scale * weight) / (multiple * unit), multiple))
+    return unit * (_quantile(lattice, spread / unit) + 1)
+
+
+def laplace_quantile(scale: float, alpha: float = ALPHA) -> int:
+    """The least w with P(|X| > w) = 2q^{w+1}/(1+q) ≤ α for discrete Laplace X, where q = exp(-1/scale).
+
+    >>> laplace_quantile(10.0), laplace_quantile(0.1)
+    (30, 0)
+    """
+    return max(0, math.ceil(scale * (math.log(2 / alpha) - math.log1p(math.exp(-1 / scale))) - 1))
+
+
+def variance(noise: Noise) -> float:
+    """Of one draw, in squared steps; for the Gaussian the continuous one, which is never smaller."""
+    scale = float(noise.scale)
+    if noise.kind == "gaussian":
+        return scale * scale
+    return 0.5 / math.sinh(0.5 / scale) ** 2 if scale > 0.01 else 0.0
+
+
+def _common_step(weights: Sequence[Fraction]) -> Fraction:
+    """The coarsest lattice that holds every weight."""
+    denominator = math.lcm(*(weight.denominator for weight in weights))
+    return Fraction(math.gcd(*(int(weight * denominator) for weight in weights)), denominator)
+
+
+def _quantile(terms: Sequence[tuple[str, float, int]], spread: float) -> int:
+    """The least integer w with P(|Σ multiple · noise| > w) ≤ α, noises being (kind, scale, multiple) on the integers.
+
+    The characteristic function of a sum on the integers is a product, and its values at N points give the whole
+    distribution, wrapped around N: at forty standard deviations nothing comes back.
+    """
+    size = 1 << max(6, math.ceil(math.log2(40 * spread + 2 * max(multiple for _, _, multiple in terms))))
+    angles = 2 * np.pi * np.arange(size // 2 + 1) / size
+    transform = np.ones_like(angles)
+    for kind, scale, multiple in terms:
+        transform *= _characteristic(kind, scale, multiple * angles)
+    mass = np.fft.irfft(transform, size)
+    inside = mass[0] + np.concatenate(([0.0], 2 * np.cumsum(mass[1 : size // 2])))
+    return int(np.searchsorted(inside, 1 - ALPHA - 1e-12))
+
+
+def _characteristic(kind: str, scale: float, angles: Floats) -> Floats:
+    """E exp(iθX). Laplace: 1/(1 + Var·(1 - cos θ)). Gaussian: a theta function, summed where it converges fast."""
+    angles = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
+    if kind == "laplace":
+        return np.asarray(1 / (1 + variance(Noise("laplace", Fraction(scale))) * (1 - np.cos(angles))))
+    if scale > 1:
+        bells = sum(np.exp(-0.5 * (scale * (angles + turn)) ** 2) for turn in (-2 * np.pi, 0.0, 2 * np.pi))
+        return np.asarray(bells / (1 + 2 * math.exp(-2 * (math.pi * scale) ** 2)))
+    masses = [math.exp(-0.5 * (x / scale) ** 2) for x in range(1, 10)]
+    waves = sum(2 * mass * np.cos(angles * x) for x, mass in enumerate(masses, 1))
+    return np.asarray((1 + waves) / (1 + 2 * sum(masses)))
+
+
+def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise]) -> list[float]:
+    """How far the share a/(a+b) may be from the true one, for noisy a and b: at most 1, which is to know nothing.
+
+    Test inversion (Fieller 1954): a share p is believed where ``(1-p)a - pb``, which is pure noise at the true p, lies
+    within its 95 % half-width. The answer is the distance to the farther end of the believed
+    range, so that share ± half-width holds all of it. Neither a nor b is truly negative, so they are not taken to be.
+
+    >>> noise = Noise("gaussian", Fraction(10))
+    >>> [round(w, 4) for w in mean_half_widths([1000, 1000, 5], [1000, 0, 5], (noise, noise))]
+    [0.0069, 0.0192, 0.5]
+    """
+    a, b = (np.array([float(n) for n in side]) for side in (above, below))
+    known = a + b > 0
+    a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
+    total = np.where(known, a + b, 1.0)
+    share = np.where(known, a / total, 0.5)
+    low = _farthest(share, np.zeros_like(share), a, total, noises)
+    high = _farthest(share, np.ones_like(share), a, total, noises)
+    widths = np.where(known, np.maximum(high - share, share - low), 1.0)
+    return [float(width) for width in widths]
+
+
+def widest_mean_half_width(total: float, noises: tuple[Noise, Noise]) -> float:
+    """The most that :func:`mean_half_widths` says where a + b is ``total``, whatever the share.
+
+    >>> noise = Noise("gaussian", Fraction(10))
+    >>> round(widest_mean_half_width(1000.0, (noise, noise)), 4)
+    0.0196
+    """
+    widest = float(_contrast_half_width(np.array([0.0, 1.0]), noises).max())
+    return min(1.0, widest / total) if total > 0 else 1.0
+
+
+def _farthest(share: Floats, end: Floats, a: Floats, total: Floats, noises: tuple[Noise, Noise]) -> Floats:
+    """The believed share that is farthest from the estimate, towards ``end`` (0 or 1).
+
+    Bisection finds it: quantiles of symmetric log-concave noise are norms (Bobkov 2010), so the half-width is convex in
+    p while ``a - p·total`` is linear, and on either side of the estimate disbelief is one range that reaches the end.
+    """
+
+    def believed(p: Floats) -> NDArray[np.bool_]:
+        return np.asarray(np.abs(a - p * total) <= _contrast_half_width(p, noises))
+
+    inner, outer = share, np.where(believed(end), share, end)
+    for _ in range(40):
+        middle = (inner + outer) / 2
+        keep = believed(middle)
+        inner, outer = np.where(keep, middle, inner), np.where(keep, outer, middle)
+    return np.where(believed(end), end, outer)
+
+
+def _contrast_half_width(p: Floats, noises: tuple[Noise, Noise]) -> Floats:
+    """The 95 % half-width of ``(1-p)X - pY``."""
+    x, y = (float(noise.scale) for noise in noises)
+    if noises[0].kind == noises[1].kind == "gaussian":
+        return np.asarray(Z * np.hypot((1 - p) * x, p * y))
+    if noises[0].kind == noises[1].kind == "laplace":
+        wide, narrow = np.maximum((1 - p) * x, p * y), np.minimum((1 - p) * x, p * y)
+        return np.asarray(wide * np.interp(narrow / wide, *_laplace_pairs()))
+    return np.asarray(np.hypot((1 - p) * _alone(noises[0]), p * _alone(noises[1])))
+
+
+def _alone(noise: Noise) -> float:
+    return float(noise.scale) * (Z if noise.kind == "gaussian" else math.log(1 / ALPHA))
+
+
+@functools.cache
+def _laplace_pairs() -> tuple[Floats, Floats]:
+    """Ratios r in [0, 1] and the 95 % half-width w of X + rY for continuous Laplace X, Y of scale 1.
+
+    P(|X + rY| > w) = (exp(-w) - r² exp(-w/r)) / (1 - r²), by partial fractions of 1/((1+t²)(1+r²t²)).
+    """
+    ratios = np.linspace(0, 0.999, 1000)
+    low, high = np.zeros_like(ratios), np.full_like(ratios, 20.0)
+    for _ in range(60):
+        w = (low + high) / 2
+        inner = np.where(ratios > 0, ratios**2 * np.exp(-w / np.where(ratios > 0, ratios, 1.0)), 0.0)
+        outside = (np.exp(-w) - inner) / (1 - ratios**2)
+        low, high = np.where(outside > ALPHA, w, low), np.where(outside > ALPHA, high, w)
+    return np.append(ratios, 1.0), np.append(high, 4.11300328)  # r = 1: the root of exp(-w)(1 + w/2) = α

@@ -1,0 +1,240 @@
+"""A first policy from the schema of a database, never from its rows.
+
+Guarantee: the text is a function of names, types and keys alone. It is valid YAML; where a privacy unit was found it
+loads as it stands, and answers less, not more, than the owner may later allow. What only the owner can know is marked
+``DECIDE``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
+from dpsql.unit_path import foreign_key_paths
+from rewriter.catalog import Hop
+from rewriter.types import Kind
+
+_PEOPLE = re.compile(
+    r"patient|person|people|customer|client|user|member|employee|student|citizen|subscriber|respondent|household"
+    r"|account|participant|subject|resident|worker|driver|rider|guest|donor|voter|teacher|player|passenger",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A column that may be the key of the people. ``reached_by`` are the tables whose foreign keys lead to it."""
+
+    table: str
+    column: str
+    reached_by: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+def first_policy(schema: Schema, database_url: str) -> str:
+    """The text of a commented policy for the database at ``database_url``."""
+    candidates = units(schema)
+    lines = [*_head(database_url), *_unit(candidates), *_rest(), "tables:"]
+    shown: set[str] = set()
+    for table in schema.tables.values():
+        clash = table.name.lower() in shown
+        shown.add(table.name.lower())
+        lines += ["", *_table(schema, table, candidates[0] if candidates else None, clash=clash)]
+    if not schema.tables:
+        lines[-1] = "tables: {}  # DECIDE: the database has no table"
+    elif all(line.lstrip().startswith("#") for line in lines[lines.index("tables:") + 1 :] if line):
+        lines[lines.index("tables:")] = "tables:  # DECIDE: declare at least one"
+    return "\n".join(lines) + "\n"
+
+
+def units(schema: Schema) -> list[Candidate]:
+    """Keys that may identify people, the likeliest first: tables named like people, then those that most tables reach.
+
+    A key that no foreign key refers to counts only if its table is named like people, or is the only one.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for table in schema.tables.values():
+        for key in table.foreign_keys:
+            if len(key.columns) == 1 and key.parent in schema.tables and _is_plain(key.parent, key.parent_columns[0]):
+                found.setdefault((key.parent, key.parent_columns[0]), [])
+        if len(table.primary_key) == 1 and (_PEOPLE.search(table.name) or len(schema.tables) == 1):
+            found.setdefault((table.name, table.primary_key[0]), [])
+    for unit, reached in found.items():
+        reached += [name for name in schema.tables if name != unit[0] and _paths(schema, name, unit)]
+    candidates = [
+        Candidate(*unit, tuple(reached))
+        for unit, reached in found.items()
+        if _is_plain(*unit) and _typed(schema, *unit)
+    ]
+    return sorted(candidates, key=lambda unit: (not _PEOPLE.search(unit.table), -len(unit.reached_by)))
+
+
+def _paths(schema: Schema, table: str, unit: tuple[str, str]) -> list[tuple[Hop, ...]]:
+    return list(foreign_key_paths(schema, table, unit, (table,)))
+
+
+def _typed(schema: Schema, table: str, column: str) -> bool:
+    found = schema.tables[table].columns.get(column)
+    return found is not None and found.type is not None
+
+
+def _head(database_url: str) -> Iterator[str]:
+    yield "# A first policy, from the schema alone. Lines marked DECIDE wait for you: only the owner of the data can know."
+    yield "# `dpsql check` on this file lists what is still missing. A table or column not named here does not exist for analysts."
+    yield ""
+    yield f"database: {_quoted(database_url)}"
+    yield f"ledger: {_quoted('sqlite:' + _ledger(database_url))}  # every charge is kept here: back it up, never reset it"
+    yield ""
+
+
+def _ledger(database_url: str) -> str:
+    """A file beside a database file, else one that is named like the database."""
+    if database_url.startswith("duckdb:"):
+        return os.fspath(PurePath(database_url.removeprefix("duckdb:")).with_suffix(".ledger"))
+    name = re.sub(r"[^A-Za-z0-9_-]", "", database_url.split("?")[0].rsplit("/", 1)[-1])
+    return f"{name or 'dpsql'}.ledger"
+
+
+def _unit(candidates: list[Candidate]) -> Iterator[str]:
+    yield "# Whose privacy is kept: the key of the people, or row if each row is about another person."
+    if not candidates:
+        yield "privacy_unit:  # DECIDE: no key that others refer to was found. Write table.column, or row"
+        return
+    best, *others = candidates
+    reach = (
+        f"reached by {', '.join(map(_quoted, best.reached_by))}" if best.reached_by else "no foreign key leads to it"
+    )
+    yield f"privacy_unit: {best}  # DECIDE: {reach}"
+    if others:
+        yield f"# Other keys that tables refer to: {', '.join(map(str, others[:8]))}"
+
+
+def _rest() -> Iterator[str]:
+    yield from """
+# The total for these data, for all analysts together and for ever. An epsilon of 1 is strict, 10 is loose;
+# delta is far below 1 / number of people.
+budget: {epsilon: 10, delta: 1e-6}  # DECIDE
+statement: {epsilon: 0.1, max_epsilon: 1}  # default and cap of SET dpsql.epsilon
+
+# Who may ask. Without this section, any user on this machine is the one analyst.
+# analysts:
+#   ana: {password: 'SCRAM-SHA-256$...', budget: {epsilon: 3}}
+
+# MIN and MAX are refused, unless the ends of a column's declared range may stand for them, free of charge:
+# minmax: declared
+
+# Change this text when the data has changed: answers are reused only within one version.
+data_version: '1'
+""".splitlines()
+    yield ""
+
+
+def _table(schema: Schema, table: SchemaTable, unit: Candidate | None, *, clash: bool) -> Iterator[str]:
+    name = _quoted(table.name)
+    entity = unit is not None and table.name == unit.table
+    paths = [] if unit is None or entity else _paths(schema, table.name, (unit.table, unit.column))
+    plain = [path for path in paths if all(_is_plain(hop.column, hop.parent, hop.parent_column) for hop in path)]
+    if clash:
+        yield f"  # {name} is left out: another table's name differs only by case."
+    elif unit is None:
+        yield "  # DECIDE: once the privacy unit is known: 'unit: column -> table.column', or public if no row is about a person"
+        yield f"  # {name}: {{public: true}}"
+    elif entity or plain:
+        yield f"  {name}:"
+        yield from _way(plain, unit)
+        yield "    columns:"
+        yield from _columns(table, _keys(schema, table, unit, plain))
+    else:
+        yield f"  # DECIDE: no foreign key leads to {unit}. Public if no row is about a person, else give its unit:"
+        yield f"  # {name}: {{public: true}}"
+        yield f"  # {name}: {{unit: column -> {unit}, max_rows: ?, columns: {{}}}}"
+
+
+def _way(paths: list[tuple[Hop, ...]], unit: Candidate) -> Iterator[str]:
+    """The path to the unit, and how many rows of one person there may be."""
+    if not paths:
+        return
+    for path in paths[1:]:
+        yield f"    # DECIDE: or unit: {_steps(path)}"
+    yield f"    unit: {_steps(paths[0])}"
+    yield "    # DECIDE: the most rows of one person; more are scaled down, and without it COUNT and SUM are refused"
+    yield "    # max_rows: ?"
+
+
+def _steps(path: tuple[Hop, ...]) -> str:
+    steps = [_quoted(f"{hop.column} -> {hop.parent}.{hop.parent_column}", r"[A-Za-z0-9_.> -]+") for hop in path]
+    return steps[0] if len(steps) == 1 else f"[{', '.join(steps)}]"
+
+
+def _keys(schema: Schema, table: SchemaTable, unit: Candidate, paths: list[tuple[Hop, ...]]) -> set[str]:
+    """Columns that identify or refer: nobody sums them."""
+    keys = {*table.primary_key, *(column for key in table.foreign_keys for column in key.columns)}
+    keys |= {hop.column for path in paths for hop in path[:1]}
+    return keys | ({unit.column} if unit.table == table.name else set())
+
+
+def _columns(table: SchemaTable, keys: set[str]) -> Iterator[str]:
+    shown: set[str] = set()
+    rows: list[tuple[str, str]] = []
+    for column in table.columns.values():
+        name = _quoted(column.name)
+        if column.type is None or column.name.lower() in shown:
+            reason = (
+                f"{_quoted(column.engine_type[:60])} is not supported"
+                if column.type is None
+                else "differs only by case"
+            )
+            rows.append((f"      # {name}: {reason}", ""))
+            continue
+        shown.add(column.name.lower())
+        rows.append((f"      {name}: {{}}", "" if column.name in keys else _hint(column)))
+    width = max((len(left) for left, hint in rows if hint), default=0)
+    for left, hint in rows:
+        yield f"{left:<{width}}  # {hint}" if hint else left
+    if not shown:
+        yield "      {}"
+
+
+def _hint(column: SchemaColumn) -> str:
+    """What the owner may declare of a column, by its type."""
+    kind = column.type.kind if column.type else Kind.NULL
+    if kind in (Kind.DATE, Kind.TIMESTAMP):
+        return "DECIDE: {range: [YYYY-MM-DD, YYYY-MM-DD]}"
+    if column.type is not None and column.type.numeric:
+        return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"
+    if kind is Kind.TEXT:
+        return "DECIDE: {values: [?, ?]}, or {values_from: table.column} of a public table"
+    return ""
+
+
+def _is_plain(*names: str) -> bool:
+    """Whether names can stand in ``column -> table.column``."""
+    return all(name == name.strip() and name and "." not in name and "->" not in name for name in names)
+
+
+def _quoted(text: str, plain: str = r"[A-Za-z_][A-Za-z0-9_]*") -> str:
+    """``text`` as a YAML scalar on one line, whatever it holds; also what keeps a name inside its comment.
+
+    >>> _quoted("visit"), _quoted("a\\nb: c")
+    ('visit', '"a\\\\nb: c"')
+    """
+    if re.fullmatch(plain, text) and text.lower() not in ("null", "true", "false", "yes", "no", "on", "off", "y", "n"):
+        return text
+    if text.isprintable() and "'" not in text:
+        return f"'{text}'"
+    return '"' + "".join(_escaped(character) for character in text) + '"'
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return {"\n": "\\n", "\t": "\\t"}.get(character, f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")

@@ -1,0 +1,283 @@
+"""The SQLite file of a ledger: what is in it is charged, and survives a crash or a loss of power.
+
+Charges are only ever added. Running totals, one row per analyst and one for all, are kept in the same transaction
+and are compared with the sum of the charges whenever the file is opened.
+
+Why a lock file beside it: writers take turns on ``<path>-lock`` and never meet inside SQLite. Its own waiting backs
+off to 100 ms steps and starves a writer for seconds; and SQLite before 3.51.3 can corrupt a write-ahead log when one
+process writes while another moves the log into the file. The lock vanishes with the process that holds it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import random
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from dpsql.loss import PrivacyLoss
+
+FORMAT = "1"
+EVERYBODY = ""
+"""The name of the running total of all analysts. No analyst has an empty name."""
+
+_SCHEMA = """
+CREATE TABLE ledger (fact TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE charge (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    time TEXT NOT NULL,
+    analyst TEXT NOT NULL CHECK (analyst <> ''),
+    epsilon TEXT NOT NULL,
+    rho TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    statement TEXT NOT NULL,
+    tables TEXT NOT NULL
+) STRICT;
+CREATE TABLE total (
+    analyst TEXT PRIMARY KEY,
+    epsilon TEXT NOT NULL,
+    rho TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    charges INTEGER NOT NULL
+) STRICT;
+CREATE TRIGGER charge_stays BEFORE UPDATE ON charge BEGIN SELECT raise(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charge_stays_in BEFORE DELETE ON charge BEGIN SELECT raise(ABORT, 'charges are only added'); END;
+"""
+
+
+class Busy(Exception):
+    """Another process wrote all the time that we were willing to wait; nothing was changed."""
+
+
+class Unsound(Exception):
+    """The file is not a ledger of this kind, or its totals are not the sums of its charges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One durable entry: who paid what, when (UTC), for which statement, reading which tables."""
+
+    id: str
+    time: datetime
+    analyst: str
+    loss: PrivacyLoss
+    statement: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A running total: the losses of ``charges`` charges, added up exactly."""
+
+    spent: PrivacyLoss
+    charges: int
+
+    def plus(self, loss: PrivacyLoss) -> Total:
+        return Total(self.spent + loss, self.charges + 1)
+
+
+_NOTHING = Total(PrivacyLoss(), 0)
+
+
+class Journal:
+    """One process's hold on the file: a connection that writes and one that reads. Each is for one thread at a time."""
+
+    def __init__(self, path: str, accounting: str, timeout: float) -> None:
+        """Open or create. Raises Busy, Unsound, OSError or sqlite3.Error."""
+        self._path, self._timeout = path, timeout
+        # For the owner's eyes: SQLite gives the files that it puts beside this one the same mode.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._file = _file(path)
+        self._lock = os.open(f"{path}-lock", os.O_CREAT | os.O_RDWR, 0o600)
+        self._connections: list[sqlite3.Connection] = []
+        try:
+            self._writer = self._connect(path)
+            with self._turn():
+                self._prepare(accounting)
+            self._reader = self._connect(path)
+            self.identity = self._verify(accounting)
+            _sync_directory(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, path: str) -> sqlite3.Connection:
+        # isolation_level=None: transactions begin and end where this file says so.
+        connection = sqlite3.connect(path, timeout=self._timeout, isolation_level=None, check_same_thread=False)
+        self._connections.append(connection)
+        for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON"):
+            connection.execute(f"PRAGMA {setting}")
+        return connection
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Hold the lock file. Polling at random moments: no waiter is favoured, none sleeps long."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as cause:
+                if time.monotonic() > deadline:
+                    raise Busy from cause
+                time.sleep(random.uniform(0.0001, 0.001))  # noqa: S311  when to ask again is no secret
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def _prepare(self, accounting: str) -> None:
+        if self._writer.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
+            raise Unsound("the file system does not allow a write-ahead log")
+        with _transaction(self._writer, "IMMEDIATE"):
+            if self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                return
+            for statement in _SCHEMA.split(";\n"):
+                # A trigger's body ends inside its line; executescript would commit half of this.
+                self._writer.execute(statement)
+            facts = [("format", FORMAT), ("accounting", accounting), ("identity", uuid.uuid4().hex)]
+            self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", facts)
+
+    def _verify(self, accounting: str) -> str:
+        """The ledger's identity, after its facts and totals were found to be sound."""
+        with _transaction(self._reader, "DEFERRED"):
+            facts = dict(self._reader.execute("SELECT fact, value FROM ledger"))
+            if facts.get("format") != FORMAT or "identity" not in facts:
+                raise Unsound("the ledger is of another format")
+            if facts.get("accounting") != accounting:
+                raise Unsound("the ledger was begun with another accounting")
+            if self._kept_totals() != self._summed_totals():
+                raise Unsound("the totals of the ledger are not the sums of its charges")
+        return str(facts["identity"])
+
+    def _kept_totals(self) -> dict[str, Total]:
+        rows = self._reader.execute("SELECT analyst, epsilon, rho, delta, charges FROM total")
+        return {analyst: Total(_loss(parts), charges) for analyst, *parts, charges in rows}
+
+    def _summed_totals(self) -> dict[str, Total]:
+        sums: dict[str, Total] = {}
+        grouped = "SELECT analyst, epsilon, rho, delta, count(*) FROM charge GROUP BY 1, 2, 3, 4"
+        for name, *parts, count in self._reader.execute(grouped):
+            loss = _loss(parts)
+            many = PrivacyLoss(loss.epsilon * count, loss.rho * count, loss.delta * count)
+            for whose in (name, EVERYBODY):
+                before = sums.get(whose, _NOTHING)
+                sums[whose] = Total(before.spent + many, before.charges + count)
+        last = self._reader.execute("SELECT coalesce(max(number), 0), count(*) FROM charge").fetchone()
+        if last[0] != last[1]:
+            raise Unsound("charges are missing from the ledger")
+        return sums
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """A transaction that alone may write. It is durable when this block has been left; raises Busy before."""
+        with self._turn(), _transaction(self._writer, "IMMEDIATE"):
+            if _file(self._path) != self._file:
+                raise Unsound("the file of the ledger was moved or replaced while it was open")
+            yield
+
+    def total(self, analyst: str) -> Total:
+        """Inside :meth:`writing`: the running total that the next charge adds to."""
+        return _total(self._writer, analyst)
+
+    def add(self, charges: Sequence[Charge], totals: dict[str, Total]) -> None:
+        """Inside :meth:`writing`: charges in their order, and the totals that they lead to."""
+        self._writer.executemany(
+            "INSERT INTO charge (id, time, analyst, epsilon, rho, delta, statement, tables)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(c.id, c.time.isoformat(), c.analyst, *_text(c.loss), c.statement, json.dumps(c.tables)) for c in charges],
+        )
+        self._writer.executemany(
+            "INSERT OR REPLACE INTO total VALUES (?, ?, ?, ?, ?)",
+            [(analyst, *_text(total.spent), total.charges) for analyst, total in totals.items()],
+        )
+
+    def read_total(self, analyst: str) -> Total:
+        return _total(self._reader, analyst)
+
+    def read_charges(self, analyst: str | None, limit: int) -> tuple[Charge, ...]:
+        """The newest first."""
+        rows = self._reader.execute(
+            "SELECT id, time, analyst, epsilon, rho, delta, statement, tables FROM charge"
+            " WHERE ?1 IS NULL OR analyst = ?1 ORDER BY number DESC LIMIT ?2",
+            (analyst, limit),
+        )
+        return tuple(
+            Charge(id_, datetime.fromisoformat(time_), who, _loss(parts), statement, tuple(json.loads(tables)))
+            for id_, time_, who, *parts, statement, tables in rows
+        )
+
+    def holds(self, charge: str) -> bool:
+        return bool(self._reader.execute("SELECT count(*) FROM charge WHERE id = ?", (charge,)).fetchone()[0])
+
+    def close(self) -> None:
+        """Give back files and locks. The last one to close moves the log into the file, so it waits for its turn."""
+        if self._lock < 0:
+            return
+        with contextlib.suppress(Busy), self._turn():
+            for connection in self._connections:
+                connection.close()
+        os.close(self._lock)
+        self._lock = -1
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
+    try:
+        connection.execute(f"BEGIN {kind}")
+    except sqlite3.OperationalError as cause:
+        # The low byte is the primary code. Someone holds the file without our lock: a tool of the owner's.
+        if cause.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise Busy from cause
+        raise
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _file(path: str) -> tuple[int, int]:
+    state = os.stat(path)
+    return state.st_dev, state.st_ino
+
+
+def _total(connection: sqlite3.Connection, analyst: str) -> Total:
+    row = connection.execute("SELECT epsilon, rho, delta, charges FROM total WHERE analyst = ?", (analyst,)).fetchone()
+    return Total(_loss(row[:3]), row[3]) if row else _NOTHING
+
+
+def _loss(parts: Sequence[str]) -> PrivacyLoss:
+    try:
+        epsilon, rho, delta = (Fraction(part) for part in parts)
+        return PrivacyLoss(epsilon, rho, delta)
+    except (ValueError, ZeroDivisionError) as cause:
+        raise Unsound("a loss in the ledger is not a number") from cause
+
+
+def _text(loss: PrivacyLoss) -> tuple[str, str, str]:
+    return str(loss.epsilon), str(loss.rho), str(loss.delta)
+
+
+def _sync_directory(path: str) -> None:
+    """The name of a new file is durable only when its directory is."""
+    directory = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

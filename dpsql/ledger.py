@@ -1,0 +1,308 @@
+"""The ledger: a charge is durable before :meth:`Ledger.charge` returns, and all charges together stay within the limit.
+
+It holds for many threads and many processes on one file. The file is :mod:`dpsql.journal`'s; here it is decided what
+may be added to it. One thread per process writes: the charges that wait are decided in their order and committed
+together, so that one flush to the disk serves them all.
+
+Why a failed commit stops the ledger: whether the charge is in the file is then not known. Its statement is
+refused, so that nothing was read for it, and the process serves no more until the file was opened and verified again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import os
+import sqlite3
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+from types import TracebackType
+from typing import Self, TypeVar
+
+from dpsql.accountant import Accountant
+from dpsql.errors import BudgetExceeded, Error, InterfaceError, InternalError, NotSupportedError, OperationalError
+from dpsql.journal import EVERYBODY, Busy, Charge, Journal, Total, Unsound, now
+from dpsql.loss import PrivacyLoss
+
+__all__ = ["Charge", "Ledger", "recorded"]
+
+_Read = TypeVar("_Read")
+
+_LOG = logging.getLogger("dpsql.ledger")
+_GRID = 10**40
+_LONGEST_STATEMENT = 10_000
+_LARGEST_GROUP = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A charge that waits for the writer, and where its caller waits for the answer."""
+
+    charge: Charge
+    answer: Future[str] = field(default_factory=Future)
+
+
+class Ledger:
+    """The durable, append-only list of charges of one policy. Thread-safe; not to be used in a forked child.
+
+    >>> import tempfile
+    >>> from dpsql.accountant import Accounting
+    >>> total = Accountant(Accounting.PURE, epsilon=Fraction(1), delta=Fraction(0))
+    >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(f"sqlite:{folder}/ledger", total) as ledger:
+    ...     paid = ledger.charge("ana", PrivacyLoss(epsilon=Fraction(9, 10)), "SELECT count(*) FROM patient")
+    ...     ledger.charge("ana", PrivacyLoss(epsilon=Fraction(2, 10)), "SELECT count(*) FROM visit")
+    Traceback (most recent call last):
+    dpsql.errors.BudgetExceeded: this statement does not fit into the privacy budget: of epsilon 1, 0.9 is spent
+    HINT: the largest epsilon that still fits is 0.1
+    """
+
+    def __init__(self, journal: Journal, path: str, accountant: Accountant, shares: Mapping[str, Accountant]) -> None:
+        self.path = path
+        self.identity = journal.identity
+        self._journal = journal
+        self._accountant = accountant
+        self._shares = dict(shares)
+        self._pid = os.getpid()
+        self._reading = threading.Lock()
+        self._changed = threading.Condition()
+        self._waiting: list[_Waiting] = []
+        self._stopped: Error | None = None
+        self._writer = threading.Thread(target=self._write, name="dpsql ledger", daemon=True)
+        self._writer.start()
+
+    @classmethod
+    def open(
+        cls,
+        url: str | os.PathLike[str],
+        accountant: Accountant,
+        shares: Mapping[str, Accountant] | None = None,
+        *,
+        timeout: float = 10.0,
+    ) -> Self:
+        """The ledger at ``sqlite:PATH`` (or PATH), made if there is none, and verified.
+
+        ``shares`` caps what single analysts may cause to be released, in addition to the total. ``timeout`` bounds the
+        wait in seconds for other processes. Raises OperationalError when the file cannot be used or cannot be trusted.
+        """
+        shares = shares or {}
+        if any(share.accounting is not accountant.accounting for share in shares.values()):
+            raise ValueError("an analyst's share is counted as the total is")
+        path = os.path.abspath(_path(url))
+        try:
+            journal = Journal(path, str(accountant.accounting), timeout)
+        except (Busy, Unsound, OSError, sqlite3.Error) as cause:
+            raise OperationalError(f"the ledger {path} cannot be used: {_reason(cause)}", sqlstate="58030") from cause
+        return cls(journal, path, accountant, shares)
+
+    def charge(self, analyst: str, loss: PrivacyLoss, statement: str, tables: Sequence[str] = ()) -> str:
+        """Charge ``loss``, and return the charge's unique id once it is durable. What was charged is never given back.
+
+        A loss of nothing is not recorded; its id is empty. A loss is recorded as it is, or rounded up to a multiple of
+        1e-40. ``statement`` is what the owner reads later: it holds no released values. Raises
+        BudgetExceeded (nothing was charged; the text depends on the ledger alone), OperationalError when the
+        ledger is busy (nothing was charged) or broken (it may be charged; it must not be read for).
+        """
+        self._check_process()
+        if not analyst:
+            raise InternalError("an analyst has a name")
+        if not loss:
+            return ""
+        try:
+            self._accountant.fits(PrivacyLoss(), loss)
+        except ValueError as cause:
+            raise InternalError("a loss does not suit the accounting of the ledger") from cause
+        waiting = _Waiting(
+            Charge(uuid.uuid4().hex, now(), _clean(analyst), recorded(loss), _shortened(statement), tuple(tables))
+        )
+        with self._changed:
+            if self._stopped:
+                raise _again(self._stopped)
+            self._waiting.append(waiting)
+            self._changed.notify()
+        return waiting.answer.result()
+
+    def spent(self, analyst: str | None = None) -> PrivacyLoss:
+        """The sum of all charges, or of one analyst's, by every process up to now."""
+        return self._read(lambda journal: journal.read_total(EVERYBODY if analyst is None else _clean(analyst)).spent)
+
+    def charges(self, analyst: str | None = None, limit: int = 1000) -> tuple[Charge, ...]:
+        """The newest ``limit`` charges, the newest first."""
+        return self._read(lambda journal: journal.read_charges(analyst, limit))
+
+    def holds(self, charge: str) -> bool:
+        """Whether this charge is in the ledger."""
+        return self._read(lambda journal: journal.holds(charge))
+
+    def close(self) -> None:
+        """Finish the charges that wait, and give the file back."""
+        if os.getpid() != self._pid:
+            return
+        with self._changed:
+            self._stopped = self._stopped or InterfaceError("the ledger is closed", sqlstate="55000")
+            self._changed.notify()
+        self._writer.join()
+        with self._reading:
+            self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise InterfaceError("the ledger was opened before this process was forked", sqlstate="55000")
+
+    def _write(self) -> None:
+        """The writer thread: until the ledger stops, and then until nobody waits."""
+        while True:
+            with self._changed:
+                while not self._waiting and not self._stopped:
+                    self._changed.wait()
+                group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
+            if not group:
+                return
+            try:
+                answers = self._commit([waiting.charge for waiting in group])
+            except BaseException as cause:
+                self._fail(group, cause)
+            else:
+                for waiting, refusal in zip(group, answers, strict=True):
+                    _answer(waiting, refusal)
+
+    def _commit(self, charges: Sequence[Charge]) -> list[Error | None]:
+        """Decide charges in their order; return, for each, why it was refused, after the others are durable."""
+        totals: dict[str, Total] = {}
+        admitted: list[Charge] = []
+        refusals: list[Error | None] = []
+        with self._journal.writing():
+            for charge in charges:
+                concerned = (EVERYBODY, charge.analyst)
+                for name in concerned:
+                    if name not in totals:
+                        totals[name] = self._journal.total(name)
+                refusal = self._refusal(charge, {name: totals[name].spent for name in concerned})
+                refusals.append(refusal)
+                if refusal is None:
+                    admitted.append(charge)
+                    totals |= {name: totals[name].plus(charge.loss) for name in concerned}
+            if admitted:
+                self._journal.add(admitted, totals)
+        return refusals
+
+    def _refusal(self, charge: Charge, spent: Mapping[str, PrivacyLoss]) -> BudgetExceeded | None:
+        """Why the total or the analyst's own share does not admit a charge; a function of the ledger and its price."""
+        limits = {EVERYBODY: self._accountant}
+        if charge.analyst in self._shares:
+            limits[charge.analyst] = self._shares[charge.analyst]
+        exceeded = [name for name, limit in limits.items() if not limit.fits(spent[name], charge.loss)]
+        if not exceeded:
+            return None
+        name = exceeded[-1]
+        limit = limits[name]
+        left = min(one.largest(spent[whom]) for whom, one in limits.items())
+        whose = "the privacy budget" if name == EVERYBODY else "this analyst's share of the privacy budget"
+        gone = limit.epsilon_of(spent[name])
+        no_delta = any(spent[whom].delta + charge.loss.delta > limits[whom].limit.delta for whom in exceeded)
+        return BudgetExceeded(
+            f"this statement does not fit into {whose}: "
+            f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
+            sqlstate="53400",
+            hint=_hint(left, no_delta),
+        )
+
+    def _fail(self, group: Sequence[_Waiting], cause: BaseException) -> None:
+        if isinstance(cause, Busy):
+            error = OperationalError("the ledger is busy; nothing was charged", sqlstate="53300", hint="try again")
+        else:
+            error = OperationalError(
+                "the ledger cannot be written; nothing is answered until its owner has seen to it", sqlstate="58030"
+            )
+            with self._changed:
+                self._stopped = error
+                # Those who came meanwhile shall not be tried on a file that may be broken.
+                group, self._waiting = [*group, *self._waiting], []
+            _LOG.critical("the ledger stops: %s", _reason(cause))
+        error.__cause__ = cause
+        for waiting in group:
+            _answer(waiting, _again(error))
+
+    def _read(self, question: Callable[[Journal], _Read]) -> _Read:
+        self._check_process()
+        try:
+            with self._reading:
+                return question(self._journal)
+        except (sqlite3.Error, Unsound) as cause:
+            raise OperationalError("the ledger cannot be read", sqlstate="58030") from cause
+
+
+def recorded(loss: PrivacyLoss) -> PrivacyLoss:
+    """The loss that a ledger keeps: each part rounded up to a multiple of 1e-40, so that no sum outgrows its row.
+
+    >>> recorded(PrivacyLoss(rho=Fraction(1, 200))).rho, recorded(PrivacyLoss(rho=Fraction(1, 3))).rho > Fraction(1, 3)
+    (Fraction(1, 200), True)
+    """
+    epsilon, rho, delta = (Fraction(math.ceil(part * _GRID), _GRID) for part in (loss.epsilon, loss.rho, loss.delta))
+    return PrivacyLoss(epsilon, rho, delta)
+
+
+def _answer(waiting: _Waiting, refusal: Error | None) -> None:
+    if refusal is None:
+        waiting.answer.set_result(waiting.charge.id)
+    else:
+        waiting.answer.set_exception(refusal)
+
+
+def _again(error: Error) -> Error:
+    """An error of one's own for each thread: tracebacks are written into it."""
+    copy = type(error)(error.message, sqlstate=error.sqlstate, hint=error.hint)
+    copy.__cause__ = error.__cause__
+    return copy
+
+
+def _hint(left: Fraction, no_delta: bool) -> str:
+    if no_delta:
+        return "not enough delta is left to select groups: group by columns whose values are declared"
+    return f"the largest epsilon that still fits is {float(left):g}" if left else "nothing is left"
+
+
+def _digits_up(value: float) -> str:
+    """Six digits, rounded up."""
+    return format(Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(value)), "f")
+
+
+def _path(url: str | os.PathLike[str]) -> str:
+    text = os.fspath(url)
+    scheme, colon, rest = text.partition(":")
+    if colon and scheme == "sqlite":
+        return rest.removeprefix("//") if rest.startswith("///") else rest
+    if "://" in text:
+        raise NotSupportedError(f"a ledger is not kept in {scheme} yet", sqlstate="0A000", hint="write sqlite:PATH")
+    return text
+
+
+def _clean(name: str) -> str:
+    """Text that a file can hold: a lone surrogate, which a client may send, has no bytes."""
+    return name.encode(errors="replace").decode()
+
+
+def _shortened(statement: str) -> str:
+    text = _clean(statement)
+    if len(text) <= _LONGEST_STATEMENT:
+        return text
+    return f"{text[:_LONGEST_STATEMENT]} … sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _reason(cause: BaseException) -> str:
+    if isinstance(cause, Busy):
+        return "another process holds it"
+    return f"{type(cause).__name__}: {cause}" if not isinstance(cause, Unsound) else str(cause)

@@ -1,0 +1,86 @@
+"""Opening a policy: the engine, what it declares, the ledger, the store of releases and the sandbox."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpsql.accountant import Accountant, Accounting
+from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.errors import NotSupportedError, OperationalError
+from dpsql.ledger import Ledger
+from dpsql.policy import Policy
+from dpsql.problem import PolicyError
+from dpsql.sandbox import Sandbox
+from dpsql.schema import catalog
+from dpsql.store import ReleaseStore
+from rewriter.catalog import Catalog
+
+TIMEOUT = 300.0
+"""Seconds that one release may run in the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A policy with everything that it names, open."""
+
+    policy: Policy
+    catalog: Catalog
+    engine: DuckDBEngine
+    accountant: Accountant
+    shares: Mapping[str, Accountant]
+    ledger: Ledger
+    store: ReleaseStore
+    sandbox: Sandbox
+    timeout: float = TIMEOUT
+
+    def close(self) -> None:
+        self.store.close()
+        self.ledger.close()
+        self.sandbox.close()
+        self.engine.close()
+
+
+def open_policy(path: str | os.PathLike[str]) -> Opened:
+    """Open all that a policy names, and load its public tables. Raises :class:`dpsql.errors.Error`."""
+    try:
+        policy = Policy.load(path)
+        if policy.database.kind != "duckdb":
+            raise NotSupportedError(
+                f"databases of kind {policy.database.kind} are not served yet",
+                sqlstate="0A000",
+                hint="use duckdb:PATH",
+            )
+        engine = DuckDBEngine.open(policy.database.path)
+        try:
+            return _open(policy, engine)
+        except BaseException:
+            engine.close()
+            raise
+    except PolicyError as problems:
+        raise OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint="dpsql check") from None
+
+
+def _open(policy: Policy, engine: DuckDBEngine) -> Opened:
+    schema = engine.schema()
+    profiles = {name: engine.public_profile(name) for name, table in policy.tables.items() if table.public}
+    known = catalog(policy, schema, profiles)
+    accounting = Accounting(policy.budget.accounting)
+    total = Accountant(accounting, policy.budget.epsilon, policy.budget.delta)
+    shares = {
+        name: Accountant(accounting, analyst.budget.epsilon, policy.budget.delta)
+        for name, analyst in (policy.analysts or {}).items()
+        if analyst.budget is not None
+    }
+    ledger = Ledger.open(f"sqlite:{policy.ledger.path}", total, shares)
+    try:
+        store = ReleaseStore.open(policy.ledger.path)
+        sandbox = Sandbox.open()
+        for table in known.tables.values():
+            if table.public:
+                sandbox.load_public(table.name, engine.public_rows(table.name, list(table.columns)))
+    except BaseException:
+        ledger.close()
+        raise
+    return Opened(policy, known, engine, total, shares, ledger, store, sandbox)

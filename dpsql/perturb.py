@@ -1,0 +1,43 @@
+"""The one function that maps what is secret to what may be released."""
+
+from __future__ import annotations
+
+from dpsql.calibrate import Calibration
+from dpsql.errors import error
+from dpsql.mechanisms.sampling import Sampler
+from dpsql.table import ExactTable, NoisyTable
+
+
+def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
+    """Adds noise, drawn afresh, to every integer of every group that may be named, and drops the other groups.
+
+    Noise is drawn before the integer that it hides is looked at, and how much is drawn follows from the number of
+    groups: of the key set where that is public, of the named ones where it is selected. The order of the groups stays,
+    the weights by which they were selected do not.
+    """
+    _check(exact, calibration)
+    places = list(range(len(exact.keys)))
+    if calibration.selected:
+        threshold = calibration.selected.threshold
+        noise = threshold.mechanism.sample(sampler, len(places))
+        places = threshold.named(exact.statistics[threshold.selection.name], noise)
+    statistics: dict[str, tuple[int, ...]] = {}
+    for one in calibration.measured:
+        noise = one.mechanism.sample(sampler, len(places) * len(one.block.statistics))
+        for number, statistic in enumerate(one.block.statistics):
+            column = exact.statistics[statistic.name]
+            draws = noise[number * len(places) : (number + 1) * len(places)]
+            statistics[statistic.name] = tuple(column[place] + n for place, n in zip(places, draws, strict=True))
+    return NoisyTable(tuple(exact.keys[place] for place in places), statistics, calibration.noise)
+
+
+def _check(exact: ExactTable, calibration: Calibration) -> None:
+    """The engine answered the plan that was calibrated. A message names columns, never values."""
+    names = [statistic.name for statistic in calibration.plan.statistics]
+    if calibration.plan.selection:
+        names.append(calibration.plan.selection.name)
+    if len(set(names)) != len(names) or set(names) != set(exact.statistics):
+        raise error("the engine's answer has other columns than the plan", sqlstate="XX000")
+    for column in exact.statistics.values():
+        if len(column) != len(exact.keys) or not all(type(integer) is int for integer in column):
+            raise error("the engine's answer is not made of integers", sqlstate="XX000")

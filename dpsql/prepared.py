@@ -1,0 +1,129 @@
+"""A query, prepared: everything about it that follows from text and policy, so that it can be remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpsql.accountant import Accounting
+from dpsql.sandbox import Sandbox
+from dpsql.virtual import VIRTUAL_COLUMNS
+from rewriter.catalog import Catalog
+from rewriter.contribution import Norm
+from rewriter.outer import check_outer, outer_sql
+from rewriter.plan import Plan
+from rewriter.planner import plan
+from rewriter.query import Program, Query, release_name
+from rewriter.split import split
+from rewriter.types import DOUBLE, Type
+
+_NORMS = {
+    Accounting.PURE: (Norm.L1,),
+    Accounting.ZCDP: (Norm.L2,),
+    Accounting.APPROX: (Norm.L1, Norm.L2),
+}
+
+Schema = Mapping[str, Mapping[str, Type]]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A query's plans and its outer SELECT.
+
+    ``plans`` has, per release, one plan for each norm that the accounting can hide. ``outer_sql`` answers the
+    ``columns`` first and then columns of margins; ``margin_places`` says, for each column, where its margin is.
+    ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
+    """
+
+    sql: str
+    plans: tuple[tuple[Plan, ...], ...]
+    outer_sql: str
+    shown_sql: str
+    columns: tuple[tuple[str, Type], ...]
+    margin_places: tuple[int | None, ...]
+    virtual: tuple[str, ...]
+    private_tables: tuple[str, ...]
+
+    @property
+    def selects(self) -> bool:
+        """Whether a release selects its groups under δ."""
+        return any(plans[0].selection is not None for plans in self.plans)
+
+
+def prepare(tree: exp.Query, sql: str, catalog: Catalog, accounting: Accounting, sandbox: Sandbox) -> Prepared:
+    """Split, plan and check a query. Raises :class:`rewriter.errors.Refused`; reads no data, costs nothing."""
+    program = split(tree, catalog)
+    plans = tuple(tuple(plan(query, norm) for norm in _NORMS[accounting]) for query in program.releases)
+    tables = _tables(program, plans, catalog)
+    check_outer(program.outer, tables)
+    shown = outer_sql(program.outer, tables)
+    outer, places = _carry_margins(program.outer, plans)
+    released = {name: list(tables[name].items()) for name in tables if name.startswith("dpsql_")}
+    columns = sandbox.describe(shown, released)
+    full = outer_sql(outer, tables) if any(place is not None for place in places) else shown
+    return Prepared(
+        sql=sql,
+        plans=plans,
+        outer_sql=full,
+        shown_sql=shown,
+        columns=columns,
+        margin_places=tuple(None if place is None else len(columns) + place for place in places)
+        or (None,) * len(columns),
+        virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
+        private_tables=_private_tables(program.releases, catalog),
+    )
+
+
+def margin_name(column: str) -> str:
+    """The column that carries the margins of a released column."""
+    return f"{column}_margin"
+
+
+def _tables(program: Program, plans: tuple[tuple[Plan, ...], ...], catalog: Catalog) -> Schema:
+    """The tables that the outer SELECT may name, with the types of their columns."""
+    tables: dict[str, dict[str, Type]] = {}
+    for number, options in enumerate(plans):
+        columns = {key.name: key.type for key in options[0].keys}
+        columns |= {output.name: output.type for output in options[0].outputs}
+        columns |= {margin_name(output.name): DOUBLE for output in options[0].outputs}
+        tables[release_name(number)] = columns
+    for name in program.tables:
+        if name in VIRTUAL_COLUMNS:
+            tables[name] = dict(VIRTUAL_COLUMNS[name])
+        else:
+            tables[name] = {column.name: column.type for column in catalog.tables[name].columns.values()}
+    return tables
+
+
+def _carry_margins(outer: exp.Query, plans: tuple[tuple[Plan, ...], ...]) -> tuple[exp.Query, tuple[int | None, ...]]:
+    """The outer SELECT with the margin of every released column that it passes on as it is."""
+    if not isinstance(outer, exp.Select) or outer.args.get("distinct"):
+        return outer, ()
+    source = outer.args["from_"].this if outer.args.get("from_") else None
+    if not isinstance(source, exp.Table) or outer.args.get("joins"):
+        return outer, ()
+    released = {release_name(number): options[0] for number, options in enumerate(plans)}
+    plan_ = released.get(source.name)
+    if plan_ is None:
+        return outer, ()
+    outputs = {output.name for output in plan_.outputs}
+    places: list[int | None] = []
+    extra: list[exp.Expr] = []
+    for item in outer.expressions:
+        column = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(column, exp.Column) and column.table == source.name and column.name in outputs:
+            places.append(len(extra))
+            margin = exp.column(margin_name(column.name), source.name)
+            extra.append(exp.alias_(margin, f"dpsql_margin_{len(extra)}"))
+        else:
+            places.append(None)
+    copy: exp.Select = outer.copy()
+    copy.set("expressions", [*copy.expressions, *extra])
+    return copy, tuple(places)
+
+
+def _private_tables(releases: tuple[Query, ...], catalog: Catalog) -> tuple[str, ...]:
+    names = {table.name for query in releases for table in query.rows.find_all(exp.Table)}
+    return tuple(sorted(name for name in names if name in catalog.tables and not catalog.tables[name].public))

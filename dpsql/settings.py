@@ -1,0 +1,77 @@
+"""The settings of a session. None of them weakens the promise: they choose a price within the owner's cap, or reuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from types import MappingProxyType
+
+from dpsql.errors import DataError
+from dpsql.policy import Statement
+
+_SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store. Others are the client's own."""
+
+    epsilon: Fraction
+    reuse: bool = True
+    others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def changed(self, name: str | None, value: str | None, owner: Statement) -> Settings:
+        """The settings after SET or RESET. Raises DataError 22023 for what the owner does not allow.
+
+        >>> owner = Statement(epsilon=Fraction(1, 10), max_epsilon=Fraction(1), delta=Fraction(0))
+        >>> Settings(Fraction(1, 10)).changed("dpsql.epsilon", "0.5", owner).epsilon
+        Fraction(1, 2)
+        """
+        if name is None:
+            return Settings(epsilon=owner.epsilon)
+        if name == "dpsql.epsilon":
+            return replace(self, epsilon=owner.epsilon if value is None else _epsilon(value, owner))
+        if name == "dpsql.reuse":
+            return replace(self, reuse=True if value is None else _switch(name, value))
+        if name.startswith("dpsql."):
+            raise DataError(
+                f"there is no setting {name}", sqlstate="22023", hint="there are dpsql.epsilon, dpsql.reuse"
+            )
+        others = {key: old for key, old in self.others.items() if key != name}
+        if value is not None:
+            others[name] = value
+        return replace(self, others=MappingProxyType(dict(list(others.items())[-100:])))
+
+    def shown(self, name: str) -> str:
+        """The value of a setting, as text."""
+        if name == "dpsql.epsilon":
+            return f"{float(self.epsilon):g}"
+        if name == "dpsql.reuse":
+            return "on" if self.reuse else "off"
+        if name.startswith("dpsql."):
+            raise DataError(
+                f"there is no setting {name}", sqlstate="22023", hint="there are dpsql.epsilon, dpsql.reuse"
+            )
+        return self.others.get(name, "")
+
+
+def _epsilon(value: str, owner: Statement) -> Fraction:
+    try:
+        epsilon = Fraction(value.strip().strip("'")) if len(value) <= 40 else Fraction(0)
+    except (ValueError, ZeroDivisionError):
+        epsilon = Fraction(0)
+    if not 0 < epsilon <= owner.max_epsilon or epsilon.denominator > 10**12:
+        most = f"{float(owner.max_epsilon):g}"
+        raise DataError(
+            f"dpsql.epsilon is a number above 0 and at most {most}",
+            sqlstate="22023",
+            hint=f"SET dpsql.epsilon = {float(owner.epsilon):g}",
+        )
+    return epsilon
+
+
+def _switch(name: str, value: str) -> bool:
+    known = _SWITCH.get(value.strip().strip("'").lower())
+    if known is None:
+        raise DataError(f"{name} is on or off", sqlstate="22023", hint=f"SET {name} = on")
+    return known

@@ -1,0 +1,138 @@
+"""An explanation, drawn: what would be read, how far one person can move it, and what hides that."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import sqlglot
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+
+from dpsql.cells import bar, grid, left_over, loss
+from dpsql.table import Noise
+from rewriter.plan import Block, Plan
+
+if TYPE_CHECKING:
+    from dpsql.answer import Explanation, ReleaseExplanation
+
+
+def explanation(told: Explanation) -> Group:
+    """All releases of a statement, what is computed over them, the price, and what would be left."""
+    parts: list[RenderableType] = []
+    for number, release in enumerate(told.releases, start=1):
+        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release.plan)}", style="bold")]
+        parts += [Padding(part, (0, 0, 0, 2)) for part in _release(release)]
+    if told.outer_sql:
+        parts += [Text("Over the released tables", style="bold"), Padding(code(told.outer_sql, "duckdb"), (0, 0, 1, 2))]
+    parts += [Text(f"NOTICE: {notice}") for notice in told.notices]
+    parts.append(Text(_price(told)))
+    return Group(*parts)
+
+
+def explanation_lines(told: Explanation) -> list[str]:
+    """The same as plain text, for clients that have only rows of text to show it in."""
+    page = io.StringIO()
+    Console(file=page, width=100, color_system=None).print(explanation(told), highlight=False)
+    return [line.rstrip() for line in page.getvalue().rstrip().split("\n")]
+
+
+def code(sql: str, dialect: str = "") -> RenderableType:
+    """SQL, one clause a line where a dialect says how to lay it out."""
+    if dialect:
+        sql = sqlglot.parse_one(sql, dialect=dialect).sql(dialect=dialect, pretty=True, max_text_width=60)
+    return Syntax(sql, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
+
+
+def exact(value: Fraction | int) -> str:
+    """A number for reading: whole numbers in full, others to six digits.
+
+    >>> exact(Fraction(9600)), exact(Fraction(1, 64)), exact(Fraction(10, 3))
+    ('9,600', '0.015625', '3.33333')
+    """
+    return f"{int(value):,}" if value == int(value) else f"{float(value):.6g}"
+
+
+def noise(hidden_by: Noise, granularity: Fraction) -> str:
+    """The distribution, in the units of the column.
+
+    >>> noise(Noise("gaussian", Fraction(8)), Fraction(1, 2)), noise(Noise("laplace", Fraction(10)), Fraction(1))
+    ('Gaussian, σ = 4', 'Laplace, b = 10')
+    """
+    letter = {"gaussian": "σ", "laplace": "b"}[hidden_by.kind]
+    return f"{hidden_by.kind.title()}, {letter} = {float(hidden_by.scale * granularity):.4g}"
+
+
+def _grouped(plan: Plan) -> str:
+    if not plan.keys:
+        return ""
+    keys = ", ".join(key.text for key in plan.keys)
+    if plan.selection is not None:
+        return f", by {keys}: groups are named when enough people are in them"
+    return f", by {keys}: {plan.cells} public groups, empty ones too" if plan.cells else f", by {keys}"
+
+
+def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
+    plan = release.plan
+    yield Text("Bounded SQL", style="italic")
+    yield Padding(code(plan.sql, plan.dialect), (0, 0, 1, 2))
+    for block, hidden_by in zip(plan.blocks, release.mechanisms, strict=True):
+        yield from _block(block, hidden_by)
+    if release.threshold is not None:
+        yield Text(f"A group is named when about {math.ceil(release.threshold)} people or more are in it.\n")
+    yield _outputs(release)
+    for note in plan.notes:
+        yield Text(f"Note: {note}")
+    if release.reused:
+        yield Text("Released before: answered from the store, for free.")
+    yield Text("")
+
+
+def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
+    statistics = block.statistics
+    yield grid(
+        ["statistic", "what", "in steps of", "one person, one cell", "noise"],
+        [
+            [statistic.name for statistic in statistics],
+            [statistic.text for statistic in statistics],
+            [exact(statistic.granularity) for statistic in statistics],
+            [f"≤ {exact(statistic.bound * statistic.granularity)}" for statistic in statistics],
+            [noise(hidden_by, statistic.granularity) for statistic in statistics],
+        ],
+        [False, False, True, True, False],
+    )
+    together = block.sensitivity
+    norms = [f"L2 ≤ {exact(_root(together.l2_squared))}"]
+    if together.l1 is not None:
+        norms.insert(0, f"L1 ≤ {exact(together.l1)}")
+    yield Text(f"One person, all cells together: {', '.join(norms)} steps.\n")
+
+
+def _root(square: int) -> Fraction:
+    root = math.isqrt(square)
+    return Fraction(root) if root * root == square else Fraction(math.sqrt(square))
+
+
+def _outputs(release: ReleaseExplanation) -> RenderableType:
+    outputs = release.plan.outputs
+    margins = [release.margins.get(output.name) for output in outputs]
+    return grid(
+        ["column", "asked as", "expected 95 % error"],
+        [
+            [output.name for output in outputs],
+            [output.text for output in outputs],
+            ["" if margin is None else f"± {bar(margin)}" for margin in margins],
+        ],
+        [False, False, True],
+    )
+
+
+def _price(told: Explanation) -> str:
+    paid = f"Price: {loss(told.price)}." if told.price else "Price: nothing."
+    left = told.remaining_after
+    return f"{paid} It would leave {left_over(left.left_epsilon, left.statements_left)}."

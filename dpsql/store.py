@@ -1,0 +1,267 @@
+"""The store of releases: the same release asked again is answered again, with the same numbers, and costs nothing.
+
+Why it is free. What was released is public to everybody whom the ledger's total protects against: repeating it tells
+nobody anything about the data that the total has not paid for. So an entry is visible to every analyst of the ledger,
+and it is free towards their own shares too. A share caps what an analyst may *cause to be released*; it does not
+bound what an analyst can learn from the releases of others, as talking to them does not either. Whether there is a
+hit is decided by released facts alone: the plan's identity, the owner's data version, and the noise.
+
+Why it depends on its ledger. A release that another ledger paid for, or that a ledger restored from a backup does not
+know of any more, is not paid for here. Each entry therefore names its ledger and how many charges it had when the
+entry was made, and is used only while the ledger beside it is the same one and has as many. The rest is
+thrown away without loss: the file ``<ledger>-releases`` may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import json
+import logging
+import operator
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from dpsql.errors import OperationalError
+from dpsql.table import Key, Noise, NoisyTable
+from rewriter.types import Scalar
+
+_Result = TypeVar("_Result")
+
+_LOG = logging.getLogger("dpsql.store")
+_FORMAT = 1
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS release (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    identity TEXT NOT NULL,
+    data_version TEXT NOT NULL,
+    ledger TEXT NOT NULL,
+    charges INTEGER NOT NULL,
+    noise TEXT NOT NULL,
+    body TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    size INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS release_key ON release (identity, data_version);
+CREATE INDEX IF NOT EXISTS release_size ON release (number, size);
+PRAGMA user_version = {_FORMAT};
+"""
+_THIS_LEDGER = "(SELECT value FROM paid.ledger WHERE fact = 'identity')"
+_ITS_CHARGES = "(SELECT coalesce(max(number), 0) FROM paid.charge)"
+_MOST_CANDIDATES = 100
+
+
+class ReleaseStore:
+    """Noisy tables by plan and data version, beside a ledger. Thread-safe; a failure of the file is a miss.
+
+    ``put`` is called after the charge is durable and the noise is drawn, so that nothing in here is unpaid.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, capacity: int) -> None:
+        self._connection = connection
+        self._capacity = capacity
+        self._one_at_a_time = threading.Lock()
+        self._pid = os.getpid()
+
+    @classmethod
+    def open(cls, ledger: str | os.PathLike[str], *, capacity: int = 64 * 1024 * 1024) -> Self:
+        """The store beside the ledger at this path, which must exist; at most ``capacity`` bytes of releases.
+
+        A store that cannot be read is begun anew. Raises OperationalError when that fails too.
+        """
+        path = Path(os.path.abspath(ledger))
+        beside = Path(f"{path}-releases")
+        try:
+            try:
+                connection = _connect(beside, path)
+            except sqlite3.DatabaseError:
+                for suffix in ("", "-wal", "-shm"):
+                    Path(f"{beside}{suffix}").unlink(missing_ok=True)
+                connection = _connect(beside, path)
+        except (OSError, sqlite3.Error) as cause:
+            raise OperationalError(f"the releases at {beside} cannot be stored", sqlstate="58030") from cause
+        return cls(connection, capacity)
+
+    def get(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
+        """The most accurate stored table whose noise is, for every statistic, no wider than ``wanted``; None: a miss.
+
+        Laplace and Gaussian noise are compared by :func:`variance`.
+        """
+        return self._safely(lambda: self._find(identity, data_version, wanted))
+
+    def put(self, identity: str, data_version: str, table: NoisyTable) -> None:
+        """Keep a release that has been charged. One that is larger than a quarter of the store is not kept.
+
+        Raises TypeError when a key is not a scalar of SQL.
+        """
+        noise, body = _write(table)
+        if len(noise) + len(body) <= self._capacity // 4:
+            self._safely(lambda: self._insert(identity, data_version, noise, body))
+
+    def close(self) -> None:
+        if os.getpid() == self._pid:
+            with self._one_at_a_time:
+                self._connection.close()
+
+    def _safely(self, act: Callable[[], _Result]) -> _Result | None:
+        """One thread at a time; None, with a word to the owner, when anything is wrong with the file."""
+        try:
+            with self._one_at_a_time:
+                if os.getpid() != self._pid:
+                    raise sqlite3.ProgrammingError("opened before this process was forked")
+                return act()
+        except (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+            _LOG.warning("a stored release was not used: %s", type(cause).__name__)
+        return None
+
+    def _find(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
+        rows = self._connection.execute(
+            f"SELECT number, noise FROM release WHERE identity = ? AND data_version = ? AND ledger = {_THIS_LEDGER}"
+            f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES}",
+            (identity, data_version),
+        )
+        compared = [(_excess(_noises(json.loads(noise)), wanted), number) for number, noise in rows]
+        good = [(excess, number) for excess, number in compared if excess is not None]
+        if not good:
+            return None
+        entry = "SELECT noise, body, digest FROM release WHERE number = ?"
+        return _read(*self._connection.execute(entry, (min(good)[1],)).fetchone())
+
+    def _insert(self, identity: str, data_version: str, noise: str, body: str) -> None:
+        with _transaction(self._connection):
+            self._connection.execute(
+                "INSERT INTO release (identity, data_version, ledger, charges, noise, body, digest, size)"
+                f" VALUES (?, ?, {_THIS_LEDGER}, {_ITS_CHARGES}, ?, ?, ?, ?)",
+                (identity, data_version, noise, body, _digest(noise, body), len(noise) + len(body)),
+            )
+            self._connection.execute(
+                "DELETE FROM release WHERE number IN (SELECT number FROM"
+                " (SELECT number, sum(size) OVER (ORDER BY number DESC) AS upto FROM release) WHERE upto > ?)",
+                (self._capacity,),
+            )
+
+
+def variance(noise: Noise) -> Fraction:
+    """A bound on the variance, exact: 2b² for Laplace, σ² for Gaussian noise. Discrete noise has a little less.
+
+    >>> variance(Noise("laplace", Fraction(3))), variance(Noise("gaussian", Fraction(3)))
+    (Fraction(18, 1), Fraction(9, 1))
+    """
+    return noise.scale**2 * (2 if noise.kind == "laplace" else 1)
+
+
+def _excess(stored: Mapping[str, Noise], wanted: Mapping[str, Noise]) -> Fraction | None:
+    """How stored variances compare with those wanted, added up; None when one is missing or larger."""
+    total = Fraction(0)
+    for name, noise in wanted.items():
+        if name not in stored or variance(stored[name]) > variance(noise):
+            return None
+        total += variance(stored[name]) / variance(noise) if noise.scale else 0
+    return total
+
+
+def _connect(path: Path, ledger: Path) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path.as_uri(), uri=True, timeout=2, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        # A loss of power may cost a stored release; it costs no budget and no privacy.
+        connection.execute("PRAGMA synchronous=NORMAL")
+        if connection.execute("PRAGMA user_version").fetchone()[0] not in (0, _FORMAT):
+            raise sqlite3.DatabaseError("another format")
+        connection.executescript(_SCHEMA)
+        connection.execute("ATTACH ? AS paid", (f"{ledger.as_uri()}?mode=ro",))
+        _drop_unpaid(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _drop_unpaid(connection: sqlite3.Connection) -> None:
+    connection.execute(f"DELETE FROM release WHERE ledger <> {_THIS_LEDGER} OR charges > {_ITS_CHARGES}")
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN")  # IMMEDIATE would ask to write to the ledger, too
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+# As text. What JSON has is itself (NULL, booleans, integers of any size, strings), all else is a pair of tag and text.
+
+
+def _write(table: NoisyTable) -> tuple[str, str]:
+    """Noise and body of an entry."""
+    noise = {name: [one.kind, str(one.scale)] for name, one in table.noise.items()}
+    body = {
+        "keys": [[_tagged(value) for value in key] for key in table.keys],
+        # index: an integer of another library is one of ours, anything else is an error
+        "statistics": {name: [operator.index(n) for n in column] for name, column in table.statistics.items()},
+    }
+    return json.dumps(noise), json.dumps(body, separators=(",", ":"))
+
+
+def _read(noise: str, body: str, digest: str) -> NoisyTable:
+    if _digest(noise, body) != digest:
+        raise ValueError("a stored release was damaged")
+    parts = json.loads(body)
+    keys: tuple[Key, ...] = tuple(tuple(_untagged(value) for value in key) for key in parts["keys"])
+    statistics = {name: tuple(column) for name, column in parts["statistics"].items()}
+    return NoisyTable(keys, statistics, _noises(json.loads(noise)))
+
+
+def _noises(parts: Mapping[str, tuple[Any, str]]) -> dict[str, Noise]:
+    return {name: Noise(kind, Fraction(scale)) for name, (kind, scale) in parts.items()}
+
+
+def _tagged(value: Scalar | None) -> object:
+    """A value as JSON holds it.
+
+    >>> _tagged(5), _tagged(Decimal("1.50")), _tagged(datetime.date(2025, 3, 1)), _tagged(0.5)
+    (5, ['decimal', '1.50'], ['date', '2025-03-01'], ['double', '0x1.0000000000000p-1'])
+    """
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return ["double", value.hex()]
+        case Decimal():
+            return ["decimal", str(value)]
+        case datetime.datetime():  # before date, which it is as well
+            return ["timestamp", value.isoformat()]
+        case datetime.date():
+            return ["date", value.isoformat()]
+    raise TypeError(f"{type(value).__name__} is no scalar of SQL")
+
+
+_UNTAG: Mapping[str, Callable[[str], Scalar]] = {
+    "double": float.fromhex,
+    "decimal": Decimal,
+    "timestamp": datetime.datetime.fromisoformat,
+    "date": datetime.date.fromisoformat,
+}
+
+
+def _untagged(value: Any) -> Scalar | None:
+    if isinstance(value, list):
+        tag, text = value
+        return _UNTAG[tag](text)
+    scalar: Scalar | None = value
+    return scalar
+
+
+def _digest(noise: str, body: str) -> str:
+    return hashlib.sha256(f"{noise}\n{body}".encode()).hexdigest()

@@ -1,0 +1,197 @@
+"""How each private table reaches the privacy unit: the declared steps, or the database's only foreign-key path.
+
+Guarantee: a path that comes back starts at its table, ends at the key of the privacy unit, and joins columns of one
+type, so that no join of it can raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dpsql.engines.schema import Schema, SchemaTable
+from dpsql.names import match, suggestion
+from dpsql.policy import Table
+from dpsql.problem import Problem, join
+from rewriter.catalog import Hop
+from rewriter.types import Kind
+
+MAX_HOPS = 8
+
+
+class _Lost(Exception):
+    """A table without a path; what is wrong was reported where it was found."""
+
+
+@dataclass(slots=True)
+class UnitPaths:
+    """The paths of the tables that a policy declares, found once each.
+
+    ``declared`` holds what the policy says of each table, ``names`` how the policy spells it; both by the database's
+    name of the table. ``problems`` collects what is wrong.
+    """
+
+    schema: Schema
+    declared: Mapping[str, Table]
+    names: Mapping[str, str]
+    unit: tuple[str, str]
+    problems: list[Problem]
+    _found: dict[str, tuple[Hop, ...] | None] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+
+    def of(self, table: str) -> tuple[Hop, ...] | None:
+        """The path of ``table``; None where there is none, and then a problem was reported."""
+        if table not in self._found:
+            self._open.append(table)
+            try:
+                self._found[table] = self._resolve(table)
+            except _Lost:
+                self._found[table] = None
+            finally:
+                self._open.pop()
+        return self._found[table]
+
+    def _resolve(self, table: str) -> tuple[Hop, ...]:
+        steps = self.declared[table].unit
+        if table == self.unit[0]:
+            if steps is not None:
+                raise self._report(table, "this is the table of the privacy unit itself: remove unit")
+            return ()
+        if steps is None:
+            return self._only_path(table)
+        return self._follow(table, steps)
+
+    def _follow(self, table: str, steps: tuple[Hop, ...]) -> tuple[Hop, ...]:
+        """The declared ``steps``, continued by the path of the table that they end at."""
+        path: list[Hop] = []
+        current = table
+        for step in steps:
+            if path and (path[-1].parent, path[-1].parent_column) == self.unit:
+                raise self._report(table, f"the privacy unit is reached before '{_show(step)}': remove that step")
+            path.append(self._step(table, current, step))
+            current = path[-1].parent
+        last = path[-1]
+        if (last.parent, last.parent_column) == self.unit:
+            return tuple(path)
+        unit = ".".join(self.unit)
+        if last.parent == self.unit[0]:
+            raise self._report(table, f"ends at {last.parent}.{last.parent_column}, and the privacy unit is {unit}")
+        if last.parent in self._open:
+            raise self._report(table, f"goes round in a circle: {' -> '.join([*self._open, last.parent])}")
+        rest = self.of(last.parent)
+        if rest is None:
+            raise self._report(table, f"ends at {last.parent}, which has no way to {unit} itself")
+        return (*path, *rest)
+
+    def _step(self, table: str, current: str, step: Hop) -> Hop:
+        """One step in the database's names, with what the database declares of it."""
+        child = self.schema.tables[current]
+        parent_name = match(step.parent, self.declared) or self._declared_as(step.parent)
+        if parent_name is None:
+            message = f"the table {step.parent} is not declared under tables: add it ('columns: {{}}' is enough)"
+            if match(step.parent, self.schema.tables) is None:
+                message = f"the database has no table {step.parent}: {suggestion(step.parent, self.schema.tables)}"
+            raise self._report(table, message)
+        if self.declared[parent_name].public:
+            raise self._report(table, f"{step.parent} is public, so nobody's rows are reached through it")
+        parent = self.schema.tables[parent_name]
+        column = self._column(table, child, step.column)
+        parent_column = self._column(table, parent, step.parent_column)
+        self._joinable(table, child, column, parent, parent_column)
+        enforced = _enforces(child, column, parent_name, parent_column)
+        self._advise(table, Hop(column, parent_name, parent_column, enforced), parent)
+        return Hop(column, parent_name, parent_column, enforced)
+
+    def _declared_as(self, name: str) -> str | None:
+        """The database's name of a table that the policy spells with its schema."""
+        return next((real for real, spelt in self.names.items() if spelt == name), None)
+
+    def _column(self, table: str, owner: SchemaTable, name: str) -> str:
+        found = match(name, owner.columns)
+        if found is None:
+            raise self._report(table, f"{owner.name} has no column {name}: {suggestion(name, owner.columns)}")
+        return found
+
+    def _joinable(self, table: str, child: SchemaTable, column: str, parent: SchemaTable, parent_column: str) -> None:
+        """Columns of two types would be compared by a cast, and a cast that fails tells of a row."""
+        one, other = child.columns[column], parent.columns[parent_column]
+        for owner, found in ((child, one), (parent, other)):
+            if found.type is None:
+                raise self._report(table, f"{owner.name}.{found.name} has the type {found.engine_type}: not supported")
+        same = one.engine_type.lower() == other.engine_type.lower()
+        kinds = {one.type.kind, other.type.kind} if one.type and other.type else set()
+        plain = all(_is_plain_text(found.engine_type) for found in (one, other))
+        if not same and (len(kinds) > 1 or (kinds == {Kind.TEXT} and not plain)):
+            types = f"{column} is {one.engine_type} and {parent.name}.{parent_column} is {other.engine_type}"
+            raise self._report(table, f"{types}: a foreign key needs one type")
+
+    def _advise(self, table: str, hop: Hop, parent: SchemaTable) -> None:
+        if not hop.enforced:
+            text = (
+                f"the database does not declare the foreign key '{_show(hop)}': rows that dangle are dropped by a join"
+            )
+            self.problems.append(Problem(self._path(table), f"{text} that costs time", "warning"))
+        if parent.name != self.unit[0] and not parent.is_unique(hop.parent_column):
+            text = f"the database does not declare {parent.name}.{hop.parent_column} unique: if two rows shared it, one"
+            self.problems.append(Problem(self._path(table), f"{text} row could belong to two people", "warning"))
+
+    def _only_path(self, table: str) -> tuple[Hop, ...]:
+        """The database's only foreign-key path to the unit."""
+        paths = list(foreign_key_paths(self.schema, table, self.unit, (table,)))
+        unit = ".".join(self.unit)
+        if not paths:
+            hint = "add 'unit: column -> table.column', or 'public: true' if no row is about a person"
+            raise self._report(table, f"no foreign key leads to {unit}: {hint}", key="")
+        if len(paths) > 1:
+            ways = "; ".join(" , ".join(map(_show, path)) for path in paths[:3])
+            raise self._report(
+                table, f"{len(paths)} foreign-key paths lead to {unit}: choose one as unit: {ways}", key=""
+            )
+        for hop in paths[0]:
+            if hop.parent not in self.declared:
+                message = f"its path to {unit} leads through {hop.parent}: declare that table, too ('columns: {{}}')"
+                raise self._report(table, message, key="")
+            if self.declared[hop.parent].public:
+                raise self._report(table, f"its path to {unit} leads through {hop.parent}, which is public", key="")
+            self._joinable(
+                table, self.schema.tables[table], hop.column, self.schema.tables[hop.parent], hop.parent_column
+            )
+            table = hop.parent
+        return paths[0]
+
+    def _path(self, table: str, key: str = "unit") -> str:
+        return join("tables", self.names[table], *([key] if key else []))
+
+    def _report(self, table: str, message: str, key: str = "unit") -> _Lost:
+        self.problems.append(Problem(self._path(table, key), message))
+        return _Lost()
+
+
+def foreign_key_paths(
+    schema: Schema, table: str, unit: tuple[str, str], seen: tuple[str, ...]
+) -> Iterator[tuple[Hop, ...]]:
+    """Every path of declared single-column foreign keys that visits no table twice."""
+    for key in schema.tables[table].foreign_keys:
+        if len(key.columns) != 1 or key.parent in seen or key.parent not in schema.tables:
+            continue
+        hop = Hop(key.columns[0], key.parent, key.parent_columns[0], enforced=True)
+        if (hop.parent, hop.parent_column) == unit:
+            yield (hop,)
+        elif len(seen) < MAX_HOPS:
+            for rest in foreign_key_paths(schema, hop.parent, unit, (*seen, hop.parent)):
+                yield (hop, *rest)
+
+
+def _enforces(child: SchemaTable, column: str, parent: str, parent_column: str) -> bool:
+    return any(
+        (key.columns, key.parent, key.parent_columns) == ((column,), parent, (parent_column,))
+        for key in child.foreign_keys
+    )
+
+
+def _is_plain_text(engine_type: str) -> bool:
+    return engine_type.lower().split("(")[0].strip() in ("varchar", "text", "string", "character varying")
+
+
+def _show(hop: Hop) -> str:
+    return f"{hop.column} -> {hop.parent}.{hop.parent_column}"

@@ -1,0 +1,283 @@
+"""The aggregates: how each is checked, and what it is for one person.
+
+COUNT in all its spellings becomes one thing, the number of rows that satisfy a condition, so that the planner sees
+which counts overlap: COUNT(x) counts ``x IS NOT NULL``, ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` and ``COUNT_IF(p)`` count p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.block import BlockScope, condition
+from rewriter.clipping import clipped_steps, lattice
+from rewriter.contribution import ContributionBound
+from rewriter.dialects import Dialect, double
+from rewriter.errors import TYPE_MISMATCH, Refused
+from rewriter.interval import Interval
+from rewriter.query import Aggregate
+from rewriter.relation import only
+from rewriter.total import compile_expression
+from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, decimal
+from rewriter.value import IntegerRange, Value
+
+_HINT = "over people, COUNT, SUM and AVG are answered"
+_INSTEAD: dict[type[exp.Expr], str] = {
+    exp.Min: "use the declared range, or COUNT(*) … WHERE x < limit",
+    exp.Max: "use the declared range, or COUNT(*) … WHERE x > limit",
+    exp.Median: "count by ranges: GROUP BY FLOOR(x / 10)",
+    exp.Stddev: "ask for AVG(x) and AVG(x * x)",
+    exp.StddevSamp: "ask for AVG(x) and AVG(x * x)",
+    exp.StddevPop: "ask for AVG(x) and AVG(x * x)",
+    exp.Variance: "ask for AVG(x) and AVG(x * x)",
+    exp.VariancePop: "ask for AVG(x) and AVG(x * x)",
+    exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
+    exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
+    exp.LogicalOr: "count the rows: COUNT(*) FILTER (WHERE …)",
+    exp.LogicalAnd: "count the rows: COUNT(*) FILTER (WHERE NOT …)",
+}
+
+
+def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    """Check one aggregate call. Raises :class:`Refused` for what is not an aggregate we know."""
+    test: Value | None = None
+    if isinstance(node, exp.Filter):
+        only(node, frozenset({"this", "expression"}), "FILTER")
+        test = condition(node.expression.this, scope, dialect, "FILTER")
+        node = node.this
+    compile_ = _COMPILE.get(type(node))
+    if compile_ is None:
+        hint = _INSTEAD.get(type(node), _HINT)
+        raise Refused(f"{_word(node)} is not answered over people", hint=hint)
+    only(node, frozenset({"this", "big_int"}), _word(node))
+    return compile_(node, test, scope, dialect, text)
+
+
+def _word(node: exp.Expr) -> str:
+    return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
+
+
+def _count(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    argument = node.this
+    if isinstance(argument, exp.Star):
+        only(argument, frozenset(), "COUNT(*)")
+        return Aggregate(exp.Count, None, test, False, text)
+    if isinstance(argument, exp.Distinct):
+        return _count_distinct(argument, test, scope, dialect, text)
+    if isinstance(argument, exp.Case) and (counted := _counted(argument)) is not None:
+        return _count_where(counted, test, scope, dialect, text)
+    value = compile_expression(argument, scope, dialect)
+    return Aggregate(exp.Count, value if value.nullable else None, test, False, text)
+
+
+def _count_distinct(
+    node: exp.Distinct, test: Value | None, scope: BlockScope, dialect: Dialect, text: str
+) -> Aggregate:
+    only(node, frozenset({"expressions"}), "DISTINCT")
+    if len(node.expressions) != 1:
+        raise Refused("COUNT(DISTINCT) of several columns is not answered", hint="count the key of the person")
+    value = compile_expression(node.expressions[0], scope, dialect)
+    return Aggregate(exp.Count, value, test, True, text)
+
+
+def _counted(case: exp.Case) -> exp.Expr | None:
+    """The condition p of CASE WHEN p THEN constant END or CASE WHEN p THEN 1 ELSE NULL END."""
+    ifs = case.args.get("ifs") or []
+    default = case.args.get("default")
+    if case.this is not None or len(ifs) != 1 or not isinstance(ifs[0].args["true"], exp.Literal):
+        return None
+    if default is not None and not isinstance(default, exp.Null):
+        return None
+    condition: exp.Expr = ifs[0].this
+    return condition
+
+
+def _count_where(where: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    counted = condition(where, scope, dialect, "a count")
+    return Aggregate(exp.Count, None, both(test, counted), False, text)
+
+
+def both(one: Value | None, other: Value | None) -> Value | None:
+    """The conjunction of two conditions; None is TRUE."""
+    if one is None or other is None:
+        return one or other
+    return Value(
+        sql=exp.and_(one.sql.copy(), other.sql.copy(), copy=False),
+        type=BOOLEAN,
+        nullable=one.nullable or other.nullable,
+        constant=one.constant and other.constant,
+    )
+
+
+def _count_if(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    return _count_where(node.this, test, scope, dialect, text)
+
+
+def _sum(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    argument = node.this
+    if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
+        return Aggregate(exp.Count, None, test, False, text)
+    if isinstance(argument, exp.Case) and (where := _one_or_zero(argument)) is not None:
+        return _count_where(where, test, scope, dialect, text)
+    return Aggregate(exp.Sum, _number(argument, scope, dialect, "SUM"), test, False, text)
+
+
+def _one_or_zero(case: exp.Case) -> exp.Expr | None:
+    """The condition p of CASE WHEN p THEN 1 [ELSE 0 | NULL] END."""
+    ifs = case.args.get("ifs") or []
+    default = case.args.get("default")
+    if case.this is not None or len(ifs) != 1:
+        return None
+    then = ifs[0].args["true"]
+    is_one = isinstance(then, exp.Literal) and not then.is_string and then.this == "1"
+    is_zero = (
+        default is None
+        or isinstance(default, exp.Null)
+        or (isinstance(default, exp.Literal) and not default.is_string and default.this == "0")
+    )
+    condition: exp.Expr = ifs[0].this
+    return condition if is_one and is_zero else None
+
+
+def _avg(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    return Aggregate(exp.Avg, _number(node.this, scope, dialect, "AVG"), test, False, text)
+
+
+def _number(node: exp.Expr, scope: BlockScope, dialect: Dialect, word: str) -> Value:
+    if isinstance(node, exp.Distinct):
+        raise Refused(f"{word}(DISTINCT) is not answered over people", hint=f"use {word}(x)")
+    value = compile_expression(node, scope, dialect)
+    if not value.type.numeric:
+        raise Refused(f"{word} needs a number, not a {value.type}", hint="cast it", sqlstate=TYPE_MISMATCH)
+    return value
+
+
+def _extreme(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    if isinstance(node.this, exp.Distinct):
+        raise Refused("DISTINCT changes nothing here", hint="leave DISTINCT out")
+    return Aggregate(type(node), compile_expression(node.this, scope, dialect), test, False, text)
+
+
+def _logical(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    return Aggregate(type(node), condition(node.this, scope, dialect, _word(node)), test, False, text)
+
+
+_COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dialect, str], Aggregate]] = {
+    exp.Count: _count,
+    exp.CountIf: _count_if,
+    exp.Sum: _sum,
+    exp.Avg: _avg,
+    exp.Min: _extreme,
+    exp.Max: _extreme,
+    exp.LogicalOr: _logical,
+    exp.LogicalAnd: _logical,
+}
+
+MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg})
+"""What can be measured over people; the others are for one person's rows only."""
+
+
+def check_measured(aggregate: Aggregate) -> None:
+    """Refuse an aggregate over people that only one person's rows may have."""
+    if aggregate.function not in MEASURED:
+        name = aggregate.function.__name__.upper()
+        raise Refused(f"{name} is not answered over people", hint=_INSTEAD.get(aggregate.function, _HINT))
+    if aggregate.distinct and aggregate.argument is not None and not aggregate.argument.unit:
+        raise Refused(
+            f"{aggregate.text} is not answered: one person can add many values",
+            hint="COUNT(DISTINCT …) of the key of the person is answered",
+        )
+
+
+# One person's aggregates: exact, inside of a person's own group of rows.
+
+
+def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+    """An aggregate over the rows of one person and group, as a total value. Its ``sql`` stands beside a GROUP BY."""
+    return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
+
+
+def _filtered(node: exp.Expr, test: Value | None) -> exp.Expr:
+    return node if test is None else exp.Filter(this=node, expression=exp.Where(this=test.sql.copy()))
+
+
+def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+    argument = aggregate.argument
+    this: exp.Expr = exp.Star() if argument is None else argument.sql.copy()
+    if aggregate.distinct:
+        this = exp.Distinct(expressions=[this])
+    low = 1 if argument is None and aggregate.condition is None else 0
+    interval = None if bound.rows is None else Interval.of(low, bound.rows)
+    domain = None if bound.rows is None else IntegerRange(low, bound.rows)
+    return Value(_filtered(exp.Count(this=this), aggregate.condition), BIGINT, interval, nullable=False, domain=domain)
+
+
+def _unit_sum(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+    argument = _argument(aggregate)
+    interval = None
+    if argument.interval is not None and bound.rows is not None:
+        many = Interval.of(0, 0).hull(argument.interval * Interval.of(bound.rows, bound.rows))
+        interval = many.hull(argument.interval)
+    if argument.type.kind is Kind.DOUBLE:
+        # Doubles add up to different bits in different orders; steps of a lattice do not.
+        steps, granularity = _exact(aggregate, dialect)
+        total = _scaled(_filtered(exp.Sum(this=steps), aggregate.condition), granularity, dialect)
+        return Value(total, DOUBLE, interval)
+    total = _filtered(exp.Sum(this=argument.sql.copy()), aggregate.condition)
+    if argument.type.kind is Kind.DECIMAL:
+        wide = decimal(38, argument.type.scale)
+        return Value(dialect.try_cast(total, wide), wide, interval)
+    return Value(dialect.try_cast(total, BIGINT), BIGINT, interval)
+
+
+def _unit_avg(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+    argument = _argument(aggregate)
+    if argument.type.kind is Kind.DOUBLE:
+        steps, granularity = _exact(aggregate, dialect)
+        total = _scaled(_filtered(exp.Sum(this=steps), aggregate.condition), granularity, dialect)
+    else:
+        total = dialect.cast(_filtered(exp.Sum(this=argument.sql.copy()), aggregate.condition), DOUBLE)
+    count = _filtered(exp.Count(this=argument.sql.copy()), aggregate.condition)
+    # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
+    return Value(exp.Paren(this=dialect.divide(total, dialect.cast(count, DOUBLE))), DOUBLE, argument.interval)
+
+
+def _scaled(steps: exp.Expr, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+    return exp.Paren(this=exp.Mul(this=dialect.cast(steps, DOUBLE), expression=double(float(granularity))))
+
+
+def _exact(aggregate: Aggregate, dialect: Dialect) -> tuple[exp.Expr, Fraction]:
+    argument = _argument(aggregate)
+    if argument.interval is None:
+        raise Refused(
+            f"{aggregate.text} per person adds floating-point numbers without a declared range",
+            hint="declare a range for the column in the policy",
+        )
+    granularity = lattice(argument.type, argument.interval)
+    return clipped_steps(argument, argument.interval, granularity, dialect), granularity
+
+
+def _argument(aggregate: Aggregate) -> Value:
+    if aggregate.argument is None:
+        raise AssertionError("SUM, AVG, MIN and MAX have an argument")
+    return aggregate.argument
+
+
+def _unit_same(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+    argument = _argument(aggregate)
+    sql = _filtered(aggregate.function(this=argument.sql.copy()), aggregate.condition)
+    return replace(argument, sql=sql, nullable=True, constant=False, unit=False, identifies=False, domain=None)
+
+
+_PER_UNIT: dict[type[exp.Expr], Callable[[Aggregate, ContributionBound, Dialect], Value]] = {
+    exp.Count: _unit_count,
+    exp.Sum: _unit_sum,
+    exp.Avg: _unit_avg,
+    exp.Min: _unit_same,
+    exp.Max: _unit_same,
+    exp.LogicalOr: _unit_same,
+    exp.LogicalAnd: _unit_same,
+}

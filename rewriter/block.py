@@ -1,0 +1,236 @@
+"""The FROM and WHERE of one SELECT over people: joined, owned, filtered.
+
+Guarantee: every row of a :class:`Block` is owned by one unit, and no expression of it can raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.catalog import Catalog
+from rewriter.contribution import ContributionBound
+from rewriter.dialects import Dialect
+from rewriter.errors import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
+from rewriter.privacy_unit import Equality, OuterCondition, own
+from rewriter.relation import only
+from rewriter.source import Source, find_field
+from rewriter.total import compile_expression
+from rewriter.types import Kind
+from rewriter.value import Value
+
+FIELD = "field"
+"""``meta`` key of a resolved column reference: our alias and the column's name."""
+
+_JOIN_PARTS = frozenset({"this", "on", "using", "side", "kind", "method"})
+Membership = Callable[["exp.In | exp.Exists", "BlockScope"], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockScope:
+    """Where the expressions of one SELECT find their columns. ``hidden`` columns of USING need their table's name."""
+
+    sources: tuple[Source, ...]
+    hidden: frozenset[tuple[str, str]]
+    membership_of: Membership
+
+    def resolve(self, node: exp.Column) -> tuple[Source, str]:
+        known = node.meta.get(FIELD)
+        if known is not None:
+            alias, name = known
+            return next(source for source in self.sources if source.alias == alias), name
+        if node.args.get("table") is None and self.hidden:
+            visible = [
+                _without(source, {name for alias, name in self.hidden if alias == source.alias})
+                for source in self.sources
+            ]
+            return find_field(visible, node)
+        return find_field(self.sources, node)
+
+    def column(self, node: exp.Column) -> Value:
+        source, name = self.resolve(node)
+        return source.reference(name)
+
+    def membership(self, node: exp.In | exp.Exists) -> Value:
+        return self.membership_of(node, self)
+
+    def star(self, table: str | None) -> Iterator[tuple[Source, str]]:
+        """The columns that ``*`` or ``table.*`` stands for."""
+        found = [source for source in self.sources if table is None or source.name.lower() == table.lower()]
+        if not found:
+            raise Refused(f"there is no {table!r} in FROM", hint="name a table of FROM", sqlstate=UNKNOWN_COLUMN)
+        for source in found:
+            for name in source.fields:
+                if table is not None or (source.alias, name) not in self.hidden:
+                    yield source, name
+
+
+def _without(source: Source, names: set[str]) -> Source:
+    if not names:
+        return source
+    fields = {name: value for name, value in source.fields.items() if name not in names}
+    return Source(source.name, source.alias, source.item, fields, source.private, source.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The rows of one SELECT: ``rows`` is our own FROM … WHERE …, ``filters`` the conditions of its WHERE."""
+
+    scope: BlockScope
+    rows: exp.Select
+    unit: exp.Expr | None
+    bound: ContributionBound
+    filters: tuple[Value, ...]
+
+
+@dataclass(slots=True)
+class _Joined:
+    """The FROM clause while it is read."""
+
+    sources: list[Source]
+    hidden: set[tuple[str, str]]
+    equalities: list[Equality]
+    outer: dict[str, OuterCondition]
+    joins: list[exp.Join]
+
+
+def build_block(
+    select: exp.Select,
+    resolve: Callable[[exp.Expr], Source],
+    membership: Membership,
+    catalog: Catalog,
+    dialect: Dialect,
+) -> Block:
+    """Read FROM, joins and WHERE. ``resolve`` makes a source of a FROM item. Raises :class:`Refused`."""
+    first = select.args["from_"].this
+    joins = list(select.args.get("joins") or ())
+    if len(joins) == 1 and joins[0].side == "RIGHT":
+        # a RIGHT JOIN b is b LEFT JOIN a: the same rows, and the preserved side comes first.
+        flipped = exp.Join(this=first, side="LEFT", on=joins[0].args.get("on"), using=joins[0].args.get("using"))
+        first, joins = joins[0].this, [flipped]
+    head = resolve(first)
+    state = _Joined([head], set(), [], {}, [])
+    for join in joins:
+        _join(join, resolve, membership, state, dialect)
+    scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+    conditions: list[Value] = []
+    where = select.args.get("where")
+    if where is not None:
+        for conjunct in conjuncts(where.this):
+            conditions.append(condition(conjunct, scope, dialect, "WHERE"))
+            state.equalities += _equality(conjunct, scope)
+    owner = own(state.sources, state.equalities, state.outer, catalog)
+    sources = tuple(
+        source.constant() if source.alias in owner.constant and not (source.private and source.optional) else source
+        for source in state.sources
+    )
+    scope = BlockScope(sources, frozenset(state.hidden), membership)
+    rows = exp.Select().from_(head.item, copy=False)
+    rows.set("joins", [*state.joins, *owner.joins])
+    tests: list[exp.Expr] = [value.sql.copy() for value in conditions]
+    if owner.unit is not None and owner.semi_join is not None:
+        tests.append(exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join)))
+    elif owner.unit is not None and owner.nullable:
+        tests.append(exp.Not(this=exp.Is(this=owner.unit.copy(), expression=exp.Null())))
+    if tests:
+        rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    return Block(scope, rows, owner.unit, owner.bound, tuple(conditions))
+
+
+def _join(
+    join: exp.Join,
+    resolve: Callable[[exp.Expr], Source],
+    membership: Membership,
+    state: _Joined,
+    dialect: Dialect,
+) -> None:
+    only(join, _JOIN_PARTS, "a join over people")
+    side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
+    if method:
+        raise Refused(f"{method} JOIN is not answered", hint="write the join condition with ON or USING")
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "CROSS", "OUTER"):
+        raise Refused(
+            f"{' '.join(part for part in (side, kind) if part)} JOIN is not answered over people",
+            hint="use INNER JOIN, or LEFT JOIN with the people on the left",
+        )
+    source = resolve(join.this)
+    if any(source.name.lower() == other.name.lower() for other in state.sources):
+        raise Refused(f"{source.name} stands twice in FROM", hint="give each an alias", sqlstate="42712")
+    if side == "LEFT":
+        source = source.as_optional()
+    before = list(state.sources)
+    state.sources.append(source)
+    on = join.args.get("on")
+    tests = list(conjuncts(on)) if on is not None else []
+    for identifier in join.args.get("using") or ():
+        earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
+        left, name = earlier.resolve(exp.Column(this=identifier.copy()))
+        right, other = find_field([source], exp.Column(this=identifier.copy()))
+        tests.append(exp.EQ(this=resolved(left, name), expression=resolved(right, other)))
+        state.hidden.add((right.alias, other))
+    scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+    compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
+    equalities = [equality for test in tests for equality in _equality(test, scope)]
+    if side == "LEFT":
+        if not tests:
+            raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
+        state.outer[source.alias] = OuterCondition(tuple(equalities), complete=len(equalities) == len(tests))
+    else:
+        state.equalities += equalities
+    parts: dict[str, object] = {"this": source.item}
+    if compiled:
+        parts["on"] = exp.and_(*(value.sql for value in compiled), copy=False)
+    if side == "LEFT":
+        parts["side"] = "LEFT"
+    elif not compiled:
+        parts["kind"] = "CROSS"
+    state.joins.append(exp.Join(**parts))
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that AND joins, parentheses aside, from left to right, without recursion."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, exp.Paren):
+            stack.append(current.this)
+        elif isinstance(current, exp.And):
+            stack += [current.expression, current.this]
+        else:
+            yield current
+
+
+def condition(node: exp.Expr, scope: BlockScope, dialect: Dialect, where: str) -> Value:
+    """A boolean expression, as PostgreSQL asks of WHERE, ON, FILTER and HAVING."""
+    value = compile_expression(node, scope, dialect)
+    if value.type.kind not in (Kind.BOOLEAN, Kind.NULL):
+        raise Refused(
+            f"{where} needs a condition, not a {value.type}", hint="compare it with something", sqlstate=TYPE_MISMATCH
+        )
+    return value
+
+
+def _equality(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
+    """``a.x = b.y`` of bare columns, as a fact."""
+    if not isinstance(node, exp.EQ):
+        return ()
+    sides = [_unparenthesised(side) for side in (node.this, node.expression)]
+    if not all(isinstance(side, exp.Column) for side in sides):
+        return ()
+    (one, x), (other, y) = (scope.resolve(side) for side in sides if isinstance(side, exp.Column))
+    return (((one.alias, x), (other.alias, y)),)
+
+
+def _unparenthesised(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def resolved(source: Source, name: str) -> exp.Column:
+    """A reference to a column whose source is already known."""
+    column = exp.column(exp.to_identifier(name, quoted=True), source.alias)
+    column.meta[FIELD] = (source.alias, name)
+    return column

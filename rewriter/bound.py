@@ -1,0 +1,390 @@
+"""The bounded query: SQL whose every column moves by a known amount when one unit comes or goes.
+
+1. Per (unit, group): partial sums of lattice steps, as integers.
+2. Per unit: the vector of its partial sums over all groups is scaled into a ball of the L1 or L2 norm, and truncated
+   toward zero. Nobody's rows are sampled away.
+3. Per group: the sum over units.
+
+Where the database guarantees one row per unit, 1 and 2 are nothing to do and one aggregation is left. Where a unit has
+one group and a vector one cell, 2 is a plain clip: that is parallel composition, not another code path.
+
+Why scaling is sound in floating point: the factor is computed with a relative error below 2⁻⁵⁰ and made smaller by
+2⁻⁴⁰; truncation then only shortens. Squares are summed as integers, so no order of rows can change a factor. Why a finer
+lattice: truncating a scaled count of 0.9 to 0 would lose it, so scaled cells are counted in 2⁻ʳ of a step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.contribution import ContributionBound, Norm
+from rewriter.dialects import Dialect, call, double, number
+from rewriter.errors import Refused
+from rewriter.keys import PublicKeys
+from rewriter.plan import Block, Selection, Statistic
+from rewriter.query import Query
+from rewriter.sensitivity import Sensitivity
+from rewriter.types import BIGINT, DOUBLE, HUGEINT
+from rewriter.workload import Cell, Vector, Workload
+
+_REFINE_BITS = 12
+_WEIGHT_BITS = 20
+_MOST_SELECTED_GROUPS = 1 << 16
+_MOST_STEPS = 1 << 55
+_SHRINK = 1 - 2.0**-40
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """The bounded SQL of a release with the sensitivities that it enforces. ``refinement`` is 2ʳ by statistic."""
+
+    tree: exp.Select
+    blocks: tuple[Block, ...]
+    selection: Selection | None
+    refinement: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ball:
+    """The ball that one vector is scaled into, in steps: ``radius_squared`` of the chosen norm, exactly."""
+
+    vector: Vector
+    norm: Norm
+    radius_squared: int
+    refinement: int
+    scaled: bool
+
+    @property
+    def cell_bound(self) -> int:
+        return math.isqrt(self.radius_squared)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        steps = self.refinement
+        if not self.scaled or self.norm is Norm.L1:
+            radius = self.cell_bound
+            return Sensitivity(l1=radius * steps, l2_squared=radius * radius * steps * steps)
+        return Sensitivity(l1=None, l2_squared=self.radius_squared * steps * steps)
+
+
+def bound(
+    query: Query,
+    work: Workload,
+    norm: Norm,
+    contribution: ContributionBound,
+    public: PublicKeys | None,
+    dialect: Dialect,
+) -> Bounded:
+    """Write the bounded SQL. ``contribution`` is the bound within this grouping."""
+    keys = [f"k{place}" for place in range(len(query.keys))]
+    if public is not None and not work.vectors:
+        # Only the groups are asked for, and they are public: no row of people is read.
+        return Bounded(_with_keys(None, [], keys, [], None, public), (), None, {})
+    rows = _rows(query, work)
+    selected = bool(keys) and public is None
+    if contribution.unique:
+        return _one_row_per_unit(rows, keys, work, public, selected, dialect)
+    one_group = contribution.groups == 1
+    balls = [_ball(vector, norm, contribution, one_group, query) for vector in work.vectors]
+    most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
+    selection = Selection("w", Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
+    ctes = [("partial", _partial(rows, keys, work, dialect)), ("clamped", _clamped(keys, balls, dialect))]
+    final, scale = _summed(keys, balls, selection, one_group, dialect)
+    if scale is not None:
+        ctes.append(("scale", scale))
+    tree = _with_keys(final, ctes, keys, [cell.name for cell in _cells(work)], selection, public)
+    blocks = tuple(_block(ball) for ball in balls)
+    return Bounded(tree, blocks, selection, {c.name: ball.refinement for ball in balls for c in ball.vector.cells})
+
+
+def _cells(work: Workload) -> list[Cell]:
+    return [cell for vector in work.vectors for cell in vector.cells]
+
+
+def _block(ball: _Ball) -> Block:
+    statistics = tuple(
+        Statistic(cell.name, cell.granularity / ball.refinement, ball.cell_bound * ball.refinement, cell.text)
+        for cell in ball.vector.cells
+    )
+    return Block(statistics, ball.sensitivity)
+
+
+def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group: bool, query: Query) -> _Ball:
+    """How far one unit's vector may reach: the rows' bound times the most that one row adds."""
+    if vector.distinct:
+        groups = contribution.most_groups
+        reach = None if groups is None else (groups * groups if norm is Norm.L1 else groups)
+    elif norm is Norm.L1:
+        reach = None if contribution.l1 is None else (contribution.l1 * vector.row_l1) ** 2
+    else:
+        squared = contribution.l2_squared
+        reach = None if squared is None else squared * vector.row_l2_squared
+    if reach is None:
+        raise Refused(
+            "nothing bounds how many rows one person adds to this",
+            hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key of the person) may do",
+        )
+    reach = max(reach, 1)
+    if math.isqrt(reach) > _MOST_STEPS:
+        raise Refused("one person can move this too far to be added up exactly", hint="declare a narrower range")
+    scaled = not one_group or len(vector.cells) > 1
+    bits = max(0, _REFINE_BITS - (math.isqrt(reach).bit_length() - 1)) if scaled else 0
+    return _Ball(vector, norm, reach, 1 << bits, scaled)
+
+
+def _tables(query: Query) -> str:
+    names = [table.name for table in query.rows.find_all(exp.Table)]
+    return ", ".join(dict.fromkeys(names)) or "the table"
+
+
+def _rows(query: Query, work: Workload) -> exp.Select:
+    """One row of the bounded query per row of people: the unit, the keys, values in steps, conditions."""
+    rows = query.rows.copy()
+    rows.set(
+        "expressions",
+        [
+            exp.alias_(query.unit.copy(), "u"),
+            *(exp.alias_(key.value.sql.copy(), f"k{place}") for place, key in enumerate(query.keys)),
+            *(exp.alias_(sql, name) for name, sql in work.columns),
+        ],
+    )
+    return rows
+
+
+def _from_rows(rows: exp.Select) -> exp.Subquery:
+    return exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("r")))
+
+
+def _columns(names: Sequence[str]) -> list[exp.Expr]:
+    return [exp.column(name) for name in names]
+
+
+def _sum_of(cell: Cell, dialect: Dialect) -> exp.Expr:
+    """A cell over the rows of a group: weights times a sum and a count, as an exact wide integer."""
+    terms: list[exp.Expr] = []
+    if cell.summed is not None:
+        total = exp.Coalesce(this=_filter(exp.Sum(this=exp.column(cell.summed)), cell), expressions=[number(0)])
+        terms.append(total if cell.sum_weight == 1 else exp.Neg(this=total))
+    if cell.count_weight:
+        this: exp.Expr = exp.Star() if cell.summed is None else exp.column(cell.summed)
+        count = _filter(exp.Count(this=this), cell)
+        if cell.count_weight == 1:
+            terms.append(count)
+        else:
+            terms.append(exp.Mul(this=dialect.cast(count, HUGEINT), expression=number(cell.count_weight)))
+    result = terms[0]
+    for term in terms[1:]:
+        result = exp.Add(this=result, expression=term)
+    return result
+
+
+def _filter(node: exp.Expr, cell: Cell) -> exp.Expr:
+    if cell.condition is None:
+        return node
+    return exp.Filter(this=node, expression=exp.Where(this=exp.column(cell.condition)))
+
+
+def _one_row_per_unit(
+    rows: exp.Select, keys: list[str], work: Workload, public: PublicKeys | None, selected: bool, dialect: Dialect
+) -> Bounded:
+    """One plain aggregation: a unit's whole contribution is one clipped row."""
+    expressions = [
+        *_columns(keys),
+        *(exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)),
+    ]
+    selection = Selection("w", Fraction(1), 1) if selected else None
+    if selection is not None:
+        expressions.append(exp.alias_(exp.Count(this=exp.Star()), selection.name))
+    final = exp.Select(expressions=expressions).from_(_from_rows(rows), copy=False)
+    if keys:
+        final.set("group", exp.Group(expressions=_columns(keys)))
+    names = [cell.name for cell in _cells(work)]
+    tree = _with_keys(final, [], keys, names, selection, public)
+    blocks = tuple(
+        Block(
+            tuple(Statistic(c.name, c.granularity, vector.row_l1, c.text) for c in vector.cells),
+            Sensitivity(l1=vector.row_l1, l2_squared=vector.row_l2_squared),
+        )
+        for vector in work.vectors
+    )
+    return Bounded(tree, blocks, selection, dict.fromkeys(names, 1))
+
+
+def _partial(rows: exp.Select, keys: list[str], work: Workload, dialect: Dialect) -> exp.Select:
+    """Step 1: a row per (unit, group)."""
+    expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
+    expressions += [exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)]
+    select = exp.Select(expressions=expressions).from_(_from_rows(rows), copy=False)
+    select.set("group", exp.Group(expressions=_columns(["u", *keys])))
+    return select
+
+
+def _clamped(keys: list[str], balls: Sequence[_Ball], dialect: Dialect) -> exp.Select:
+    """Each cell into its own bound, as a BIGINT: after this no square and no sum of squares can overflow."""
+    expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
+    for ball in balls:
+        for cell in ball.vector.cells:
+            column = exp.column(cell.name)
+            if ball.vector.distinct:
+                clamped: exp.Expr = _case([(exp.GT(this=column, expression=number(0)), number(1))], number(0))
+            else:
+                most = ball.cell_bound
+                tests = [(exp.GT(this=column, expression=number(most)), number(most))]
+                if ball.vector.signed:
+                    tests.append((exp.LT(this=column.copy(), expression=number(-most)), number(-most)))
+                clamped = dialect.cast(_case(tests, column.copy()), BIGINT)
+            expressions.append(exp.alias_(clamped, cell.name))
+    return exp.Select(expressions=expressions).from_("partial", copy=False)
+
+
+def _truncated(dialect: Dialect, sql: exp.Expr) -> exp.Expr:
+    """A double, rounded toward zero."""
+    return dialect.cast(call("trunc", sql), BIGINT)
+
+
+def _case(tests: Sequence[tuple[exp.Expr, exp.Expr]], default: exp.Expr) -> exp.Case:
+    return exp.Case(ifs=[exp.If(this=test, true=then) for test, then in tests], default=default)
+
+
+def _norm(ball: _Ball, table: str, dialect: Dialect) -> exp.Expr:
+    """A unit's norm within one group: Σ|c| or Σc² over the cells of a vector."""
+    result: exp.Expr | None = None
+    wide = ball.cell_bound >= 1 << 31
+    for cell in ball.vector.cells:
+        column: exp.Expr = exp.column(cell.name, table)
+        if ball.norm is Norm.L1:
+            term: exp.Expr = exp.Abs(this=column) if ball.vector.signed else column
+        else:
+            left = dialect.cast(column, HUGEINT) if wide else column
+            term = exp.Mul(this=left, expression=column.copy())
+        result = term if result is None else exp.Add(this=result, expression=term)
+    if result is None:
+        raise AssertionError("a vector has cells")
+    return result
+
+
+def _radius(ball: _Ball) -> int:
+    """What the norm is compared with: C for L1, C² for L2."""
+    return ball.cell_bound if ball.norm is Norm.L1 else ball.radius_squared
+
+
+def _factor(ball: _Ball, norm: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """C·2ʳ/norm, a little less: what a vector outside of the ball is multiplied by."""
+    radius = math.sqrt(ball.radius_squared) * ball.refinement * _SHRINK
+    size = dialect.cast(norm, DOUBLE)
+    divisor = size if ball.norm is Norm.L1 else exp.Sqrt(this=size)
+    return exp.Div(this=double(radius), expression=divisor)
+
+
+def _scaled_cell(cell: Cell, ball: _Ball, is_outside: exp.Expr, factor: exp.Expr, dialect: Dialect) -> exp.Expr:
+    column = exp.column(cell.name, "clamped")
+    refined = column if ball.refinement == 1 else exp.Mul(this=column, expression=number(ball.refinement))
+    shortened = _truncated(dialect, exp.Mul(this=dialect.cast(column.copy(), DOUBLE), expression=factor))
+    return _case([(is_outside, shortened)], refined)
+
+
+def _summed(
+    keys: list[str], balls: Sequence[_Ball], selection: Selection | None, one_group: bool, dialect: Dialect
+) -> tuple[exp.Select, exp.Select | None]:
+    """Steps 2 and 3, and the units' norms over several groups where they are needed."""
+    expressions: list[exp.Expr] = [exp.column(key, "clamped") for key in keys]
+    measures: list[tuple[str, exp.Expr]] = []
+    exceeding: list[exp.Expr] = []
+    for place, ball in enumerate(balls):
+        for cell in ball.vector.cells:
+            plain = exp.column(cell.name, "clamped")
+            if not ball.scaled:
+                measured: exp.Expr = plain
+            elif one_group:
+                norm = _norm(ball, "clamped", dialect)
+                outside = exp.GT(this=norm, expression=number(_radius(ball)))
+                measured = _scaled_cell(cell, ball, outside, _factor(ball, norm.copy(), dialect), dialect)
+            else:
+                factor = exp.column(f"m{place}", "scale")
+                outside = exp.Not(this=exp.Is(this=factor, expression=exp.Null()))
+                measured = _scaled_cell(cell, ball, outside, factor.copy(), dialect)
+            expressions.append(exp.alias_(exp.Sum(this=measured), cell.name))
+        if ball.scaled and not one_group:
+            total = exp.Sum(this=_norm(ball, "clamped", dialect))
+            outside = exp.GT(this=total, expression=number(_radius(ball)))
+            factor = _factor(ball, total.copy(), dialect)
+            measures.append((f"m{place}", _case([(outside, factor)], exp.Null())))
+            exceeding.append(outside.copy())
+    weighted = selection is not None and selection.max_groups > 1
+    if weighted:
+        measures.append(("t", exp.Count(this=exp.Star())))
+        exceeding.append(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
+    if selection is not None:
+        expressions.append(exp.alias_(exp.Sum(this=_weight(selection, dialect)), selection.name))
+    final = exp.Select(expressions=expressions).from_("clamped", copy=False)
+    if keys:
+        final.set("group", exp.Group(expressions=[exp.column(key, "clamped") for key in keys]))
+    if not measures:
+        return final, None
+    same = exp.EQ(this=exp.column("u", "clamped"), expression=exp.column("u", "scale"))
+    final.set("joins", [exp.Join(this=exp.to_table("scale"), side="LEFT", on=same)])
+    scale = exp.Select(expressions=[exp.column("u"), *(exp.alias_(sql, name) for name, sql in measures)]).from_(
+        "clamped", copy=False
+    )
+    scale.set("group", exp.Group(expressions=[exp.column("u")]))
+    scale.set("having", exp.Having(this=exp.or_(*exceeding, copy=False)))
+    return final, scale
+
+
+def _weight(selection: Selection, dialect: Dialect) -> exp.Expr:
+    """1/√t of a unit in t groups, rounded down to the lattice; nothing beyond the most groups."""
+    steps = int(1 / selection.granularity)
+    if selection.max_groups == 1:
+        return number(steps)
+    groups = exp.column("t", "scale")
+    share = _truncated(
+        dialect, exp.Div(this=double(steps * _SHRINK), expression=exp.Sqrt(this=dialect.cast(groups, DOUBLE)))
+    )
+    return _case(
+        [
+            (exp.Is(this=groups.copy(), expression=exp.Null()), number(steps)),
+            (exp.GT(this=groups.copy(), expression=number(selection.max_groups)), number(0)),
+        ],
+        share,
+    )
+
+
+def _with_keys(
+    final: exp.Select | None,
+    ctes: Sequence[tuple[str, exp.Select]],
+    keys: list[str],
+    names: list[str],
+    selection: Selection | None,
+    public: PublicKeys | None,
+) -> exp.Select:
+    """Every group of a public key set, empty ones too and no others; or the groups found. In the order of the keys."""
+    ctes = [*ctes, *([("released", final)] if final is not None else []), *([("keys", public.sql)] if public else [])]
+    source = "keys" if public is not None else "released"
+    other = "released" if final is not None else source
+    expressions: list[exp.Expr] = [exp.column(key, source) for key in keys]
+    columns = [*names, *([selection.name] if selection is not None else [])]
+    expressions += [
+        exp.alias_(exp.Coalesce(this=exp.column(name, other), expressions=[number(0)]), name) for name in columns
+    ]
+    tree = exp.Select(expressions=expressions).from_(source, copy=False)
+    if source != other:
+        same = [exp.NullSafeEQ(this=exp.column(key, "keys"), expression=exp.column(key, "released")) for key in keys]
+        tree.set("joins", [exp.Join(this=exp.to_table("released"), side="LEFT", on=exp.and_(*same, copy=False))])
+    if keys:
+        order = [exp.Ordered(this=exp.column(key, source), nulls_first=False) for key in keys]
+        tree.set("order", exp.Order(expressions=order))
+    definitions = [
+        exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)), materialized=_materialized(name))
+        for name, query in ctes
+    ]
+    tree.set("with_", exp.With(expressions=definitions))
+    return tree
+
+
+def _materialized(name: str) -> bool | None:
+    return True if name == "clamped" else None

@@ -1,0 +1,65 @@
+"""The lattice that values are summed on, and the clip that is the last thing done to a row's value.
+
+Why integers: a sum of floating-point numbers depends on the order of rows and its low bits tell about them
+(Mironov 2012; Casacuberta et al. 2022). Values are clipped, rounded to a multiple of a granularity that the declared
+range alone determines, and summed as integers: exactly, in any order.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.dialects import Dialect, double, number
+from rewriter.interval import Interval
+from rewriter.types import Kind, Type
+from rewriter.value import Value
+
+_DOUBLE_BITS = 20
+_EXACT_BITS = 40
+
+
+def lattice(kind: Type, interval: Interval) -> Fraction:
+    """The granularity for values of a type and range: exact for integers and decimals, 2⁻²⁰ of the range for doubles.
+
+    >>> lattice(Type(Kind.INTEGER, bits=32), Interval.of(0, 100)), lattice(Type(Kind.DOUBLE), Interval.of(0, 4))
+    (Fraction(1, 1), Fraction(1, 262144))
+    """
+    size = max(interval.magnitude, interval.width) or Fraction(1)
+    if kind.kind is Kind.DECIMAL:
+        granularity = Fraction(1, 10**kind.scale)
+        while size / granularity > 1 << _EXACT_BITS:
+            granularity *= 10
+        return granularity
+    if kind.kind is Kind.INTEGER and size <= 1 << _EXACT_BITS:
+        return Fraction(1)
+    exponent = math.frexp(float(size))[1] - 1 - _DOUBLE_BITS
+    return Fraction(2) ** exponent
+
+
+def clipped_steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+    """The row's value, clipped into ``interval`` and counted in steps: a BIGINT, or NULL where the value is NULL.
+
+    ``interval`` must begin and end on the lattice. CASE, not LEAST/GREATEST, which take NULL for the bound. A checked
+    value is never NaN; one that were would be taken for the upper bound, and still be bounded.
+    """
+    low, high = int(interval.low / granularity), int(interval.high / granularity)
+    below = exp.LT(this=value.sql.copy(), expression=_limit(interval.low, value.type, dialect))
+    above = exp.GT(this=value.sql.copy(), expression=_limit(interval.high, value.type, dialect))
+    return exp.Case(
+        ifs=[exp.If(this=below, true=number(low)), exp.If(this=above, true=number(high))],
+        default=dialect.to_steps(value.sql.copy(), value.type, granularity),
+    )
+
+
+def _limit(limit: Fraction, kind: Type, dialect: Dialect) -> exp.Expr:
+    """A bound as a literal that compares with values of a type exactly."""
+    if kind.kind is Kind.DOUBLE:
+        return double(float(limit))
+    if limit.denominator == 1:
+        return number(limit.numerator)
+    digits = len(str(limit.denominator)) - 1
+    return number(format(Decimal(limit.numerator) / Decimal(limit.denominator), f".{digits}f"))

@@ -1,0 +1,109 @@
+"""How much one unit may contribute: rows, groups, rows in one group; and the norms that follow.
+
+Nothing here is trusted to be true of the data. The norms are enforced by clipping (:mod:`rewriter.bound`);
+only ``unique`` is taken from the database's own constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Norm(StrEnum):
+    """The norm that one unit's vector is clipped in: L1 for discrete Laplace, L2 for discrete Gaussian noise."""
+
+    L1 = "l1"
+    L2 = "l2"
+
+
+def least(bounds: Iterable[int | None]) -> int | None:
+    """The smallest of the bounds that exist.
+
+    >>> least([None, 7, 3]), least([None])
+    (3, None)
+    """
+    known = [bound for bound in bounds if bound is not None]
+    return min(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionBound:
+    """At most ``rows`` rows of a unit in a relation, in at most ``groups`` groups of ``rows_per_group`` rows each.
+
+    ``groups`` and ``rows_per_group`` speak of groupings whose keys vary within a unit. ``unique``: the database's
+    constraints leave at most one row per unit. None: not declared.
+
+    >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
+    >>> bound.l1, bound.l2_squared
+    (40, 80)
+    """
+
+    rows: int | None = None
+    groups: int | None = None
+    rows_per_group: int | None = None
+    unique: bool = False
+
+    def __post_init__(self) -> None:
+        for bound in (self.rows, self.groups, self.rows_per_group):
+            if bound is not None and bound < 1:
+                raise ValueError("a contribution bound is at least 1")
+
+    @property
+    def l1(self) -> int | None:
+        """The most rows a unit has in all groups: min(N, k·m)."""
+        return least([self.rows, _product(self.groups, self.rows_per_group)])
+
+    @property
+    def l2_squared(self) -> int | None:
+        """The square of the L2 norm of a unit's row counts: min(N², m²·k, N·m)."""
+        rows, most = self.rows, self.rows_per_group
+        return least([_product(rows, rows), _product(most, most, self.groups), _product(rows, most)])
+
+    @property
+    def most_groups(self) -> int | None:
+        """The most groups that a unit has rows in."""
+        return least([self.groups, self.rows])
+
+    def within(self, groups: int | None, *, constant: bool) -> ContributionBound:
+        """The bound under a grouping into at most ``groups`` groups, whose keys are ``constant`` per unit or not.
+
+        Where the keys are constant a unit has one group, so its rows in that group are all its rows.
+        """
+        if constant:
+            return replace(self, groups=1, rows_per_group=self.rows)
+        most = self.rows if self.rows_per_group is None else least([self.rows, self.rows_per_group])
+        return replace(self, groups=least([self.groups, groups]), rows_per_group=most)
+
+    def times(self, factor: int | None) -> ContributionBound:
+        """The bound of a join in which every row meets at most ``factor`` rows of the same unit."""
+        if factor == 1:
+            return self
+        return ContributionBound(
+            _product(self.rows, factor), _product(self.groups, factor), _product(self.rows_per_group, factor)
+        )
+
+    def plus(self, other: ContributionBound) -> ContributionBound:
+        """The bound of a UNION ALL."""
+        return ContributionBound(
+            _sum(self.rows, other.rows),
+            _sum(self.groups, other.groups),
+            _sum(self.rows_per_group, other.rows_per_group),
+        )
+
+
+def _product(*factors: int | None) -> int | None:
+    result = 1
+    for factor in factors:
+        if factor is None:
+            return None
+        result *= factor
+    return result
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+ONE = ContributionBound(rows=1, groups=1, rows_per_group=1, unique=True)

@@ -1,0 +1,323 @@
+"""How the rules of :mod:`rewriter.functions` build values: nodes with what is known about them.
+
+Three facts travel in ``meta`` of our own nodes, inside one expression: ``limits`` is the least and greatest integer
+that the node can be, *whatever a row holds* (unlike the declared interval: totality rests on it); ``raw`` marks a
+double that may still be NaN or ±inf, which :func:`finite` turns into NULL; ``literal`` is the value of a constant.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeVar
+
+from sqlglot import exp
+
+from rewriter.dialects import Dialect, double, number, text
+from rewriter.errors import NOT_ANSWERED, TOO_COMPLEX, Refused
+from rewriter.interval import Interval, measure
+from rewriter.types import BOOLEAN, TEXT, Kind, Scalar, Type
+from rewriter.value import Domain, IntegerRange, Scope, Value, Values
+
+LIMITS, RAW, LITERAL = "limits", "raw", "literal"
+MOST_DEPTH = 48
+MOST_COPIED = 400
+MOST_KEYS = 100_000
+
+Limits = tuple[int, int]
+_N = TypeVar("_N", bound=exp.Expr)
+
+_ATOMS = (exp.Column, exp.Literal, exp.Anonymous, exp.Cast, exp.Paren, exp.Case, exp.Coalesce, exp.Boolean, exp.Null)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How one class of nodes is compiled. ``parts`` are the arguments that ``function`` looks at; others are refused."""
+
+    function: Callable[[exp.Expr, Context], Value]
+    parts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a rule may ask for: the compiled operands of its node, and the engine's spelling."""
+
+    scope: Scope
+    dialect: Dialect
+    compile_at: Callable[[exp.Expr, Context], Value]
+    depth: int = 0
+
+    def compile(self, node: object) -> Value:
+        """An operand; a double may still be raw."""
+        if not isinstance(node, exp.Expr):
+            raise Refused("an operand is missing", hint="write the whole expression", sqlstate="42601")
+        if self.depth >= MOST_DEPTH:
+            raise Refused(
+                "the expression is nested too deeply", hint="compute a part in a subquery", sqlstate=TOO_COMPLEX
+            )
+        return self.compile_at(node, replace(self, depth=self.depth + 1))
+
+    def finite(self, node: object) -> Value:
+        """An operand whose doubles are finite or NULL."""
+        return finite(self.compile(node), self.dialect)
+
+
+def refuse(message: str, hint: str, sqlstate: str = NOT_ANSWERED) -> Refused:
+    return Refused(message, hint=hint, sqlstate=sqlstate)
+
+
+# -- nodes -------------------------------------------------------------------------------------------------------
+
+
+def wrap(node: exp.Expr) -> exp.Expr:
+    """The node as an operand: in parentheses where its operator could bind wrongly."""
+    return node if isinstance(node, _ATOMS) else exp.Paren(this=node)
+
+
+def duplicate(node: exp.Expr) -> exp.Expr:
+    """A second copy for a guard. Refuses large ones: nested guards would double the query at each level."""
+    return _copy(node, [MOST_COPIED])
+
+
+def _copy(node: _N, left: list[int]) -> _N:
+    left[0] -= 1
+    if left[0] < 0:
+        raise refuse("the expression is too complex", "compute a part of it in a subquery", TOO_COMPLEX)
+    parts: dict[str, object] = {}
+    for name, part in node.args.items():
+        if isinstance(part, exp.Expr):
+            part = _copy(part, left)
+        elif isinstance(part, list):
+            part = [_copy(item, left) if isinstance(item, exp.Expr) else item for item in part]
+        parts[name] = part
+    twin = type(node)(**parts)
+    if node.meta:
+        twin.meta.update(node.meta)
+    return twin
+
+
+def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """An operator over operands; a left operand of the same class needs no parentheses."""
+    return kind(this=left if type(left) is kind else wrap(left), expression=wrap(right))
+
+
+def when(condition: exp.Expr, result: exp.Expr, otherwise: exp.Expr | None = None) -> exp.Expr:
+    return exp.Case(ifs=[exp.If(this=condition, true=result)], default=otherwise)
+
+
+# -- values ------------------------------------------------------------------------------------------------------
+
+
+def derive(
+    sql: exp.Expr,
+    type_: Type,
+    *inputs: Value,
+    interval: Interval | None = None,
+    nullable: bool | None = None,
+    domain: Domain | None = None,
+    limits: Limits | None = None,
+    raw: bool = False,
+) -> Value:
+    """A value computed from others: constant where they are, NULL where one can be (unless said otherwise)."""
+    if limits is not None:
+        sql.meta[LIMITS] = limits
+    if raw:
+        sql.meta[RAW] = True
+    can_be_null = any(value.nullable for value in inputs) if nullable is None else nullable
+    if type_.kind is Kind.BOOLEAN and domain is None:
+        domain = Values((True, False, None) if can_be_null else (True, False))
+    return Value(
+        sql=sql,
+        type=type_,
+        interval=_representable(interval) if type_.kind is Kind.DOUBLE else interval,
+        nullable=can_be_null or raw,
+        constant=all(value.constant for value in inputs),
+        domain=domain,
+    )
+
+
+def boolean(sql: exp.Expr, *inputs: Value, nullable: bool | None = None) -> Value:
+    return derive(sql, BOOLEAN, *inputs, nullable=nullable)
+
+
+def _representable(interval: Interval | None) -> Interval | None:
+    """The interval, moved outward to doubles: rounding is monotone, so the rounded results lie inside."""
+    if interval is None:
+        return None
+    try:
+        low, high = float(interval.low), float(interval.high)
+    except OverflowError:
+        return None
+    if Fraction(low) > interval.low:
+        low = math.nextafter(low, -math.inf)
+    if Fraction(high) < interval.high:
+        high = math.nextafter(high, math.inf)
+    return Interval(Fraction(low), Fraction(high)) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def loose(interval: Interval | None) -> Interval | None:
+    """Room for the last digits of a function that is not correctly rounded."""
+    if interval is None:
+        return None
+    slack = interval.magnitude / (1 << 48)
+    return Interval(interval.low - slack, interval.high + slack)
+
+
+def limits_of(value: Value) -> Limits:
+    """The integers that a value of type INTEGER can be, whatever a row holds."""
+    found = value.sql.meta.get(LIMITS)
+    return found if isinstance(found, tuple) else value.type.limits
+
+
+def is_literal(value: Value) -> bool:
+    return LITERAL in value.sql.meta
+
+
+def scalar_of(value: Value) -> Scalar | None:
+    """The constant behind a literal."""
+    return value.sql.meta[LITERAL][0]  # type: ignore[no-any-return]
+
+
+def is_unknown(value: Value) -> bool:
+    """A quoted literal without a type: PostgreSQL gives it the type of its surroundings."""
+    return isinstance(value.sql, exp.Literal) and value.type == TEXT and is_literal(value)
+
+
+def is_null(value: Value) -> bool:
+    return value.type.kind is Kind.NULL
+
+
+def finite(value: Value, dialect: Dialect) -> Value:
+    """The same double with NaN and ±inf as NULL."""
+    if not value.sql.meta.get(RAW):
+        return value
+    guarded = when(dialect.is_finite(wrap(duplicate(value.sql))), value.sql)
+    return replace(value, sql=guarded, nullable=True)
+
+
+def in_calendar(value: Value, dialect: Dialect) -> Value:
+    """The same date or timestamp, NULL outside the years 1 to 9999."""
+    guarded = when(dialect.in_calendar(wrap(duplicate(value.sql)), value.type), value.sql)
+    return replace(value, sql=guarded, nullable=True)
+
+
+# -- literals ----------------------------------------------------------------------------------------------------
+
+
+def literal(scalar: Scalar | None, type_: Type, dialect: Dialect, sql: exp.Expr | None = None) -> Value:
+    """A constant of a given type, spelt so that the engine gives it that type or a wider one."""
+    node = sql if sql is not None else _spell(scalar, type_, dialect)
+    node.meta[LITERAL] = (scalar,)
+    interval = None
+    if scalar is not None and (type_.numeric or type_.temporal):
+        interval = Interval(measure(scalar), measure(scalar))
+    if type_.kind is Kind.INTEGER and isinstance(scalar, int):
+        node.meta[LIMITS] = (scalar, scalar)
+    return Value(
+        sql=node, type=type_, interval=interval, nullable=scalar is None, constant=True, domain=Values((scalar,))
+    )
+
+
+def _spell(scalar: Scalar | None, type_: Type, dialect: Dialect) -> exp.Expr:
+    if scalar is None:
+        return exp.Null() if type_.kind is Kind.NULL else dialect.cast(exp.Null(), type_)
+    if isinstance(scalar, bool):
+        return exp.Boolean(this=scalar)
+    if isinstance(scalar, str):
+        return dialect.cast(text(scalar), TEXT)
+    if isinstance(scalar, float):
+        return double(scalar)
+    if isinstance(scalar, int):
+        return number(scalar) if type_.bits == _bits(scalar) else dialect.cast(number(scalar), type_)
+    if isinstance(scalar, Decimal):
+        return dialect.cast(number(format(scalar, "f")), type_)
+    if type_.kind is Kind.TIMESTAMP:
+        return dialect.cast(text(scalar.isoformat(sep=" ")), type_)
+    return dialect.cast(text(scalar.isoformat()), type_)
+
+
+def _bits(value: int) -> int:
+    return next(bits for bits in (32, 64, 128) if -(1 << (bits - 1)) <= value < 1 << (bits - 1))
+
+
+def integer_type(limits: Limits, at_least: int = 32) -> Type | None:
+    """The smallest integer type that holds the limits; None beyond 128 bits."""
+    low, high = limits
+    for bits in (16, 32, 64, 128):
+        if bits >= at_least and -(1 << (bits - 1)) <= low and high < 1 << (bits - 1):
+            return Type(Kind.INTEGER, bits=bits)
+    return None
+
+
+def digits_of(limits: Limits) -> int:
+    """Decimal digits that the limits need.
+
+    >>> digits_of((-1000, 999))
+    4
+    """
+    return len(str(max(abs(limits[0]), abs(limits[1]))))
+
+
+# -- domains -----------------------------------------------------------------------------------------------------
+
+
+def integer_domain(interval: Interval | None) -> IntegerRange | None:
+    """Every integer of an interval, where they are not too many to list."""
+    if interval is None:
+        return None
+    low, high = math.ceil(interval.low), math.floor(interval.high)
+    return IntegerRange(low, high) if 0 <= high - low < MOST_KEYS else None
+
+
+def hull(values: Sequence[Value]) -> Interval | None:
+    """Where the values lie together; NULLs lie nowhere."""
+    found: Interval | None = None
+    for value in values:
+        if is_literal(value) and scalar_of(value) is None:
+            continue
+        if value.interval is None:
+            return None
+        found = value.interval if found is None else found.hull(value.interval)
+    return found
+
+
+def listed(values: Sequence[Value], type_: Type, plus_null: bool) -> Values | None:
+    """The union of listed domains, where all are listed."""
+    found: dict[tuple[type, Scalar | None], Scalar | None] = {}
+    for value in values:
+        if not isinstance(value.domain, Values):
+            return None
+        for scalar in value.domain.values:
+            converted = convert(scalar, type_)
+            found[type(converted), converted] = converted
+    if plus_null:
+        found[type(None), None] = None
+    return Values(tuple(found.values())) if len(found) <= MOST_KEYS else None
+
+
+def convert(scalar: Scalar | None, type_: Type) -> Scalar | None:
+    """A literal of one type as a literal of the type that it is widened to.
+
+    >>> convert(2, Type(Kind.DOUBLE))
+    2.0
+    """
+    if scalar is None or isinstance(scalar, bool | str):
+        return scalar
+    if type_.kind is Kind.DOUBLE and isinstance(scalar, int | Decimal):
+        return float(scalar)
+    if type_.kind is Kind.DECIMAL and isinstance(scalar, int):
+        return Decimal(scalar)
+    if type_.kind is Kind.TIMESTAMP and not isinstance(scalar, datetime.datetime) and isinstance(scalar, datetime.date):
+        return datetime.datetime.combine(scalar, datetime.time())
+    return scalar
+
+
+Registry = Mapping[type[exp.Expr], Rule]
+
+
+def rule(function: Callable[[exp.Expr, Context], Value], *parts: str) -> Rule:
+    return Rule(function, frozenset(parts or ("this",)))

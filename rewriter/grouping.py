@@ -1,0 +1,301 @@
+"""Taking a SELECT with aggregates apart: what is measured, and what is done with the measurements.
+
+``SELECT 2 * COUNT(*) AS n FROM patient GROUP BY sex HAVING COUNT(*) > 5`` measures COUNT(*) by sex; ``2 * a0 AS n`` and
+``a0 > 5`` are post-processing. The same cut serves releases, where the rest runs over noisy tables, and per-person
+aggregates, where the rest is a projection of private rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.aggregates import compile_aggregate
+from rewriter.block import BlockScope, resolved
+from rewriter.dialects import Dialect
+from rewriter.errors import Refused
+from rewriter.query import Aggregate, Key
+from rewriter.relation import only
+from rewriter.total import compile_expression
+
+_SELECT_PARTS = frozenset(
+    {
+        "expressions",
+        "from_",
+        "joins",
+        "where",
+        "group",
+        "having",
+        "order",
+        "limit",
+        "offset",
+        "distinct",
+        "with_",
+        "windows",
+    }
+)
+_GROUP_HINT = "GROUP BY ROLLUP, CUBE and GROUPING SETS are not answered yet: send one GROUP BY per level"
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A SELECT taken apart. ``outer`` has a select list, HAVING as WHERE, ORDER BY and LIMIT over ``table``."""
+
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    outer: exp.Select
+
+
+def is_grouped(select: exp.Select) -> bool:
+    """Whether a SELECT aggregates: it has GROUP BY, HAVING, DISTINCT, or an aggregate that is not a window's."""
+    if select.args.get("group") or select.args.get("having") or select.args.get("distinct"):
+        return True
+    return any(_has_aggregate(item) for item in select.expressions)
+
+
+def _has_aggregate(node: exp.Expr) -> bool:
+    for found in walk(node):
+        if isinstance(found, exp.AggFunc) and not _is_window_function(found):
+            return True
+    return False
+
+
+def _is_window_function(node: exp.Expr) -> bool:
+    parent = node.parent
+    while isinstance(parent, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls) and parent.this is node:
+        node, parent = parent, parent.parent
+    return isinstance(parent, exp.Window) and parent.this is node
+
+
+def walk(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression, not those inside of its subqueries."""
+    for found in node.walk(prune=lambda inner: isinstance(inner, exp.Query)):
+        if not isinstance(found, exp.Query):
+            yield found
+
+
+def check_select(select: exp.Select) -> None:
+    """Refuse parts of a SELECT over people that no rule reads."""
+    only(select, _SELECT_PARTS, "a SELECT over people")
+
+
+def take_apart(
+    select: exp.Select, scope: BlockScope, dialect: Dialect, table: str, output_names: Sequence[str]
+) -> Grouped:
+    """Replace keys and aggregates by the columns ``k0`` … and ``a0`` … of ``table``. ``select`` itself stays as it is."""
+    distinct = select.args.get("distinct")
+    if distinct is not None and distinct.args.get("on"):
+        raise Refused("DISTINCT ON is not answered over people", hint="use GROUP BY with an aggregate")
+    items = [_canonical(item, scope) for item in _expand(select, scope)]
+    bare = [item.this if isinstance(item, exp.Alias) else item for item in items]
+    group = select.args.get("group")
+    keys: list[exp.Expr] = []
+    if group is not None:
+        keys = _group_keys(group, bare, output_names, scope)
+    elif distinct is not None and not any(_has_aggregate(item) for item in bare):
+        # SELECT DISTINCT a, b is GROUP BY a, b.
+        keys, distinct = list(bare), None
+    keys = list(dict.fromkeys(keys))
+    replacer = _Replacer(keys, scope, dialect, table)
+    expressions = [
+        exp.alias_(replacer.replace(item), exp.to_identifier(name, quoted=True), copy=False)
+        for item, name in zip(bare, output_names, strict=True)
+    ]
+    outer = exp.Select(expressions=expressions).from_(exp.to_table(table), copy=False)
+    if (having := select.args.get("having")) is not None:
+        outer.set("where", exp.Where(this=replacer.replace(_canonical(having.this, scope))))
+    if distinct is not None:
+        outer.set("distinct", exp.Distinct())
+    if (windows := select.args.get("windows")) is not None:
+        outer.set("windows", [replacer.replace(_canonical(window, scope)) for window in windows])
+    if (order := select.args.get("order")) is not None:
+        outer.set("order", exp.Order(expressions=[_order(o, scope, replacer, output_names) for o in order.expressions]))
+    for part in ("limit", "offset"):
+        if (value := select.args.get(part)) is not None:
+            outer.set(part, value.copy())
+    return Grouped(
+        tuple(Key(compile_expression(key, scope, dialect), _text(key)) for key in keys), replacer.aggregates(), outer
+    )
+
+
+def _expand(select: exp.Select, scope: BlockScope) -> Iterator[exp.Expr]:
+    """The select list with ``*`` written out."""
+    for item in select.expressions:
+        star, table = star_of(item)
+        if star:
+            for source, name in scope.star(table):
+                yield resolved(source, name)
+        else:
+            yield item
+
+
+def star_of(item: exp.Expr) -> tuple[bool, str | None]:
+    """Whether a select item is ``*`` or ``table.*``, and the table."""
+    if isinstance(item, exp.Star):
+        only(item, frozenset(), "SELECT *", "name the columns")
+        return True, None
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        only(item.this, frozenset(), "SELECT *", "name the columns")
+        return True, item.table
+    return False, None
+
+
+def _canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
+    """A copy in which every column that the FROM knows is written in one way, so that equal expressions are equal trees.
+
+    Columns inside of subqueries, and names that only an output column has, stay as they are.
+    """
+    root = exp.Paren(this=node.copy())
+    for column in [found for found in walk(root) if isinstance(found, exp.Column)]:
+        try:
+            source, name = scope.resolve(column)
+        except Refused:
+            continue
+        replacement = resolved(source, name)
+        replacement.this.meta.update(column.this.meta)
+        column.replace(replacement)
+    canonical: exp.Expr = root.this
+    canonical.pop()
+    return canonical
+
+
+def _group_keys(group: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope) -> list[exp.Expr]:
+    only(group, frozenset({"expressions"}), "GROUP BY", _GROUP_HINT)
+    keys = []
+    for node in group.expressions:
+        if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
+            raise Refused("this GROUP BY is not answered", hint=_GROUP_HINT)
+        keys.append(_group_key(node, items, names, scope))
+    return keys
+
+
+def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope) -> exp.Expr:
+    """An ordinal is a select item; a name is an input column or else an output column, as in PostgreSQL."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        if not node.is_int or not 1 <= int(node.this) <= len(items):
+            raise Refused(
+                f"GROUP BY position {node.this} is not in the select list", hint="count from 1", sqlstate="42P10"
+            )
+        return items[int(node.this) - 1].copy()
+    if isinstance(node, exp.Column) and node.args.get("table") is None:
+        try:
+            scope.resolve(node)
+        except Refused:
+            matches = [item for item, name in zip(items, names, strict=True) if name == node.name.lower()]
+            if len(matches) != 1:
+                raise
+            return matches[0].copy()
+    return _canonical(node, scope)
+
+
+def _order(node: exp.Expr, scope: BlockScope, replacer: _Replacer, names: Sequence[str]) -> exp.Expr:
+    """ORDER BY takes output names first; anything else is an expression over keys and aggregates."""
+    this = node.this
+    is_output = isinstance(this, exp.Column) and not this.table and this.name.lower() in names
+    is_ordinal = isinstance(this, exp.Literal)
+    ordered: exp.Expr = node.copy()
+    if is_output:
+        ordered.set("this", exp.column(exp.to_identifier(this.name.lower(), quoted=True)))
+    elif not is_ordinal:
+        ordered.set("this", replacer.replace(_canonical(this, scope)))
+    return ordered
+
+
+class _Replacer:
+    """Swaps keys and aggregates for columns of the release, and collects the aggregates."""
+
+    def __init__(self, keys: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect, table: str) -> None:
+        self._keys = {key: f"k{number}" for number, key in enumerate(keys)}
+        self._found: dict[exp.Expr, str] = {}
+        self._scope = scope
+        self._dialect = dialect
+        self._table = table
+
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        return tuple(compile_aggregate(node, self._scope, self._dialect, _text(node)) for node in self._found)
+
+    def replace(self, node: exp.Expr) -> exp.Expr:
+        """``node`` over the release's columns. Raises :class:`Refused` where a column is neither key nor aggregated."""
+        root = exp.Paren(this=node)
+        self._visit(root, [node])
+        result: exp.Expr = root.this
+        result.pop()
+        return result
+
+    def _visit(self, root: exp.Expr, stack: list[exp.Expr]) -> None:
+        while stack:
+            node = stack.pop()
+            name = self._column_for(node)
+            if name is not None:
+                node.replace(exp.column(name, self._table))
+            elif isinstance(node, exp.Column):
+                self._refuse(node)
+            elif not isinstance(node, exp.Query):
+                stack.extend(_children(node))
+
+    def _column_for(self, node: exp.Expr) -> str | None:
+        if not isinstance(node, exp.Query) and node in self._keys:
+            return self._keys[node]
+        if _is_aggregate(node) and not _is_window_function(node):
+            return self._found.setdefault(node.copy(), f"a{len(self._found)}")
+        return None
+
+    def _refuse(self, node: exp.Column) -> None:
+        self._scope.resolve(node)
+        start = node.this.meta.get("start")
+        raise Refused(
+            f"column {node.name!r} is neither in GROUP BY nor in an aggregate",
+            hint=f"add {node.name} to GROUP BY, or ask for COUNT, SUM or AVG of it",
+            sqlstate="42803",
+            position=start + 1 if isinstance(start, int) else None,
+        )
+
+
+def _children(node: exp.Expr) -> Iterable[exp.Expr]:
+    return list(node.iter_expressions())
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        return _is_aggregate(node.this)
+    return isinstance(node, exp.AggFunc)
+
+
+def _text(node: exp.Expr) -> str:
+    """How an expression was written, for messages and plans: our generator, without our aliases."""
+    copy = node.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", None)
+        if isinstance(column.this, exp.Identifier) and column.name == column.name.lower():
+            column.this.set("quoted", False)
+    return copy.sql(dialect="postgres", comments=False)
+
+
+def output_name(node: exp.Expr) -> str:
+    """The name that PostgreSQL gives to a select item.
+
+    >>> import sqlglot
+    >>> [output_name(e) for e in sqlglot.parse_one("SELECT a.b, count(*), x::int, 1 + 1, t.c AS D", read="postgres")]
+    ['b', 'count', 'x', '?column?', 'd']
+    """
+    if isinstance(node, exp.Alias):
+        alias = node.args["alias"]
+        return str(alias.name) if alias.args.get("quoted") else str(alias.name.lower())
+    if isinstance(node, exp.Column):
+        return str(node.name) if node.this.args.get("quoted") else str(node.name.lower())
+    if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.WithinGroup):
+        return output_name(node.this)
+    if isinstance(node, exp.Cast):
+        inner = output_name(node.this)
+        return inner if inner != "?column?" else node.to.sql("postgres").lower().split("(")[0]
+    if isinstance(node, exp.Case):
+        return "case"
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
+        return output_name(node.this.expressions[0])
+    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+        return "date_trunc"
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary | exp.Unary):
+        return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
+    return "?column?"

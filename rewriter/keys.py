@@ -1,0 +1,298 @@
+"""Which groups may appear: a public key set, enumerated from declared domains, or groups selected under δ.
+
+A key set is public when every key can be enumerated without looking at private rows: each declared column that the keys
+read becomes a variable over its domain, and the key expressions are evaluated by the engine over all combinations,
+filtered by those conditions of WHERE that read the same variables only. So ``date_trunc('month', day)`` over a declared
+range of days gives exactly the months the engine would name, in its own types.
+
+Why expressions fall back to their own domains: a column of doubles cannot be enumerated, but ``FLOOR(x / 10)`` of it
+can. The smallest subexpression with a finite domain stands for itself.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from sqlglot import exp
+
+from rewriter.dialects import Dialect, call, double, number
+from rewriter.interval import Interval
+from rewriter.query import Key
+from rewriter.source import ORIGIN, VARIABLE, Variable
+from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
+from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
+
+MAX_CELLS = 100_000
+"""The most groups that a public key set may have; a larger one is selected under δ instead."""
+
+_DAY_UNITS = frozenset(
+    {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "DOW", "ISODOW", "DOY", "ISOYEAR"}
+)
+_TIME_OF_DAY = re.compile("%[^YmdBbjaAuwWUGVy%-]")
+_HOUR_UNITS = frozenset({"HOUR"})
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKeys:
+    """``sql`` lists every group once, as columns ``k0``, ``k1``, …; ``cells`` bounds how many there are."""
+
+    sql: exp.Select
+    cells: int
+
+
+class _NotEnumerable(Exception):
+    """A part of a key has no finite public domain."""
+
+
+def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> PublicKeys | None:
+    """The public key set of a GROUP BY, or None where the groups must be selected under δ."""
+    enumeration = _Enumeration(dialect)
+    try:
+        expressions = [enumeration.substitute(key.value.sql, None) for key in keys]
+        expressions = [
+            exp.alias_(dialect.cast(expression, key.value.type), f"k{place}")
+            for place, (expression, key) in enumerate(zip(expressions, keys, strict=True))
+        ]
+        domains = enumeration.domains()
+    except _NotEnumerable:
+        return None
+    cells = math.prod(size for _, size in domains)
+    if cells > MAX_CELLS:
+        return None
+    select = exp.Select(expressions=expressions, distinct=exp.Distinct())
+    if domains:
+        select.from_(domains[0][0], copy=False)
+        select.set("joins", [exp.Join(this=item, kind="CROSS") for item, _ in domains[1:]])
+    known = enumeration.frozen()
+    conditions = []
+    for condition in filters:
+        try:
+            conditions.append(known.substitute(condition.sql, None))
+        except _NotEnumerable:
+            continue
+    if conditions and domains:
+        select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
+    return PublicKeys(select, cells)
+
+
+@dataclass(slots=True)
+class _Enumeration:
+    """The variables that key expressions have needed so far, each with the step that timestamps need."""
+
+    dialect: Dialect
+    columns: dict[Variable, str | None] = field(default_factory=dict)
+    derived: list[tuple[Domain, Type | None]] = field(default_factory=list)
+    closed: bool = False
+
+    def frozen(self) -> _Enumeration:
+        """The same variables, taking no new ones: for conditions, which may narrow a key set but not widen it."""
+        return _Enumeration(self.dialect, dict(self.columns), list(self.derived), closed=True)
+
+    def substitute(self, node: exp.Expr, step: str | None) -> exp.Expr:
+        """A copy of ``node`` with columns replaced by variables. ``step`` is the unit that a timestamp is cut to."""
+        variable = node.meta.get(VARIABLE)
+        if isinstance(variable, Variable):
+            return self._variable(variable, step)
+        origin = node.meta.get(ORIGIN)
+        if isinstance(origin, exp.Expr):
+            try:
+                return self.substitute(origin, step)
+            except _NotEnumerable:
+                return self._domain(node)
+        if isinstance(node, exp.Column | exp.Query):
+            return self._domain(node)
+        saved = dict(self.columns), list(self.derived)
+        try:
+            return self._rebuild(node, step)
+        except _NotEnumerable:
+            self.columns, self.derived = saved
+            return self._domain(node)
+
+    def _rebuild(self, node: exp.Expr, step: str | None) -> exp.Expr:
+        inner = _step_of(node) or step
+        args: dict[str, object] = {}
+        for name, value in node.args.items():
+            if isinstance(value, exp.Expr):
+                args[name] = self.substitute(value, inner)
+            elif isinstance(value, list):
+                args[name] = [self.substitute(v, inner) if isinstance(v, exp.Expr) else v for v in value]
+            else:
+                args[name] = value
+        return type(node)(**args)
+
+    def _domain(self, node: exp.Expr) -> exp.Expr:
+        domain = node.meta.get(DOMAIN)
+        if domain is None or self.closed or _size(domain) > MAX_CELLS:
+            raise _NotEnumerable
+        self.derived.append((domain, None))
+        return exp.column("x", f"e{len(self.derived) - 1}")
+
+    def _variable(self, variable: Variable, step: str | None) -> exp.Expr:
+        if variable not in self.columns:
+            if self.closed or not _is_finite(variable, step):
+                raise _NotEnumerable
+            self.columns[variable] = step if variable.column.type.kind is Kind.TIMESTAMP else None
+        elif variable.column.type.kind is Kind.TIMESTAMP:
+            if step is None or (self.closed and step == "HOUR" and self.columns[variable] == "DAY"):
+                raise _NotEnumerable
+            if step == "HOUR":
+                self.columns[variable] = "HOUR"
+        if variable.table.public:
+            return exp.column(exp.to_identifier(variable.column.name, quoted=True), f"d_{variable.alias}")
+        return exp.column("x", f"d_{variable.alias}_{_position(variable)}")
+
+    def domains(self) -> list[tuple[exp.Expr, int]]:
+        """FROM items that enumerate the variables, with their sizes. Columns of one public table stay together."""
+        items: list[tuple[exp.Expr, int]] = []
+        tables: dict[str, list[Variable]] = {}
+        for variable, step in self.columns.items():
+            if variable.table.public:
+                tables.setdefault(variable.alias, []).append(variable)
+            else:
+                query, size = self._column_domain(variable, step)
+                items.append((_aliased(query, f"d_{variable.alias}_{_position(variable)}"), size))
+        for alias, variables in tables.items():
+            items.append((_aliased(_table_domain(variables), f"d_{alias}"), variables[0].table.rows or MAX_CELLS + 1))
+        for place, (domain, kind) in enumerate(self.derived):
+            items.append((_aliased(_domain_query(domain, kind, self.dialect), f"e{place}"), _size(domain)))
+        return items
+
+    def _column_domain(self, variable: Variable, step: str | None) -> tuple[exp.Expr, int]:
+        column = variable.column
+        nulls: tuple[Scalar | None, ...] = (None,) if variable.optional else ()
+        if column.values is not None:
+            values = tuple(dict.fromkeys((*column.values, *nulls)))
+            return _domain_query(Values(values), column.type, self.dialect), len(values)
+        if column.values_from is not None:
+            table, name = column.values_from
+            reference = exp.column(exp.to_identifier(name, quoted=True))
+            query: exp.Expr = (
+                exp.select(exp.alias_(reference, "x"))
+                .from_(exp.Table(this=exp.to_identifier(table, quoted=True)))
+                .distinct()
+            )
+            query = query.where(exp.Not(this=exp.Is(this=reference.copy(), expression=exp.Null())))  # type: ignore[attr-defined]
+            size = MAX_CELLS if variable.listed is None else variable.listed
+        else:
+            query, size = _range_query(column.range, column.type, step, self.dialect)  # type: ignore[arg-type]
+        if nulls:
+            query = exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)  # type: ignore[type-var]
+        return query, size + len(nulls)
+
+
+def _position(variable: Variable) -> int:
+    return list(variable.table.columns).index(variable.column.name)
+
+
+def _is_finite(variable: Variable, step: str | None) -> bool:
+    column = variable.column
+    if variable.table.public:
+        return variable.table.rows is not None and variable.table.rows <= MAX_CELLS
+    if column.values is not None or column.values_from is not None:
+        return True
+    if column.range is None:
+        return False
+    if column.type.kind in (Kind.INTEGER, Kind.DATE):
+        return _range_size(column.range, 1) <= MAX_CELLS
+    if column.type.kind is Kind.TIMESTAMP and step is not None:
+        return _range_size(column.range, 24 if step == "HOUR" else 1) <= MAX_CELLS
+    return False
+
+
+def _range_size(bounds: tuple[Scalar, Scalar], steps: int) -> int:
+    return (math.floor(Interval.of(*bounds).width) + 1) * steps
+
+
+def _step_of(node: exp.Expr) -> str | None:
+    """The unit that an expression cuts timestamps to, where it does: a day or an hour."""
+    unit: str | None = None
+    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+        unit = str(node.args["unit"].name).upper()
+    elif isinstance(node, exp.Extract):
+        unit = str(node.this.name).upper()
+    elif isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
+        unit = "DAY"
+    elif isinstance(node, exp.Anonymous) and node.name in ("date_trunc", "date_part"):
+        unit = str(node.expressions[0].name).upper()
+    elif (
+        isinstance(node, exp.Anonymous)
+        and node.name == "strftime"
+        and not _TIME_OF_DAY.search(node.expressions[1].name)
+    ):
+        unit = "DAY"
+    if unit in _DAY_UNITS:
+        return "DAY"
+    return "HOUR" if unit in _HOUR_UNITS else None
+
+
+def _size(domain: Domain) -> int:
+    return len(domain.values) if isinstance(domain, Values) else domain.high - domain.low + 1
+
+
+def _aliased(query: exp.Expr, alias: str) -> exp.Subquery:
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+
+
+def _table_domain(variables: Sequence[Variable]) -> exp.Expr:
+    """The distinct combinations of a public table's columns; with NULLs where an outer join can add them."""
+    table = variables[0].table
+    names = [exp.column(exp.to_identifier(variable.column.name, quoted=True)) for variable in variables]
+    schema = exp.to_identifier(table.schema, quoted=True) if table.schema else None
+    query = exp.select(*names).from_(exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)).distinct()
+    if variables[0].optional:
+        return exp.union(query, exp.select(*(exp.Null() for _ in names)), distinct=True)
+    return query
+
+
+def _domain_query(domain: Domain, kind: Type | None, dialect: Dialect) -> exp.Expr:
+    if isinstance(domain, IntegerRange):
+        return _series(number(domain.low), number(domain.high), None, kind or BIGINT, dialect)
+    rows = [_literal(value, kind, dialect) for value in domain.values]
+    selects = [exp.select(exp.alias_(row, "x")) for row in rows]
+    if len(selects) == 1:
+        return selects[0]
+    return exp.union(*selects, distinct=False)
+
+
+def _range_query(bounds: tuple[Scalar, Scalar], kind: Type, step: str | None, dialect: Dialect) -> tuple[exp.Expr, int]:
+    low, high = bounds
+    if kind.kind is Kind.INTEGER:
+        first, last = math.ceil(low), math.floor(high)  # type: ignore[arg-type]
+        return _series(number(first), number(last), None, kind, dialect), last - first + 1
+    unit = step or "DAY"
+    ends = [dialect.cast(_literal(end, kind, dialect), TIMESTAMP) for end in (low, high)]
+    first = dialect.date_trunc(unit.lower(), ends[0])
+    hours = dialect.interval(0, 0, 3_600_000_000) if unit == "HOUR" else dialect.interval(0, 1, 0)
+    return _series(first, ends[1], hours, kind, dialect), _range_size(bounds, 24 if unit == "HOUR" else 1)
+
+
+def _series(low: exp.Expr, high: exp.Expr, step: exp.Expr | None, kind: Type, dialect: Dialect) -> exp.Expr:
+    """``low``, ``low + step``, … up to ``high``, as a column ``x`` of a type."""
+    series = call("generate_series", low, high, *([] if step is None else [step]))
+    table = exp.Table(this=series, alias=exp.TableAlias(this=exp.to_identifier("g"), columns=[exp.to_identifier("n")]))
+    return exp.select(exp.alias_(dialect.cast(exp.column("n", "g"), kind), "x")).from_(table)
+
+
+def _literal(value: Scalar | None, kind: Type | None, dialect: Dialect) -> exp.Expr:
+    """A value of a domain, cast to the column's type where that is known."""
+    node: exp.Expr
+    if value is None:
+        node = exp.Null()
+    elif isinstance(value, bool):
+        node = exp.Boolean(this=value)
+    elif isinstance(value, int):
+        node = number(value)
+    elif isinstance(value, Decimal | float):
+        node = double(value) if isinstance(value, float) else number(format(value, "f"))
+    elif isinstance(value, datetime.datetime):
+        node = dialect.cast(exp.Literal.string(value.isoformat(" ")), TIMESTAMP)
+    elif isinstance(value, datetime.date):
+        node = dialect.cast(exp.Literal.string(value.isoformat()), DATE)
+    else:
+        node = exp.Literal.string(value)
+    return node if kind is None else dialect.cast(node, kind)

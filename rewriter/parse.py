@@ -1,0 +1,350 @@
+"""Text to one checked statement: the only place where client text is read.
+
+Guarantee: any text gives a :class:`Statement` or a clean :class:`Refused`. Limits come first (size, nesting,
+number of nodes), so that the parser cannot be made to work or recurse without end. Parameters become typed
+literals of the tree: from here on a query with parameters and one with literals are the same thing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from rewriter.errors import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, SYNTAX, TOO_COMPLEX, Refused
+
+MAX_BYTES = 64 * 1024
+MAX_NESTING = 50
+MAX_NODES = 5_000
+MAX_DEPTH = 200
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
+_PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+
+Parameters = Sequence[object] | Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A query, to be split into releases and post-processing. ``tree`` is the client's: it is read, never generated."""
+
+    tree: exp.Query
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN of a query: answered from the plan, free."""
+
+    query: Select
+
+
+@dataclass(frozen=True, slots=True)
+class SetSetting:
+    """``SET name = value``; a ``value`` of None means the default, a ``name`` of None all settings (RESET)."""
+
+    name: str | None
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowSetting:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """BEGIN, COMMIT, ROLLBACK: accepted and without effect, a charge is outside the client's transaction."""
+
+    command: str
+
+
+Statement = Select | Explain | SetSetting | ShowSetting | Transaction
+
+
+def parse(text: str, parameters: Parameters = ()) -> Statement:
+    """The one statement of ``text``, with ``parameters`` bound as typed literals.
+
+    ``?`` takes parameters from a sequence, ``:name`` from a mapping.
+    Raises :class:`Refused` (42601, 54001, 22023, 42501).
+
+    >>> parse("SET dpsql.epsilon = 0.5")
+    SetSetting(name='dpsql.epsilon', value='0.5')
+    >>> parse("SELECT COUNT(*) FROM patient WHERE sex = ?", ["F"]).tree.args["where"].sql()
+    "WHERE sex = 'F'"
+    """
+    tokens = _tokenize(text)
+    if not tokens:
+        raise Refused("there is no statement", hint="send a SELECT", sqlstate=SYNTAX)
+    word = tokens[0].text.upper()
+    if word in _QUERY_WORDS:
+        return _select(text, tokens, parameters, 0)
+    if word == "EXPLAIN":
+        return _explain(text, tokens[0], parameters)
+    if word in _COMMANDS:
+        return _COMMANDS[word](tokens)
+    if tokens[0].token_type is TokenType.VAR or word not in _WRITES:
+        raise Refused(
+            f"a statement cannot begin with {tokens[0].text[:40]!r}",
+            hint="send a SELECT, EXPLAIN, SET or SHOW",
+            sqlstate=SYNTAX,
+            position=tokens[0].start + 1,
+        )
+    raise Refused(
+        f"{word} is not allowed: dpsql only reads",
+        hint="send a SELECT with aggregates, e.g. SELECT COUNT(*) FROM …",
+        sqlstate=NOT_ALLOWED,
+        position=tokens[0].start + 1,
+    )
+
+
+_QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "("})
+_WRITES = frozenset(
+    """INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE GRANT REVOKE COPY CALL DO VACUUM ANALYZE ATTACH DETACH
+    PRAGMA INSTALL LOAD EXPORT IMPORT LOCK COMMENT REFRESH REINDEX CLUSTER CHECKPOINT LISTEN NOTIFY UNLISTEN USE
+    DESCRIBE SUMMARIZE PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE TABLE FROM PIVOT
+    UNPIVOT""".split()
+)
+
+
+def _tokenize(text: str) -> list[Token]:
+    if "\0" in text:
+        raise Refused("the text holds a NUL character", hint="remove it", sqlstate=SYNTAX)
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise Refused("the text is not valid Unicode", hint="send UTF-8", sqlstate=SYNTAX) from None
+    if size > MAX_BYTES:
+        raise Refused(f"the text is longer than {MAX_BYTES // 1024} KiB", hint="split the query", sqlstate=TOO_COMPLEX)
+    try:
+        tokens = sqlglot.tokenize(text, read="postgres")
+    except (SqlglotError, ValueError, RecursionError, IndexError):
+        raise Refused(
+            "the text does not consist of SQL words", hint="check quotes and comments", sqlstate=SYNTAX
+        ) from None
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    depth = prefixes = 0
+    for token in tokens:
+        kind = token.token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        prefixes = prefixes + 1 if kind in _PREFIXES else 0
+        if depth > MAX_NESTING or prefixes > MAX_NESTING:
+            raise Refused(
+                f"the query is nested deeper than {MAX_NESTING}",
+                hint="use WITH to name the parts",
+                sqlstate=TOO_COMPLEX,
+                position=token.start + 1,
+            )
+        if kind is TokenType.SEMICOLON:
+            raise Refused(
+                "there is more than one statement",
+                hint="send them one by one",
+                sqlstate=SYNTAX,
+                position=token.start + 1,
+            )
+    return tokens
+
+
+def _select(text: str, tokens: list[Token], parameters: Parameters, start: int) -> Select:
+    """Parse ``text``, which begins at character ``start`` of what the client sent."""
+    source, literals = _bind(text, tokens, parameters)
+    try:
+        trees = sqlglot.parse(source, read="postgres")
+    except ParseError as error:
+        raise _syntax_error(error, source, start) from None
+    except RecursionError:
+        raise _too_deep() from None
+    except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError):
+        raise Refused("the query is not understood", hint="check its syntax", sqlstate=SYNTAX) from None
+    found = [tree for tree in trees if tree is not None]
+    if len(found) != 1 or not isinstance(found[0], exp.Query):
+        raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
+    tree: exp.Query = found[0]
+    _check_size(tree)
+    for node in list(tree.find_all(exp.Placeholder, exp.Parameter)):
+        name = node.name if isinstance(node, exp.Placeholder) else ""
+        if name not in literals:
+            raise Refused(
+                "a parameter has no value",
+                hint="use ? with a sequence, or :name with a mapping",
+                sqlstate=BAD_PARAMETER,
+            )
+        replacement = literals[name].copy()
+        node.replace(replacement)
+    return Select(tree)
+
+
+def _check_size(tree: exp.Expr) -> None:
+    """Bound the number of nodes and their depth, without recursion."""
+    nodes = 0
+    stack: list[tuple[exp.Expr, int]] = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        nodes += 1
+        if nodes > MAX_NODES:
+            raise Refused(f"the query has more than {MAX_NODES} parts", hint="shorten its lists", sqlstate=TOO_COMPLEX)
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+        for child in node.iter_expressions():
+            stack.append((child, depth + 1))
+
+
+def _too_deep() -> Refused:
+    return Refused("the query is nested too deeply", hint="use WITH or IN lists", sqlstate=TOO_COMPLEX)
+
+
+def _syntax_error(error: ParseError, source: str, start: int) -> Refused:
+    """One clean error with the place; the parser's own text is not passed on."""
+    first = error.errors[0] if error.errors else {}
+    highlight = str(first.get("highlight") or "").strip()[:40]
+    line, column = first.get("line"), first.get("col")
+    position = None
+    if isinstance(line, int) and isinstance(column, int):
+        lines = source.split("\n")
+        if 1 <= line <= len(lines):
+            end = sum(len(part) + 1 for part in lines[: line - 1]) + column
+            position = start + max(end - len(highlight), 0) + 1
+    near = f" near {highlight!r}" if highlight else ""
+    return Refused(
+        f"syntax error{near}", hint="PostgreSQL's SELECT syntax is spoken here", sqlstate=SYNTAX, position=position
+    )
+
+
+def _bind(text: str, tokens: list[Token], parameters: Parameters) -> tuple[str, Mapping[str, exp.Expression]]:
+    """Give every ``?`` a name of our own, and every parameter its literal."""
+    marks = [token for token in tokens if token.token_type is TokenType.PLACEHOLDER and token.text == "?"]
+    if isinstance(parameters, Mapping):
+        if marks:
+            raise Refused(
+                "? takes its value from a sequence", hint="pass a list, or write :name", sqlstate=BAD_PARAMETER
+            )
+        return text, {str(name): literal(value) for name, value in parameters.items()}
+    values = list(parameters)
+    if len(values) != len(marks):
+        raise Refused(
+            f"the query has {len(marks)} parameters, {len(values)} values were given",
+            hint="give one value per ?",
+            sqlstate=BAD_PARAMETER,
+        )
+    pieces: list[str] = []
+    position = 0
+    for number, token in enumerate(marks):
+        pieces += [text[position : token.start], f" :dpsql_{number} "]
+        position = token.start + 1
+    pieces.append(text[position:])
+    return "".join(pieces), {f"dpsql_{number}": literal(value) for number, value in enumerate(values)}
+
+
+def literal(value: object) -> exp.Expression:
+    """A parameter's value as a typed literal of the tree.
+
+    >>> literal(datetime.date(2020, 2, 1)).sql("postgres")
+    "CAST('2020-02-01' AS DATE)"
+    """
+    if value is None:
+        return exp.Null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, int | Decimal):
+        if isinstance(value, Decimal) and not value.is_finite():
+            raise Refused("a number must be finite", hint="pass NULL", sqlstate=BAD_PARAMETER)
+        number = exp.Literal.number(format(abs(value), "f" if isinstance(value, Decimal) else "d"))
+        return exp.Neg(this=number) if value < 0 else number
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise Refused("a number must be finite", hint="pass NULL", sqlstate=BAD_PARAMETER)
+        return exp.Cast(this=exp.Literal.string(repr(value)), to=exp.DataType.build("double"))
+    if isinstance(value, str):
+        if "\0" in value:
+            raise Refused("a parameter holds a NUL character", hint="remove it", sqlstate=BAD_PARAMETER)
+        return exp.Literal.string(value)
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        return exp.Cast(this=exp.Literal.string(value.isoformat(" ")), to=exp.DataType.build("timestamp"))
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("date"))
+    item = getattr(value, "item", None)
+    if callable(item) and type(value).__module__ == "numpy":
+        return literal(item())
+    raise Refused(
+        f"a parameter of type {type(value).__name__} is not supported",
+        hint="pass None, bool, int, float, Decimal, str, date or a datetime without time zone",
+        sqlstate=BAD_PARAMETER,
+    )
+
+
+def _explain(text: str, first: Token, parameters: Parameters) -> Explain:
+    start = first.end + 1
+    tokens = _tokenize(text[start:])
+    if not tokens or tokens[0].text.upper() not in _QUERY_WORDS:
+        raise Refused(
+            "EXPLAIN takes no options here",
+            hint="write EXPLAIN SELECT …; it shows plan, price and expected error",
+            sqlstate=NOT_ANSWERED,
+        )
+    return Explain(_select(text[start:], tokens, parameters, start))
+
+
+def _set(tokens: list[Token]) -> SetSetting:
+    words = [token.text for token in tokens[1:]]
+    if words and words[0].upper() in ("SESSION", "LOCAL"):
+        words = words[1:]
+    name, rest = _name(words)
+    if not name or not rest or rest[0].upper() not in ("=", "TO") or len(rest) < 2:
+        raise Refused("SET needs a name and a value", hint="write SET dpsql.epsilon = 0.5", sqlstate=SYNTAX)
+    value = "".join(rest[1:])
+    return SetSetting(name, None if value.upper() == "DEFAULT" else value)
+
+
+def _reset(tokens: list[Token]) -> SetSetting:
+    name, rest = _name([token.text for token in tokens[1:]])
+    if not name or rest:
+        raise Refused("RESET needs one name", hint="write RESET dpsql.epsilon, or RESET ALL", sqlstate=SYNTAX)
+    return SetSetting(None if name == "all" else name, None)
+
+
+def _show(tokens: list[Token]) -> ShowSetting:
+    name, rest = _name([token.text for token in tokens[1:]])
+    if not name or rest:
+        raise Refused("SHOW needs one name", hint="write SHOW dpsql.epsilon", sqlstate=SYNTAX)
+    return ShowSetting(name)
+
+
+def _name(words: list[str]) -> tuple[str, list[str]]:
+    """A dotted name at the beginning of ``words``, lower-cased, and what follows it."""
+
+    def parts() -> Iterator[str]:
+        for index, word in enumerate(words):
+            if (index % 2 == 1) != (word == "."):
+                return
+            yield word
+
+    taken = list(parts())
+    if taken and taken[-1] == ".":
+        return "", words
+    return "".join(taken).lower(), words[len(taken) :]
+
+
+def _transaction(tokens: list[Token]) -> Transaction:
+    word = tokens[0].text.upper()
+    return Transaction({"START": "BEGIN", "END": "COMMIT", "ABORT": "ROLLBACK"}.get(word, word))
+
+
+_COMMANDS: dict[str, Callable[[list[Token]], Statement]] = {
+    "SET": _set,
+    "RESET": _reset,
+    "SHOW": _show,
+    "BEGIN": _transaction,
+    "START": _transaction,
+    "COMMIT": _transaction,
+    "END": _transaction,
+    "ROLLBACK": _transaction,
+    "ABORT": _transaction,
+}

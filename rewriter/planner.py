@@ -1,0 +1,54 @@
+"""The last stage of the rewriter: one release, planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rewriter.bound import bound
+from rewriter.contribution import ContributionBound, Norm
+from rewriter.dialects import DUCKDB, Dialect
+from rewriter.keys import public_keys
+from rewriter.plan import Estimator, KeyColumn, Plan, Ratio
+from rewriter.query import Query
+from rewriter.workload import workload
+
+
+def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
+    """Plan one release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
+
+    Raises :class:`rewriter.errors.Refused` where nothing bounds what one person can add.
+    """
+    public = public_keys(query.keys, query.filters, dialect) if query.keys else None
+    constant = all(key.value.constant for key in query.keys)
+    cells = 1 if not query.keys else None if public is None else public.cells
+    contribution = query.bound.within(cells, constant=constant)
+    work = workload(query.aggregates, norm, one_row=query.bound.unique, dialect=dialect)
+    bounded = bound(query, work, norm, contribution, public, dialect)
+    outputs = tuple(
+        replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
+    )
+    return Plan(
+        sql=bounded.tree.sql(dialect=dialect.name, comments=False),
+        dialect=dialect.name,
+        keys=tuple(KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(query.keys)),
+        blocks=bounded.blocks,
+        outputs=outputs,
+        selection=bounded.selection,
+        cells=cells,
+        notes=(*_contribution_notes(contribution), *work.notes),
+    )
+
+
+def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
+    """Weights per step of the lattice that the bounded query really counts in."""
+    if isinstance(estimator, Ratio):
+        return estimator
+    terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
+    return replace(estimator, terms=terms)
+
+
+def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:
+    if bound.unique or bound.rows is None:
+        return ()
+    return (f"each person counts with at most {bound.rows} rows",)

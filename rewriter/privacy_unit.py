@@ -1,0 +1,318 @@
+"""Who owns a row: the one privacy unit that every row of a join belongs to, or a refusal.
+
+Guarantee: after :func:`own`, every row of the joined sources belongs to exactly one unit, given by one
+expression, and depends on that unit's private rows alone. Semantics are never changed to make that true: the
+join condition must already imply it, by declared foreign keys or by equality of units.
+
+Why a union-find: conditions imply equalities of columns, equalities of a declared key imply equality of units, and
+both are transitive. Conditions of an outer join hold only on matched rows, so they may tie the null-supplying side to
+the preserved one, and nothing else to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.catalog import Catalog, Hop
+from rewriter.contribution import ContributionBound
+from rewriter.errors import Refused
+from rewriter.source import Source
+
+ColumnId = tuple[str, str]
+"""Our alias of a source, and the column's name."""
+Equality = tuple[ColumnId, ColumnId]
+_UNIT = "\0unit"
+
+
+@dataclass(frozen=True, slots=True)
+class OuterCondition:
+    """The join condition of a null-supplying source: its equalities of columns, and whether it is nothing else."""
+
+    equalities: tuple[Equality, ...]
+    complete: bool
+
+
+class _Classes:
+    """Disjoint sets of columns that are equal on every row."""
+
+    def __init__(self, equalities: Iterable[Equality] = ()) -> None:
+        self._parent: dict[ColumnId, ColumnId] = {}
+        for one, other in equalities:
+            self.union(one, other)
+
+    def find(self, node: ColumnId) -> ColumnId:
+        parent = self._parent.get(node, node)
+        if parent == node:
+            return node
+        root = self.find(parent)
+        self._parent[node] = root
+        return root
+
+    def union(self, one: ColumnId, other: ColumnId) -> None:
+        self._parent[self.find(one)] = self.find(other)
+
+    def same(self, one: ColumnId, other: ColumnId) -> bool:
+        return self.find(one) == self.find(other)
+
+    def copy(self) -> _Classes:
+        copy = _Classes()
+        copy._parent = dict(self._parent)
+        return copy
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """The unit of a join's rows: an expression, the tables that must be joined to reach it, what bounds its rows.
+
+    ``joins`` are ours, in order; ``semi_join`` is the entity's key that the unit must be found in, None where the
+    database itself guarantees that or the entity table is joined anyway. ``nullable``: the unit may be NULL, in which
+    case the row is nobody's.
+    ``constant`` names the sources whose columns have one value per unit.
+    """
+
+    unit: exp.Expr | None
+    joins: tuple[exp.Join, ...]
+    semi_join: exp.Expr | None
+    nullable: bool
+    bound: ContributionBound
+    constant: frozenset[str]
+
+
+def own(
+    sources: Sequence[Source],
+    equalities: Sequence[Equality],
+    outer: Mapping[str, OuterCondition],
+    catalog: Catalog,
+) -> Ownership:
+    """Decide who owns the rows of a join.
+
+    ``equalities`` hold on every row; ``outer`` maps the alias of each null-supplying source to the equalities of its
+    own join condition. Raises :class:`Refused` when two private sources may mix people.
+    """
+    private = [source for source in sources if source.private]
+    classes = _Classes(equalities)
+    preserved = [source for source in private if not source.optional]
+    constant = _constant_public(sources, private, classes, outer)
+    if not private:
+        return Ownership(None, (), None, False, ContributionBound(), frozenset())
+    if not preserved:
+        raise Refused(
+            f"an outer join keeps rows of {_names(sources, private=False)} that belong to nobody",
+            hint="use an inner join, or put the table of people on the preserved side",
+        )
+    _unite(preserved, classes)
+    for source in preserved[1:]:
+        if not classes.same((source.alias, _UNIT), (preserved[0].alias, _UNIT)):
+            raise _mixes(preserved[0], source, catalog)
+    for source in private:
+        if not source.optional:
+            continue
+        matched = classes.copy()
+        for one, other in outer[source.alias].equalities:
+            matched.union(one, other)
+        _unite([*preserved, source], matched)
+        if not matched.same((source.alias, _UNIT), (preserved[0].alias, _UNIT)):
+            raise _mixes(preserved[0], source, catalog)
+        # The source's unit is the common one, or NULL on unmatched rows. Nothing else of its condition may be kept:
+        # on unmatched rows the condition does not hold between columns of the preserved side.
+        classes.union((source.alias, _UNIT), (preserved[0].alias, _UNIT))
+        preserved = [*preserved, source]
+        _unite(preserved, classes)
+    kept = [source for source in preserved if not source.optional]
+    bound = _row_bound(sources, preserved, classes, outer)
+    names = frozenset(source.alias for source in kept if source.bound.unique) | constant
+    unit, joins, semi_join = _reach(kept, catalog)
+    nullable = catalog.unit is not None and all(source.table is not None or source.unit is None for source in kept)
+    return Ownership(unit, joins, semi_join, nullable, bound, names)
+
+
+def _hop(source: Source) -> Hop | None:
+    """The first declared foreign key of a base table that leads to its unit."""
+    return source.table.path[0] if source.table is not None and source.table.path else None
+
+
+def _unite(private: Sequence[Source], classes: _Classes) -> None:
+    """Merge the units that equal columns imply to be the same."""
+    for source in private:
+        unit: ColumnId = (source.alias, _UNIT)
+        for name, value in source.fields.items():
+            if value.unit:
+                classes.union(unit, (source.alias, name))
+    for source in private:
+        hop = _hop(source)
+        if hop is None:
+            continue
+        unit, column = (source.alias, _UNIT), (source.alias, hop.column)
+        for other in private:
+            if other is source:
+                continue
+            theirs = _hop(other)
+            is_parent = other.table is not None and other.table.name == hop.parent
+            is_sibling = theirs is not None and (theirs.parent, theirs.parent_column) == (hop.parent, hop.parent_column)
+            if is_parent and classes.same(column, (other.alias, hop.parent_column)):
+                classes.union(unit, (other.alias, _UNIT))
+            elif is_sibling and theirs is not None and classes.same(column, (other.alias, theirs.column)):
+                classes.union(unit, (other.alias, _UNIT))
+
+
+def _mixes(one: Source, other: Source, catalog: Catalog) -> Refused:
+    """Two private sources that are not tied to the same unit."""
+    if catalog.unit is None:
+        return Refused(
+            f"{one.name} and {other.name} are two sets of units, and a join would mix them",
+            hint="under privacy_unit: row, join a private table only with public tables",
+        )
+    ours, theirs = _unit_name(one), _unit_name(other)
+    hint = "join them on the key of the person"
+    if ours and theirs:
+        hint = f"add the condition {one.name}.{ours} = {other.name}.{theirs}"
+    elif hop := _hop(other) or _hop(one):
+        hint = f"join along the declared foreign key {hop.column} = {hop.parent}.{hop.parent_column}"
+    return Refused(f"{one.name} and {other.name} are joined, but not by the same person", hint=hint)
+
+
+def _unit_name(source: Source) -> str | None:
+    return next((name for name, value in source.fields.items() if value.unit), None)
+
+
+def _names(sources: Sequence[Source], *, private: bool) -> str:
+    return ", ".join(source.name for source in sources if source.private == private)
+
+
+def _constant_public(
+    sources: Sequence[Source],
+    private: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> frozenset[str]:
+    """Public sources whose one matching row follows from a column that is constant per unit."""
+    constant = {source.alias for source in private if source.bound.unique and not source.optional}
+    public = [source for source in sources if not source.private]
+    while True:
+        more = {
+            source.alias
+            for source in public
+            if source.alias not in constant and _determined(source, constant, sources, classes, outer)
+        }
+        if not more:
+            return frozenset(constant - {source.alias for source in private})
+        constant |= more
+
+
+def _determined(
+    source: Source,
+    constant: set[str],
+    sources: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> bool:
+    if source.optional:
+        condition = outer[source.alias]
+        equalities = condition.equalities
+        return (
+            condition.complete
+            and len(equalities) == 1
+            and any(
+                one[0] == source.alias and one[1] in source.unique_columns and other[0] in constant
+                for one, other in (*equalities, *((b, a) for a, b in equalities))
+            )
+        )
+    return any(
+        classes.same((source.alias, key), (other.alias, name))
+        for key in source.unique_columns
+        for other in sources
+        if other.alias in constant
+        for name in other.fields
+    )
+
+
+def _row_bound(
+    sources: Sequence[Source],
+    private: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> ContributionBound:
+    """Multiply the bounds of the private sources, but for a parent that each row of a child meets at most once."""
+    everywhere = classes.copy()
+    for condition in outer.values():
+        for one, other in condition.equalities:
+            everywhere.union(one, other)
+    multiplied = [source for source in private if not _is_parent(source, private, everywhere)] or list(private[:1])
+    bound = multiplied[0].bound
+    for source in multiplied[1:]:
+        if source.bound.unique:
+            continue
+        bound = source.bound if bound.unique else bound.times(source.bound.rows)
+    for source in sources:
+        if not source.private and not _meets_once(source, sources, everywhere):
+            bound = bound.times(None if source.table is None else source.table.rows)
+    return bound
+
+
+def _is_parent(source: Source, private: Sequence[Source], classes: _Classes) -> bool:
+    """Whether another source refers to this one's declared key, so that it adds no rows to that one's."""
+    if source.table is None:
+        return False
+    for child in private:
+        hop = _hop(child)
+        if child is source or hop is None or hop.parent != source.table.name:
+            continue
+        if classes.same((child.alias, hop.column), (source.alias, hop.parent_column)):
+            return True
+    return False
+
+
+def _meets_once(source: Source, sources: Sequence[Source], classes: _Classes) -> bool:
+    return any(
+        classes.same((source.alias, key), (other.alias, name))
+        for key in source.unique_columns
+        for other in sources
+        if other is not source
+        for name in other.fields
+    )
+
+
+def _reach(kept: Sequence[Source], catalog: Catalog) -> tuple[exp.Expr, tuple[exp.Join, ...], exp.Expr | None]:
+    """The cheapest expression of the unit, the joins it needs, and the entity's key it must be found in."""
+    entity = next((s for s in kept if s.table is not None and catalog.is_entity(s.table)), None)
+    subquery = next((source for source in kept if source.table is None), None)
+    direct = subquery or entity or next((source for source in kept if source.unit is not None), None)
+    if direct is not None and direct.unit is not None:
+        hop = _hop(direct)
+        dangles = hop is not None and not hop.enforced
+        return direct.unit.copy(), (), _entity_key(catalog) if dangles else None
+    source = kept[0]
+    if source.table is None:
+        raise AssertionError("a private subquery always carries its unit")
+    joins: list[exp.Join] = []
+    alias = source.alias
+    for number, (hop, after) in enumerate(zip(source.table.path, source.table.path[1:], strict=False)):
+        parent = catalog.tables[hop.parent]
+        next_alias = f"{source.alias}_{number}"
+        schema = exp.to_identifier(parent.schema, quoted=True) if parent.schema else None
+        item = exp.alias_(
+            exp.Table(this=exp.to_identifier(parent.name, quoted=True), db=schema), next_alias, table=True
+        )
+        condition = exp.EQ(this=_column(alias, hop.column), expression=_column(next_alias, hop.parent_column))
+        joins.append(exp.Join(this=item, on=condition))
+        alias = next_alias
+        last = after
+    return _column(alias, last.column), tuple(joins), None if last.enforced else _entity_key(catalog)
+
+
+def _entity_key(catalog: Catalog) -> exp.Expr:
+    """``SELECT key FROM entity``: the units that exist."""
+    if catalog.unit is None:
+        raise AssertionError("rows as units have no entity table")
+    table = catalog.tables[catalog.unit[0]]
+    schema = exp.to_identifier(table.schema, quoted=True) if table.schema else None
+    return exp.select(_column(None, catalog.unit[1])).from_(
+        exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
+    )
+
+
+def _column(alias: str | None, name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), alias)

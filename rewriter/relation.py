@@ -1,0 +1,157 @@
+"""A relation: rows that are each owned by one unit, checked expression by checked expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.contribution import ContributionBound
+from rewriter.dialects import Dialect
+from rewriter.errors import NOT_ANSWERED, TYPE_MISMATCH, Refused
+from rewriter.source import ORIGIN, VARIABLE, Source, Variable
+from rewriter.types import Kind, Type, decimal
+from rewriter.value import DOMAIN, Value, Values
+
+UNIT = "u"
+"""The column of a private subquery that holds the unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Rows of people (or of public tables, when ``unit`` is None), with the columns that were asked of them.
+
+    ``rows`` is a SELECT of our own without a select list: FROM, joins, WHERE, GROUP BY. ``columns`` are the output
+    names with their values over it, ``unit`` the expression of the owner.
+    """
+
+    columns: tuple[tuple[str, Value], ...]
+    rows: exp.Select
+    unit: exp.Expr | None
+    bound: ContributionBound
+
+    def select(self) -> exp.Select:
+        """The relation as a subquery: columns ``c0``, ``c1``, … and the unit ``u``. May be called once."""
+        expressions: list[exp.Expr] = [
+            exp.alias_(value.sql.copy(), f"c{index}") for index, (_, value) in enumerate(self.columns)
+        ]
+        if self.unit is not None:
+            expressions.append(exp.alias_(self.unit.copy(), UNIT))
+        query = self.rows.copy()
+        query.set("expressions", expressions)
+        return query
+
+    def source(self, name: str, alias: str, names: Sequence[str] = ()) -> Source:
+        """The relation in a FROM clause; ``names`` rename its columns. A name that occurs twice cannot be referred to."""
+        if len(names) > len(self.columns):
+            raise Refused(f"{name} has only {len(self.columns)} columns", hint="name fewer", sqlstate="42P10")
+        renamed = [*names, *(column for column, _ in self.columns[len(names) :])]
+        fields: dict[str, Value] = {}
+        for index, (_, value) in enumerate(self.columns):
+            if renamed.count(renamed[index]) == 1:
+                fields[renamed[index]] = _outside(value, exp.column(f"c{index}", alias))
+        return Source(
+            name=name,
+            alias=alias,
+            item=exp.Subquery(this=self.select(), alias=exp.TableAlias(this=exp.to_identifier(alias))),
+            fields=fields,
+            private=self.unit is not None,
+            bound=self.bound,
+            unit=None if self.unit is None else exp.column(UNIT, alias),
+        )
+
+
+def _outside(value: Value, column: exp.Column) -> Value:
+    """The value as the column of a subquery; what is behind it is kept for the enumeration of keys."""
+    column.meta[ORIGIN] = value.sql
+    return replace(value, sql=column, domain=value.domain or value.sql.meta.get(DOMAIN))
+
+
+def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> Relation:
+    """The rows of both: each is still owned by its one unit."""
+    if len(one.columns) != len(other.columns):
+        raise Refused("each side of UNION ALL must have as many columns", hint="align the columns", sqlstate="42601")
+    if (one.unit is None) != (other.unit is None):
+        raise Refused("UNION ALL mixes rows of people with public rows", hint="aggregate each side first")
+    types = [_common(a.type, b.type) for (_, a), (_, b) in zip(one.columns, other.columns, strict=True)]
+    both = exp.union(
+        _cast(one, types, dialect).select(), _cast(other, types, dialect).select(), distinct=False, copy=False
+    )
+    columns = []
+    for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
+        interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
+        columns.append(
+            (
+                name,
+                Value(
+                    sql=exp.column(f"c{index}", alias),
+                    type=types[index],
+                    interval=interval,
+                    nullable=a.nullable or b.nullable,
+                    unit=a.unit and b.unit,
+                    identifies=a.unit and b.unit,
+                    domain=_listed(a, b),
+                ),
+            )
+        )
+    rows = exp.Select().from_(exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier(alias))), copy=False)
+    unit = None if one.unit is None else exp.column(UNIT, alias)
+    return Relation(tuple(columns), rows, unit, one.bound.plus(other.bound))
+
+
+def _cast(relation: Relation, types: Sequence[Type], dialect: Dialect) -> Relation:
+    """Widen the columns to the common types."""
+    columns = tuple(
+        (
+            name,
+            value if value.type == wanted else replace(value, sql=dialect.cast(value.sql.copy(), wanted), domain=None),
+        )
+        for (name, value), wanted in zip(relation.columns, types, strict=True)
+    )
+    return replace(relation, columns=columns)
+
+
+def _common(one: Type, other: Type) -> Type:
+    """The type that both convert to without error."""
+    if one == other or other.kind is Kind.NULL:
+        return one
+    if one.kind is Kind.NULL:
+        return other
+    if one.kind is other.kind is Kind.INTEGER:
+        return max(one, other, key=lambda kind: kind.bits)
+    if one.kind is other.kind is Kind.DECIMAL:
+        scale = max(one.scale, other.scale)
+        whole = max(one.precision - one.scale, other.precision - other.scale)
+        if whole + scale <= 38:
+            return decimal(whole + scale, scale)
+    if one.numeric and other.numeric:
+        return Type(Kind.DOUBLE)
+    if {one.kind, other.kind} == {Kind.DATE, Kind.TIMESTAMP}:
+        return Type(Kind.TIMESTAMP)
+    raise Refused(f"UNION ALL of {one} and {other} columns", hint="cast both sides to one type", sqlstate=TYPE_MISMATCH)
+
+
+def _listed(*values: Value) -> Values | None:
+    """The union of listed domains, where all are listed."""
+    found: dict[object, None] = {}
+    for value in values:
+        variable = value.sql.meta.get(VARIABLE)
+        origin = value.sql.meta.get(ORIGIN)
+        if isinstance(origin, exp.Expr) and variable is None:
+            variable = origin.meta.get(VARIABLE)
+        domain = value.domain
+        if isinstance(variable, Variable) and variable.column.values is not None:
+            domain = Values((*variable.column.values, *((None,) if variable.optional else ())))
+        if not isinstance(domain, Values):
+            return None
+        found.update(dict.fromkeys(domain.values))
+    return Values(tuple(found))  # type: ignore[arg-type]
+
+
+def only(node: exp.Expr, allowed: frozenset[str], what: str, hint: str = "leave it out") -> None:
+    """Refuse a node that carries anything but the allowed parts: what is not known is not ignored."""
+    for name, value in node.args.items():
+        if value and name not in allowed:
+            word = name.rstrip("_").replace("_", " ").upper()
+            raise Refused(f"{word} is not answered in {what}", hint=hint, sqlstate=NOT_ANSWERED)

@@ -1,0 +1,195 @@
+"""What stands in a FROM clause once its name is resolved: a table of the catalog or a checked subquery."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from rewriter.catalog import Catalog, Column, Table
+from rewriter.contribution import ONE, ContributionBound
+from rewriter.dialects import Dialect
+from rewriter.errors import AMBIGUOUS_COLUMN, UNKNOWN_COLUMN, Refused
+from rewriter.total import read_column
+from rewriter.value import Value
+
+VARIABLE = "variable"
+ORIGIN = "origin"
+"""``meta`` keys: the declared column that a node reads, and the expression behind a subquery's column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A declared column of one table instance: what a key set can be enumerated over.
+
+    ``listed`` is the number of rows of the public table that lists its values, where one does.
+    """
+
+    alias: str
+    name: str
+    table: Table = field(compare=False)
+    column: Column = field(compare=False)
+    listed: int | None = None
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One item of a FROM clause. ``name`` is the analyst's word for it, ``alias`` ours.
+
+    ``unit`` is the expression of the privacy unit where the source carries it itself (a subquery, the entity table,
+    a table one hop away, rows as units); None for public sources and for tables that reach it through a chain.
+    ``optional``: the null-supplying side of an outer join.
+    """
+
+    name: str
+    alias: str
+    item: exp.Expr
+    fields: Mapping[str, Value]
+    private: bool
+    bound: ContributionBound
+    table: Table | None = None
+    unit: exp.Expr | None = None
+    optional: bool = False
+    unique_columns: frozenset[str] = frozenset()
+
+    def constant(self) -> Source:
+        """The same source, each of whose columns has one value per unit."""
+        return replace(self, fields={name: replace(value, constant=True) for name, value in self.fields.items()})
+
+    def as_optional(self) -> Source:
+        """The same source on the null-supplying side of an outer join."""
+        fields = {name: _nullable(value) for name, value in self.fields.items()}
+        return replace(self, fields=fields, optional=True)
+
+    def reference(self, name: str) -> Value:
+        """A fresh node for a column: nodes have one parent."""
+        value = self.fields[name]
+        return replace(value, sql=value.sql.copy())
+
+
+def _nullable(value: Value) -> Value:
+    sql = value.sql.copy()
+    variable = sql.meta.get(VARIABLE)
+    if isinstance(variable, Variable):
+        sql.meta[VARIABLE] = replace(variable, optional=True)
+    elif ORIGIN in sql.meta:
+        del sql.meta[ORIGIN]
+    return replace(value, sql=sql, nullable=True, identifies=False)
+
+
+def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: Dialect) -> Source:
+    """A table of the catalog as a source. Unit columns are not NULL: rows without a unit are dropped."""
+    private = not table.public
+    unit_column = _unit_column(table, catalog) if private else None
+    keys = _keys(table, catalog)
+    fields: dict[str, Value] = {}
+    for column in table.columns.values():
+        sql = read_column(column, exp.column(exp.to_identifier(column.name, quoted=True), alias), dialect)
+        if column.name != unit_column:
+            sql.meta[VARIABLE] = Variable(alias, column.name, table, column, _listed(column, catalog))
+        fields[column.name] = Value(
+            sql=sql,
+            type=column.type,
+            interval=column.interval,
+            nullable=column.nullable and column.name != unit_column,
+            unit=column.name == unit_column,
+            identifies=column.name == unit_column or (private and (column.unique or column.name in keys)),
+        )
+    unit: exp.Expr | None = None
+    if private and catalog.unit is None:
+        unit = exp.column("rowid", alias)
+    elif unit_column is not None:
+        unit = exp.column(exp.to_identifier(unit_column, quoted=True), alias)
+    return Source(
+        name=name,
+        alias=alias,
+        item=exp.alias_(_table(table), alias, table=True),
+        fields=fields,
+        private=private,
+        bound=_bound(table, unit_column, catalog) if private else ContributionBound(),
+        table=table,
+        unit=unit,
+        unique_columns=frozenset(column.name for column in table.columns.values() if column.unique),
+    )
+
+
+def _listed(column: Column, catalog: Catalog) -> int | None:
+    return None if column.values_from is None else catalog.tables[column.values_from[0]].rows
+
+
+def _table(table: Table) -> exp.Table:
+    schema = exp.to_identifier(table.schema, quoted=True) if table.schema else None
+    return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
+
+
+def _unit_column(table: Table, catalog: Catalog) -> str | None:
+    """The column that holds the unit's key, where the table has one."""
+    if catalog.unit is None:
+        return None
+    if catalog.is_entity(table):
+        return catalog.unit[1]
+    return table.path[0].column if len(table.path) == 1 else None
+
+
+def _keys(table: Table, catalog: Catalog) -> set[str]:
+    """Columns whose value implies the unit: the first column of a chain, and what other tables' chains refer to."""
+    hops = [hop for other in catalog.tables.values() for hop in other.path]
+    return {hop.parent_column for hop in hops if hop.parent == table.name} | {hop.column for hop in table.path[:1]}
+
+
+def _bound(table: Table, unit_column: str | None, catalog: Catalog) -> ContributionBound:
+    if catalog.unit is None or (unit_column is not None and table.columns[unit_column].unique):
+        return ONE
+    return ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group)
+
+
+def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str]:
+    """The source and the column that a reference means, by PostgreSQL's rules. Raises :class:`Refused`."""
+    position = node.this.meta.get("start")
+    where = position + 1 if isinstance(position, int) else None
+    if node.args.get("db") or node.args.get("catalog") or not isinstance(node.this, exp.Identifier):
+        raise Refused(
+            "a column is named by at most table.column", hint="use an alias", sqlstate=UNKNOWN_COLUMN, position=where
+        )
+    qualifier = node.args.get("table")
+    candidates = sources
+    if qualifier is not None:
+        candidates = [source for source in sources if _matches(source.name, qualifier)]
+        if not candidates:
+            raise Refused(
+                f"there is no {qualifier.name!r} in FROM",
+                hint=_nearest(qualifier.name, (source.name for source in sources)),
+                sqlstate=UNKNOWN_COLUMN,
+                position=where,
+            )
+    found = [(source, name) for source in candidates for name in source.fields if _matches(name, node.this)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Refused(
+            f"column {node.name!r} is ambiguous",
+            hint=f"write {found[0][0].name}.{found[0][1]}",
+            sqlstate=AMBIGUOUS_COLUMN,
+            position=where,
+        )
+    raise Refused(
+        f"there is no column {node.name!r}",
+        hint=_nearest(node.name, (name for source in candidates for name in source.fields)),
+        sqlstate=UNKNOWN_COLUMN,
+        position=where,
+    )
+
+
+def _matches(name: str, identifier: exp.Expr) -> bool:
+    return name == identifier.name if identifier.args.get("quoted") else name.lower() == identifier.name.lower()
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    return "there are " + ", ".join(names[:12]) if names else "nothing is visible here"

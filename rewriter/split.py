@@ -1,0 +1,509 @@
+"""A query tree to a :class:`Program`: where the private part ends and post-processing begins.
+
+A *release* is the innermost SELECT that aggregates over people. What stands above it computes with released numbers
+and may be any SQL; what stands below it are rows of people, each owned by one unit. A subquery is therefore one of two
+things: a :class:`Relation` (rows) or an :class:`Outer` (an answer, or something public). Nothing is both, and what
+would need to be both is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.aggregates import check_measured, per_unit
+from rewriter.block import Block, BlockScope, build_block, conjuncts
+from rewriter.catalog import Catalog, Table
+from rewriter.contribution import ONE, ContributionBound
+from rewriter.dialects import DUCKDB, Dialect
+from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
+from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
+from rewriter.query import Program, Query, release_name
+from rewriter.relation import UNIT, Relation, only, union_all
+from rewriter.source import ORIGIN, Source, base_table
+from rewriter.total import compile_expression
+from rewriter.types import BOOLEAN
+from rewriter.value import Value
+
+VIRTUAL = frozenset({"budget", "charges", "columns"})
+"""Relations of the schema ``dpsql`` that anybody may read."""
+
+_ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """A query over released tables and public ones, rebuilt on our table names.
+
+    ``source`` and ``scope`` are what it was made of, for the case that a public subquery joins rows of people.
+    """
+
+    tree: exp.Query
+    releases: bool
+    source: exp.Query
+    names: Names
+
+
+Resolved = Relation | Outer
+Names = Mapping[str, Resolved]
+"""The CTEs in reach, by folded name."""
+
+
+def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB) -> Program:
+    """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data."""
+    splitter = _Splitter(catalog, dialect)
+    resolved = splitter.query(tree, {})
+    if isinstance(resolved, Relation):
+        raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
+    return Program(tuple(splitter.releases), resolved.tree, frozenset(splitter.tables))
+
+
+class _Splitter:
+    def __init__(self, catalog: Catalog, dialect: Dialect) -> None:
+        self._catalog = catalog
+        self._dialect = dialect
+        self._aliases = 0
+        self.releases: list[Query] = []
+        self.tables: set[str] = set()
+
+    def _alias(self) -> str:
+        self._aliases += 1
+        return f"t{self._aliases}"
+
+    # Queries
+
+    def query(self, node: exp.Expr, names: Names) -> Resolved:
+        if isinstance(node, exp.Select):
+            names, ctes = self._ctes(node, names)
+            return self._select(node, names, ctes)
+        if isinstance(node, exp.SetOperation):
+            names, ctes = self._ctes(node, names)
+            return self._set_operation(node, names, ctes)
+        if isinstance(node, exp.Subquery):
+            only(node, frozenset({"this", "alias"}), "a parenthesised query")
+            return self.query(node.this, names)
+        if isinstance(node, exp.Values):
+            return Outer(node.copy(), False, node, names)  # type: ignore[arg-type]
+        raise Refused("this form of query is not answered", hint="send a SELECT")
+
+    def _ctes(self, node: exp.Expr, names: Names) -> tuple[Names, list[exp.Expr]]:
+        """The names that WITH adds, and the definitions that stay in the outer query."""
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return names, []
+        if with_.args.get("recursive"):
+            raise Refused("WITH RECURSIVE is not answered", hint="write the levels out")
+        only(with_, frozenset({"expressions"}), "WITH")
+        known = dict(names)
+        kept: list[exp.Expr] = []
+        for cte in with_.expressions:
+            only(cte, frozenset({"this", "alias", "materialized"}), "WITH")
+            name = cte.args["alias"].this
+            folded = name.name if name.args.get("quoted") else name.name.lower()
+            if self._catalog.find(name.name) is not None:
+                raise Refused(
+                    f"WITH {name.name} hides the table of that name", hint="choose another name", sqlstate="42712"
+                )
+            columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
+            resolved = self.query(cte.this, known)
+            if isinstance(resolved, Relation):
+                resolved = _rename(resolved, columns)
+            else:
+                definition = exp.CTE(this=resolved.tree, alias=cte.args["alias"].copy())
+                kept.append(definition)
+            known[folded] = resolved
+        return known, kept
+
+    def _set_operation(self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr]) -> Resolved:
+        only(
+            node,
+            frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"}),
+            type(node).__name__.upper(),
+        )
+        left, right = self.query(node.this, names), self.query(node.expression, names)
+        word = type(node).__name__.upper()
+        if isinstance(left, Outer) and isinstance(right, Outer):
+            tree = type(node)(
+                this=left.tree,
+                expression=right.tree,
+                distinct=node.args.get("distinct"),
+            )
+            for part in ("order", "limit", "offset"):
+                if (value := node.args.get(part)) is not None:
+                    tree.set(part, value.copy())
+            if ctes:
+                tree.set("with_", exp.With(expressions=ctes))
+            return Outer(tree, left.releases or right.releases, node, names)
+        if isinstance(left, Relation) and isinstance(right, Relation):
+            if word != "UNION" or node.args.get("distinct"):
+                raise Refused(
+                    f"{word} compares rows of people with each other", hint="use UNION ALL, or COUNT each side"
+                )
+            if node.args.get("limit") or node.args.get("offset"):
+                raise _limited()
+            return union_all(left, right, self._alias(), self._dialect)
+        raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
+
+    # SELECT
+
+    def _select(self, select: exp.Select, names: Names, ctes: list[exp.Expr]) -> Resolved:
+        items = _from_items(select)
+        sources: dict[int, Relation | Outer] = {}
+        before = len(self.releases)
+        private = False
+        for item in items:
+            table = self._named(item, names) if isinstance(item, exp.Table) else None
+            if isinstance(item, exp.Subquery):
+                only(item, frozenset({"this", "alias"}), "a subquery in FROM")
+                sources[id(item)] = self.query(item.this, names)
+            elif isinstance(table, Relation | Outer):
+                sources[id(item)] = table
+            elif isinstance(item, exp.Table):
+                private = private or (table is not None and not table.public)
+        private = private or any(isinstance(source, Relation) for source in sources.values())
+        if not private:
+            return self._outer(select, names, ctes, sources, before)
+        if len(self.releases) > before or any(isinstance(s, Outer) and s.releases for s in sources.values()):
+            raise Refused(
+                "rows of people are joined with an aggregate over people",
+                hint="aggregate the rows first, then join the aggregated subqueries",
+            )
+        return self._private(select, names, ctes, sources)
+
+    def _named(self, item: exp.Table, names: Names) -> Resolved | Table | None:
+        """A CTE, a table of the catalog, or None for a virtual relation. Raises for anything else."""
+        only(item, frozenset({"this", "db", "catalog", "alias"}), "FROM")
+        if not isinstance(item.this, exp.Identifier):
+            raise Refused("a function in FROM is not answered", hint="name a table", sqlstate=UNKNOWN_TABLE)
+        name, quoted = item.this.name, bool(item.this.args.get("quoted"))
+        schema = item.db.lower()
+        if not schema and not item.catalog and (found := names.get(name if quoted else name.lower())) is not None:
+            return found
+        if schema == "dpsql" and name.lower() in VIRTUAL and not item.catalog:
+            return None
+        table = self._catalog.find(name, quoted) if schema in ("", "public", "main") and not item.catalog else None
+        if table is None:
+            start = item.this.meta.get("start")
+            known = ", ".join(sorted(self._catalog.tables)[:12])
+            raise Refused(
+                f"there is no table {name!r}",
+                hint=f"there are {known}",
+                sqlstate=UNKNOWN_TABLE,
+                position=start + 1 if isinstance(start, int) else None,
+            )
+        return table
+
+    # The public side
+
+    def _outer(
+        self, select: exp.Select, names: Names, ctes: list[exp.Expr], sources: Mapping[int, Resolved], before: int
+    ) -> Outer:
+        """The same SELECT over our names, its own subqueries resolved."""
+        tree: exp.Select = select.copy()
+        tree.set("with_", exp.With(expressions=ctes) if ctes else None)
+        for item, copy in zip(_from_items(select), _from_items(tree), strict=True):
+            if isinstance(item, exp.Subquery):
+                resolved = sources[id(item)]
+                if isinstance(resolved, Relation):
+                    raise AssertionError("a private source in a public query")
+                copy.set("this", resolved.tree)
+            elif isinstance(item, exp.Table):
+                self._rename_table(item, copy, names)
+        self._subqueries(tree, names)
+        for index, expression in enumerate(select.expressions):
+            if not isinstance(expression, exp.Alias) and not star_of(expression)[0]:
+                name = exp.to_identifier(output_name(expression), quoted=True)
+                current = tree.expressions[index]
+                current.replace(exp.Alias(this=current.copy(), alias=name))
+        return Outer(tree, len(self.releases) > before, select, names)
+
+    def _rename_table(self, item: exp.Table, copy: exp.Expr, names: Names) -> None:
+        table = self._named(item, names)
+        if isinstance(table, Relation | Outer):
+            return
+        alias = item.alias or item.name
+        real = f"dpsql_{item.name.lower()}" if table is None else table.name
+        self.tables.add(real)
+        columns = item.args["alias"].args.get("columns") if item.args.get("alias") else None
+        copy.replace(
+            exp.Table(
+                this=exp.to_identifier(real, quoted=True),
+                alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True), columns=columns),
+            )
+        )
+
+    def _subqueries(self, tree: exp.Expr, names: Names) -> None:
+        """Resolve the subqueries in the expressions of an outer SELECT, in place."""
+        done = {id(item.this) for item in _from_items(tree) if isinstance(item, exp.Subquery)}
+        with_ = tree.args.get("with_")
+        done |= {id(cte.this) for cte in with_.expressions} if with_ is not None else set()
+        stack: list[exp.Expr] = list(tree.iter_expressions())
+        while stack:
+            node = stack.pop()
+            if id(node) in done:
+                continue
+            if isinstance(node, exp.Select | exp.SetOperation):
+                resolved = self.query(node, names)
+                if isinstance(resolved, Relation):
+                    raise Refused("a subquery returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
+                node.replace(resolved.tree)
+            else:
+                stack.extend(node.iter_expressions())
+
+    # The private side
+
+    def _block(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> Block:
+        def resolve(item: exp.Expr) -> Source:
+            return self._source(item, names, sources)
+
+        def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+            return self._membership(node, scope, names)
+
+        return build_block(select, resolve, membership, self._catalog, self._dialect)
+
+    def _source(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> Source:
+        alias = item.args.get("alias")
+        columns = [identifier.name for identifier in alias.args.get("columns") or ()] if alias is not None else []
+        if isinstance(item, exp.Table):
+            table = self._named(item, names)
+            name = item.alias or item.name
+            if table is None:
+                raise Refused("dpsql's own relations are not joined with people", hint="query them alone")
+            if not isinstance(table, Relation | Outer):
+                source = base_table(table, name, self._alias(), self._catalog, self._dialect)
+                if columns:
+                    raise Refused("column names after a table's alias are not answered", hint="rename in a subquery")
+                return source
+            found: Resolved = table
+        elif isinstance(item, exp.Subquery):
+            if not item.alias:
+                name = "subquery"
+            else:
+                name = item.alias
+            found = sources[id(item)]
+        else:
+            raise Refused("this is not a table or a subquery", hint="name a table in FROM", sqlstate=UNKNOWN_TABLE)
+        relation = found if isinstance(found, Relation) else self._public_relation(found)
+        return relation.source(name, self._alias(), columns)
+
+    def _public_relation(self, outer: Outer) -> Relation:
+        """A subquery over public tables, checked like rows of people because the engine runs it beside them."""
+        node = outer.source
+        if isinstance(node, exp.Subquery):
+            node = node.this
+        if not isinstance(node, exp.Select) or not node.args.get("from_") or is_grouped(node):
+            raise Refused(
+                "this public subquery cannot be joined with rows of people",
+                hint="select plain columns of one public table in it",
+            )
+        sources = {
+            id(item): self.query(item.this, outer.names) for item in _from_items(node) if isinstance(item, exp.Subquery)
+        }
+        return self._projection(node, outer.names, sources)
+
+    def _private(
+        self, select: exp.Select, names: Names, ctes: list[exp.Expr], sources: Mapping[int, Resolved]
+    ) -> Resolved:
+        check_select(select)
+        if not is_grouped(select):
+            return self._projection(select, names, sources)
+        block = self._block(select, names, sources)
+        outputs = self._output_names(select, block.scope)
+        table = release_name(len(self.releases))
+        grouped = take_apart(select, block.scope, self._dialect, table, outputs)
+        if any(key.value.identifies for key in grouped.keys):
+            return self._per_unit(grouped, block)
+        if block.unit is None:
+            raise AssertionError("a private block has an owner")
+        for aggregate in grouped.aggregates:
+            check_measured(aggregate)
+        self.releases.append(
+            Query(block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates)
+        )
+        outer = grouped.outer
+        if ctes:
+            outer.set("with_", exp.With(expressions=ctes))
+        self._subqueries(outer, names)
+        return Outer(outer, True, select, names)
+
+    def _projection(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> Relation:
+        """Rows in, rows out: a select list without aggregates."""
+        check_select(select)
+        if select.args.get("limit") or select.args.get("offset"):
+            raise _limited()
+        block = self._block(select, names, sources)
+        columns: list[tuple[str, Value]] = []
+        for item in select.expressions:
+            star, table = star_of(item)
+            if star:
+                columns += [(name, source.reference(name)) for source, name in block.scope.star(table)]
+                continue
+            bare = item.this if isinstance(item, exp.Alias) else item
+            columns.append((output_name(item), compile_expression(bare, block.scope, self._dialect)))
+        return Relation(tuple(columns), block.rows, block.unit, block.bound)
+
+    def _output_names(self, select: exp.Select, scope: BlockScope) -> list[str]:
+        names: list[str] = []
+        for item in select.expressions:
+            star, table = star_of(item)
+            names += [name for _, name in scope.star(table)] if star else [output_name(item)]
+        return names
+
+    def _per_unit(self, grouped: Grouped, block: Block) -> Relation:
+        """Aggregates whose groups each belong to one person: rows again, owned by that person."""
+        if block.unit is None:
+            raise AssertionError("a private block has an owner")
+        rows = block.rows.copy()
+        expressions: list[exp.Expr] = [exp.alias_(block.unit.copy(), UNIT)]
+        group: list[exp.Expr] = [block.unit.copy()]
+        alias = self._alias()
+        columns: list[tuple[str, Value]] = []
+        for number, key in enumerate(grouped.keys):
+            expressions.append(exp.alias_(key.value.sql.copy(), f"k{number}"))
+            if key.value.sql not in group:
+                group.append(key.value.sql.copy())
+            columns.append((f"k{number}", replace(key.value, sql=exp.column(f"k{number}", alias))))
+        for number, aggregate in enumerate(grouped.aggregates):
+            value = per_unit(aggregate, block.bound, self._dialect)
+            expressions.append(exp.alias_(value.sql, f"a{number}"))
+            columns.append((f"a{number}", replace(value, sql=exp.column(f"a{number}", alias))))
+        rows.set("expressions", expressions)
+        rows.set("group", exp.Group(expressions=group))
+        one_row = all(key.value.constant or key.value.unit for key in grouped.keys)
+        bound = ONE if one_row else ContributionBound(rows=block.bound.rows, groups=block.bound.rows)
+        for index, key in enumerate(grouped.keys):
+            _keep_origin(columns[index][1], key.value)
+        item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+        fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
+        table = grouped.outer.args["from_"].this.name
+        source = Source(table, alias, item, fields, True, bound, unit=exp.column(UNIT, alias))
+        return self._projection_of(grouped.outer, source)
+
+    def _projection_of(self, select: exp.Select, source: Source) -> Relation:
+        select.set("order", None)
+        if select.args.get("distinct"):
+            raise Refused("DISTINCT over a person's aggregates is not answered", hint="leave DISTINCT out")
+
+        def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+            return self._membership(node, scope, {})
+
+        if select.args.get("limit") or select.args.get("offset"):
+            raise _limited()
+        block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
+        columns = [
+            (output_name(item), compile_expression(item.this, block.scope, self._dialect))
+            for item in select.expressions
+        ]
+        return Relation(tuple(columns), block.rows, block.unit, block.bound)
+
+    # IN and EXISTS
+
+    def _membership(self, node: exp.In | exp.Exists, scope: BlockScope, names: Names) -> Value:
+        if isinstance(node, exp.Exists):
+            return self._exists(node, scope, names)
+        left = compile_expression(node.this, scope, self._dialect)
+        before = len(self.releases)
+        query = node.args["query"]
+        found = self.query(query, names)
+        if isinstance(found, Outer):
+            if len(self.releases) > before:
+                raise _nested()
+            found = self._public_relation(found)
+        if len(found.columns) != 1:
+            raise Refused("IN needs a subquery with one column", hint="select one column", sqlstate="42601")
+        return self._in(left, found, found.columns[0][1])
+
+    def _in(self, left: Value, relation: Relation, right: Value) -> Value:
+        if relation.unit is not None and not (left.unit and right.unit):
+            raise Refused(
+                "IN compares people with each other",
+                hint="compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)",
+            )
+        comparable = left.type.kind is right.type.kind or (left.type.numeric and right.type.numeric)
+        if not comparable:
+            raise Refused(f"{left.type} IN {right.type}", hint="cast one side", sqlstate=TYPE_MISMATCH)
+        query = relation.rows.copy()
+        query.set("expressions", [right.sql.copy()])
+        return Value(
+            sql=exp.In(this=left.sql, query=exp.Subquery(this=query)),
+            type=BOOLEAN,
+            nullable=left.nullable or right.nullable,
+            constant=left.constant or left.unit,
+        )
+
+    def _exists(self, node: exp.Exists, scope: BlockScope, names: Names) -> Value:
+        """EXISTS tied to the outer row by one equality is IN over that column."""
+        select = node.this.copy()
+        if not isinstance(select, exp.Select) or is_grouped(select) or not select.args.get("where"):
+            raise _correlated()
+        inner = {item.alias_or_name.lower() for item in _from_items(select)}
+        links: list[tuple[exp.Column, exp.Column]] = []
+        rest: list[exp.Expr] = []
+        for conjunct in conjuncts(select.args["where"].this):
+            sides = [conjunct.this, conjunct.expression] if isinstance(conjunct, exp.EQ) else []
+            columns = [side for side in sides if isinstance(side, exp.Column)]
+            outside = [column for column in columns if column.table and column.table.lower() not in inner]
+            if len(columns) == 2 and len(outside) == 1:
+                links.append((outside[0], columns[1 - columns.index(outside[0])]))
+            else:
+                rest.append(conjunct)
+        if len(links) != 1:
+            raise _correlated()
+        outer_column, inner_column = links[0]
+        select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+        select.set("expressions", [inner_column.copy()])
+        before = len(self.releases)
+        found = self.query(select, names)
+        if len(self.releases) > before:
+            raise _nested()
+        relation = found if isinstance(found, Relation) else self._public_relation(found)
+        right = relation.columns[0][1]
+        rows = relation.rows.copy()
+        rows.where(exp.Not(this=exp.Is(this=right.sql.copy(), expression=exp.Null())), copy=False)
+        value = self._in(scope.column(outer_column), replace(relation, rows=rows), right)
+        sql = exp.Coalesce(this=value.sql, expressions=[exp.false()]) if value.nullable else value.sql
+        return replace(value, sql=sql, nullable=False)
+
+
+def _from_items(select: exp.Expr) -> list[exp.Expr]:
+    from_ = select.args.get("from_")
+    if from_ is None:
+        return []
+    return [from_.this, *(join.this for join in select.args.get("joins") or ())]
+
+
+def _rename(relation: Relation, names: list[str]) -> Relation:
+    if len(names) > len(relation.columns):
+        raise Refused("WITH names more columns than there are", hint="name fewer", sqlstate="42P10")
+    columns = [
+        (names[index] if index < len(names) else name, value) for index, (name, value) in enumerate(relation.columns)
+    ]
+    return replace(relation, columns=tuple(columns))
+
+
+def _keep_origin(outside: Value, inside: Value) -> None:
+    outside.sql.meta[ORIGIN] = inside.sql
+
+
+def _limited() -> Refused:
+    return Refused(
+        "LIMIT over rows of people would pick people",
+        hint="aggregate first, e.g. COUNT(*) with GROUP BY; LIMIT over the aggregates is answered",
+        sqlstate=NOT_ALLOWED,
+    )
+
+
+def _nested() -> Refused:
+    return Refused(
+        "a condition on rows of people compares them with an aggregate over people",
+        hint="ask for the aggregate first, then write its number into the condition",
+    )
+
+
+def _correlated() -> Refused:
+    return Refused(
+        "this correlated subquery over people is not answered",
+        hint="use EXISTS (SELECT 1 FROM visit v WHERE v.patient_id = p.id AND …), IN, or a join",
+    )

@@ -1,0 +1,315 @@
+"""Stored releases: exactly what was released comes back, never what is unpaid, and never a failure."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsql.accountant import Accountant, Accounting
+from dpsql.errors import OperationalError
+from dpsql.ledger import Ledger
+from dpsql.loss import PrivacyLoss
+from dpsql.store import ReleaseStore, _digest, _read, _write, variance
+from dpsql.table import Noise, NoisyTable
+
+TOTAL = Accountant(Accounting.PURE, Fraction(10), Fraction(0))
+
+
+def table(scale: Fraction | int = 10, value: int = 7, kind: str = "laplace", rows: int = 1) -> NoisyTable:
+    keys = tuple((f"group {i}",) for i in range(rows))
+    assert kind in ("laplace", "gaussian")
+    noise = Noise("laplace" if kind == "laplace" else "gaussian", Fraction(scale))
+    return NoisyTable(keys, {"n": (value,) * rows}, {"n": noise})
+
+
+def wanted(scale: Fraction | int, kind: str = "laplace") -> dict[str, Noise]:
+    return dict(table(scale, kind=kind).noise)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "clinic ledger?#%41"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[Ledger]:
+    with Ledger.open(path, TOTAL) as opened:
+        yield opened
+
+
+@pytest.fixture
+def store(path: Path, ledger: Ledger) -> Iterator[ReleaseStore]:
+    ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1, 10)), "q")
+    opened = ReleaseStore.open(path)
+    yield opened
+    opened.close()
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**200), 2**200),
+    st.floats(allow_nan=False),
+    st.decimals(allow_nan=False),
+    st.text(),
+    st.dates(),
+    st.datetimes(),
+    st.datetimes(timezones=st.just(datetime.UTC)),
+)
+NOISES = st.builds(Noise, st.sampled_from(["laplace", "gaussian"]), st.fractions(0, 10**12))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> NoisyTable:
+    width, rows = draw(st.integers(0, 3)), draw(st.integers(0, 4))
+    names = draw(st.lists(st.text(), max_size=3, unique=True))
+    keys = tuple(tuple(draw(SCALARS) for _ in range(width)) for _ in range(rows))
+    integers = st.integers(-(2**130), 2**130)
+    return NoisyTable(
+        keys,
+        {name: tuple(draw(integers) for _ in range(rows)) for name in names},
+        {name: draw(NOISES) for name in names},
+    )
+
+
+def exactly(value: object) -> object:
+    """A value with its type and every digit: 1 is not True, 1.0 is not 1.00, 0.0 is not -0.0."""
+    if isinstance(value, tuple):
+        return tuple(exactly(one) for one in value)
+    return type(value), str(value)
+
+
+@given(tables())
+def test_what_is_written_is_read(released: NoisyTable) -> None:
+    noise, body = _write(released)
+    assert (noise + body).isascii()
+    found = _read(noise, body, _digest(noise, body))
+    assert found == released
+    assert exactly(found.keys) == exactly(released.keys)
+    assert list(found.statistics) == list(released.statistics)
+
+
+def test_odd_scalars_are_read_as_they_were() -> None:
+    odd = (float("nan"), float("-inf"), -0.0, 5e-324, Decimal("1.00"), Decimal("NaN"), "\ud800\x00", True, 1, "1", None)
+    noise, body = _write(NoisyTable((odd,), {}, {}))
+    assert exactly(_read(noise, body, _digest(noise, body)).keys) == exactly((odd,))
+
+
+@pytest.mark.parametrize("key", [b"bytes", (1,), datetime.time(1), Fraction(1, 2), {"a": 1}, ["date", "2020-01-01"]])
+def test_a_key_that_is_no_scalar_is_not_stored(store: ReleaseStore, key: object) -> None:
+    with pytest.raises(TypeError):
+        store.put("plan", "1", NoisyTable(((key,),), {"n": (1,)}, wanted(1)))  # type: ignore[arg-type]
+
+
+def test_only_integers_are_statistics(store: ReleaseStore) -> None:
+    store.put("plan", "1", NoisyTable(((1,),), {"n": tuple(np.array([2**62]))}, wanted(1)))
+    found = store.get("plan", "1", wanted(1))
+    assert found is not None
+    assert type(found.statistics["n"][0]) is int
+    with pytest.raises(TypeError):
+        store.put("plan", "1", NoisyTable(((1,),), {"n": (1.5,)}, wanted(1)))  # type: ignore[arg-type]
+
+
+def test_the_same_release_comes_back_after_a_restart_and_to_other_processes(path: Path, store: ReleaseStore) -> None:
+    store.put("plan", "1", table())
+    with contextlib.closing(ReleaseStore.open(path)) as another:
+        assert another.get("plan", "1", wanted(10)) == store.get("plan", "1", wanted(10)) == table()
+
+
+def test_another_plan_or_data_version_is_another_release(store: ReleaseStore) -> None:
+    store.put("plan", "1", table())
+    assert store.get("plan", "2", wanted(10)) is None
+    assert store.get("plan", "", wanted(10)) is None
+    assert store.get("another", "1", wanted(10)) is None
+    assert store.get("pla", "n1", wanted(10)) is None
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "hit"),
+    [
+        (table(10), wanted(10), True),
+        (table(10), wanted(Fraction("9.999999999999")), False),
+        (table(10), wanted(1000), True),
+        (table(14, kind="gaussian"), wanted(10), True),
+        (table(15, kind="gaussian"), wanted(10), False),
+        (table(10), wanted(14, "gaussian"), False),
+        (table(10), wanted(15, "gaussian"), True),
+        (table(10), wanted(10) | {"m": Noise("laplace", Fraction(10**6))}, False),
+        (table(0), wanted(0), True),
+        (table(1), wanted(0), False),
+    ],
+)
+def test_noise_is_good_enough_for_every_statistic(
+    store: ReleaseStore, stored: NoisyTable, asked: dict[str, Noise], hit: bool
+) -> None:
+    store.put("plan", "1", stored)
+    assert (store.get("plan", "1", asked) == stored) is hit
+
+
+@given(NOISES, NOISES)
+def test_variances_are_those_of_the_continuous_noise(a: Noise, b: Noise) -> None:
+    assert variance(a) == a.scale**2 * {"laplace": 2, "gaussian": 1}[a.kind]
+    if a.kind == b.kind:
+        assert (variance(a) <= variance(b)) == (a.scale <= b.scale)
+
+
+def test_the_most_accurate_is_given_and_always_the_same(store: ReleaseStore) -> None:
+    for scale, value in ((10, 1), (2, 2), (5, 3), (2, 4), (50, 5)):
+        store.put("plan", "1", table(scale, value))
+    assert [store.get("plan", "1", wanted(scale)) for scale in (2, 10, 100)] == [table(2, 2)] * 3
+    assert store.get("plan", "1", wanted(1)) is None
+
+
+def test_the_oldest_give_way(path: Path, ledger: Ledger) -> None:
+    small = ReleaseStore.open(path, capacity=20_000)
+    for number in range(50):
+        small.put(f"plan {number}", "1", table(rows=100))
+    kept = [number for number in range(50) if small.get(f"plan {number}", "1", wanted(10))]
+    assert kept == list(range(kept[0], 50))
+    assert 4 <= len(kept) <= 12
+    small.put("large", "1", table(rows=2000))
+    assert small.get("large", "1", wanted(10)) is None
+    assert small.get("plan 49", "1", wanted(10)), "a release that is not kept drives nothing out"
+    small.close()
+
+
+def test_what_another_ledger_paid_for_is_not_paid_here(path: Path) -> None:
+    """The owner begins a new ledger: the releases of the old one are gone with it."""
+    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(path)) as store:
+        ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1)), "q")
+        store.put("plan", "1", table())
+        assert store.get("plan", "1", wanted(10))
+    path.unlink()
+    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(path)) as store:
+        for _ in range(3):
+            ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1)), "q")
+        assert store.get("plan", "1", wanted(10)) is None
+
+
+def test_what_a_restored_ledger_has_forgotten_is_not_paid(path: Path) -> None:
+    """A backup of the ledger comes back, without the charge of a stored release."""
+    charge = PrivacyLoss(epsilon=Fraction(1))
+    with Ledger.open(path, TOTAL) as ledger:
+        ledger.charge("ana", charge, "q")
+    shutil.copy(path, f"{path}.backup")
+    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(path)) as store:
+        store.put("early", "1", table())
+        ledger.charge("ana", charge, "q")
+        store.put("late", "1", table())
+    shutil.copy(f"{path}.backup", path)
+    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(path)) as store:
+        ledger.charge("bob", charge, "another")
+        assert store.get("early", "1", wanted(10))
+        assert store.get("late", "1", wanted(10)) is None
+
+
+def test_threads_share_a_store(store: ReleaseStore) -> None:
+    failures: list[str] = []
+
+    def work(name: str) -> None:
+        for number in range(20):
+            store.put(f"{name} {number}", "1", table(value=number))
+            if store.get(f"{name} {number}", "1", wanted(10)) != table(value=number):
+                failures.append(f"{name} {number}")
+
+    threads = [threading.Thread(target=work, args=(f"thread {i}",)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def tamper(path: Path, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(f"{path}-releases")) as tool:
+        tool.execute(statement)
+        tool.commit()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE release SET body = replace(body, '7', '8')",
+        "UPDATE release SET body = '{}'",
+        "UPDATE release SET noise = '[]'",
+        'UPDATE release SET noise = \'{"n": ["laplace", "1/0"]}\'',
+        "UPDATE release SET noise = replace(noise, '10', '1')",
+        "DROP TABLE release",
+    ],
+)
+def test_a_damaged_entry_is_a_miss(path: Path, store: ReleaseStore, statement: str) -> None:
+    store.put("plan", "1", table())
+    tamper(path, statement)
+    assert store.get("plan", "1", wanted(10)) is None
+    store.put("plan 2", "1", table())
+
+
+def test_a_store_that_cannot_be_read_is_begun_anew(path: Path, ledger: Ledger) -> None:
+    for garbage in (b"garbage " * 1000, b""):
+        Path(f"{path}-releases").write_bytes(garbage)
+        with contextlib.closing(ReleaseStore.open(path)) as store:
+            store.put("plan", "1", table())
+            assert store.get("plan", "1", wanted(10)) == table()
+    tamper(path, "PRAGMA user_version = 99")
+    with contextlib.closing(ReleaseStore.open(path)) as store:
+        assert store.get("plan", "1", wanted(10)) is None
+
+
+def test_a_store_without_a_ledger_is_refused(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(OperationalError, match="cannot be stored"):
+        ReleaseStore.open(path)
+    assert not path.exists()
+    with pytest.raises(OperationalError, match="cannot be stored"):
+        ReleaseStore.open(tmp_path / "no" / "directory")
+
+
+def test_a_store_never_writes_to_the_ledger(path: Path, store: ReleaseStore, ledger: Ledger) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        store._connection.execute("DELETE FROM paid.total")
+    before = ledger.charges()
+    store.put("plan", "1", table())
+    store.get("plan", "1", wanted(10))
+    assert ledger.charges() == before
+
+
+def test_a_busy_or_closed_store_is_a_miss(path: Path, store: ReleaseStore) -> None:
+    store.put("plan", "1", table())
+    store._connection.execute("PRAGMA busy_timeout = 50")
+    with contextlib.closing(sqlite3.connect(f"{path}-releases", isolation_level=None)) as tool:
+        tool.execute("BEGIN IMMEDIATE")
+        store.put("plan 2", "1", table())
+        assert store.get("plan", "1", wanted(10)) == table()
+        tool.execute("ROLLBACK")
+    assert store.get("plan 2", "1", wanted(10)) is None
+    store.put("plan 2", "1", table())
+    assert store.get("plan 2", "1", wanted(10)) == table()
+    store.close()
+    assert store.get("plan", "1", wanted(10)) is None
+    store.put("plan 3", "1", table())
+
+
+def test_a_forked_child_misses(store: ReleaseStore) -> None:
+    store.put("plan", "1", table())
+    child = os.fork()
+    if not child:
+        missed = False
+        try:
+            missed = store.get("plan", "1", wanted(10)) is None
+            store.close()
+        finally:
+            os._exit(0 if missed else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert store.get("plan", "1", wanted(10)) == table()
