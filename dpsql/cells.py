@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from fractions import Fraction
 
 from rich import box
 from rich.table import Table
@@ -96,7 +97,7 @@ def column(values: Sequence[Cell], margins: Sequence[float | None]) -> list[str]
 
 def grid(headers: Sequence[str], columns: Sequence[Sequence[str]], right: Sequence[bool]) -> Table:
     """A plain table of texts; long cells are folded, never cut."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for header, flush in zip(headers, right, strict=True):
         table.add_column(Text(header), justify="right" if flush else "left", overflow="fold")
     for row in zip(*columns, strict=True):
@@ -108,10 +109,9 @@ def left_over(epsilon: float, statements: int) -> str:
     """What is left, rounded down.
 
     >>> left_over(9.87654, 40)
-    'ε = 9.876, or 40 more statements at the default price'
+    'ε = 9.876, or 40 statements at the default price'
     """
-    noun = "statement" if statements == 1 else "statements"
-    return f"ε = {down(epsilon)}, or {statements} more {noun} at the default price"
+    return f"ε = {down(epsilon)}, or {statements} statement{'' if statements == 1 else 's'} at the default price"
 
 
 def down(epsilon: float) -> str:
@@ -132,16 +132,16 @@ def up(epsilon: float) -> str:
     return f"{math.ceil(epsilon * 1000) / 1000:.3f}"
 
 
-def loss(price: PrivacyLoss) -> str:
-    """A privacy loss in its own terms.
+def loss(price: PrivacyLoss, epsilon: Fraction = Fraction(0)) -> str:
+    """A privacy loss in its own terms, after the ε of the statement where that is another number.
 
-    >>> from fractions import Fraction
-    >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)))
-    'ρ = 0.005, δ = 1e-09'
+    >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(1, 10))
+    'ε = 0.1 (ρ = 0.005, δ = 1e-09)'
     """
     parts = [
         f"{letter} = {float(part):.6g}"
         for letter, part in (("ε", price.epsilon), ("ρ", price.rho), ("δ", price.delta))
         if part
     ]
-    return ", ".join(parts) or "nothing"
+    told = ", ".join(parts) or "nothing"
+    return f"ε = {float(epsilon):.6g} ({told})" if epsilon and price.rho else told

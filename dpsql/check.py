@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpsql import policy as declared
+from dpsql.accountant import Accountant, Accounting
 from dpsql.engines.schema import Schema
 from dpsql.fields import show
+from dpsql.loss import PrivacyLoss
 from dpsql.policy import Policy
 from dpsql.problem import Problem, Severity, join
 from dpsql.schema import Fit, fit
@@ -42,14 +44,21 @@ def _budget(policy: Policy) -> Iterator[Problem]:
 
 
 def _statement(policy: Policy) -> Iterator[Problem]:
+    """Prices that no ledger of this budget can pay, even when it is empty."""
     statement, budget = policy.statement, policy.budget
-    if statement.max_epsilon > budget.epsilon:
-        text = (
-            f"{show(statement.max_epsilon)} is above budget.epsilon {show(budget.epsilon)}: such a statement never fits"
-        )
-        yield Problem("statement.max_epsilon", text, "warning")
+    accountant = Accountant(Accounting(budget.accounting), budget.epsilon, budget.delta)
+    most = accountant.largest(PrivacyLoss())
+    for key, price in (("epsilon", statement.epsilon), ("max_epsilon", statement.max_epsilon)):
+        if price > most:
+            text = (
+                f"{show(price)} never fits: under {budget.accounting} accounting this budget pays at most {show(most)}"
+            )
+            yield Problem(join("statement", key), f"{text} for one statement", "warning")
     if budget.delta and not statement.delta:
         text = "no delta for a key selection: GROUP BY without declared values is refused"
+        yield Problem("statement.delta", text, "warning")
+    elif statement.delta > accountant.limit.delta:
+        text = f"{show(statement.delta)} never fits: key selections have {show(accountant.limit.delta)} of the budget"
         yield Problem("statement.delta", text, "warning")
     elif not budget.delta:
         text = "pure accounting has no delta: GROUP BY without declared values is refused"

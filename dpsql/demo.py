@@ -5,6 +5,7 @@ The demo owns the clinic, so it may look. The truth is read before the proxy ope
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,8 @@ FOUR_COUNTS = Step(
     "Two counts for each sex, answered together: one patient is in one group, so the noise is that of one count.",
     """\
 SELECT sex,
-       COUNT(*) FILTER (WHERE weight_kg / ((height_cm/100.0)*(height_cm/100.0)) < 25) AS bmi_under_25,
+       COUNT(*) FILTER (WHERE weight_kg
+         / ((height_cm/100.0) * (height_cm/100.0)) < 25) AS bmi_under_25,
        COUNT(*) AS everyone
 FROM patient GROUP BY sex ORDER BY sex""",
     keys=1,
@@ -58,7 +60,9 @@ STEPS = (
     Step(
         "Means",
         "A mean is computed from two noisy sums, and stays inside the range that the policy declares.",
-        "SELECT sex, AVG(height_cm) AS height, AVG(weight_kg) AS weight FROM patient GROUP BY sex ORDER BY sex",
+        """\
+SELECT sex, AVG(height_cm) AS height, AVG(weight_kg) AS weight
+FROM patient GROUP BY sex ORDER BY sex""",
         keys=1,
     ),
     Step(
@@ -75,7 +79,9 @@ GROUP BY p.region ORDER BY cost DESC""",
         "Groups that nobody listed",
         "The policy does not list the diagnoses, so a diagnosis is named only when enough patients have it. Rare ones "
         "stay unnamed: their name alone could give a patient away.",
-        "SELECT diagnosis, COUNT(*) AS patients FROM patient GROUP BY diagnosis ORDER BY patients DESC",
+        """\
+SELECT diagnosis, COUNT(*) AS patients
+FROM patient GROUP BY diagnosis ORDER BY patients DESC""",
         keys=1,
     ),
     Step(
@@ -83,7 +89,8 @@ GROUP BY p.region ORDER BY cost DESC""",
         "The inner query is one row per patient and stays private; only the outer counts are released.",
         """\
 SELECT visits, COUNT(*) AS patients
-FROM (SELECT patient_id, LEAST(COUNT(*), 12) AS visits FROM visit GROUP BY patient_id) AS per_patient
+FROM (SELECT patient_id, LEAST(COUNT(*), 12) AS visits
+      FROM visit GROUP BY patient_id) AS per_patient
 GROUP BY visits ORDER BY visits""",
         keys=1,
     ),
@@ -110,7 +117,9 @@ FROM visit GROUP BY month ORDER BY month""",
     Step(
         "A guest",
         "The guest has a small share of the budget. One statement fits into it …",
-        "SELECT smoker, COUNT(*) AS patients FROM patient GROUP BY smoker ORDER BY patients DESC",
+        """\
+SELECT smoker, COUNT(*) AS patients
+FROM patient GROUP BY smoker ORDER BY patients DESC""",
         keys=1,
         analyst="guest",
     ),
@@ -156,7 +165,7 @@ def run(folder: Path, console: Console) -> None:
         for number, step in enumerate(STEPS, start=1):
             console.print(Rule(Text(f"{number}. {step.title}", style="bold"), align="left", characters="─"))
             console.print(Text(step.text))
-            console.print(Padding(code(step.sql), (1, 2)))
+            console.print(Padding(code(step.sql), (1, 2), expand=False))
             _ask(step, proxy, truths.get(step.sql, ()), console)
     finally:
         proxy.close()
@@ -209,12 +218,12 @@ def _ask(step: Step, proxy: Proxy, truth: Sequence[Row], console: Console) -> No
     except Error as problem:
         if not step.refused:
             raise
-        console.print(Padding(Text(refusal(problem, step.sql)), (0, 2, 1, 2)))
+        console.print(Padding(Text(refusal(problem, step.sql)), (0, 2, 1, 2), expand=False))
         return
     compared = compare(answer, truth, step.keys)
-    console.print(Padding(_table(compared), (0, 2)))
+    console.print(Padding(_table(compared), (0, 2, 1, 2), expand=False))
     for line in (*_rare(compared), *(f"Note: {notice}." for notice in answer.notices), price_line(answer)):
-        console.print(Padding(Text(line), (0, 2)))
+        console.print(Padding(Text(line), (0, 2), expand=False))
     console.print()
 
 
@@ -252,20 +261,32 @@ def _introduce(folder: Path, console: Console) -> None:
 
 
 def _part(folder: Path, console: Console) -> None:
+    """What to try next. Commands are printed as they are typed: a terminal may wrap them, nothing else does."""
     policy = folder / clinic.POLICY
+    typed = shlex.quote(str(policy))
     console.print(Rule(Text("Now you", style="bold"), align="left", characters="─"))
-    lines = (
-        ("Ask:", f'dpsql query {policy} --analyst ana "SELECT smoker, AVG(weight_kg) FROM patient GROUP BY smoker"'),
-        ("What would it cost?", f'dpsql explain {policy} --analyst ana "SELECT SUM(cost) FROM visit"'),
-        ("What is spent?", f"dpsql budget {policy}"),
-        ("Your own data:", "dpsql init YOUR.duckdb --output policy.yaml"),
-        (
-            "Python:",
-            f"import dpsql\n"
-            f'with dpsql.connect("{policy}", analyst="ana") as connection:\n'
-            f'    print(connection.cursor().execute("SELECT COUNT(*) FROM visit").fetchall())',
-        ),
+    console.print(
+        f"""\
+# ask as an analyst; there is also --format csv, --format json and --epsilon
+dpsql query {typed} --analyst ana \\
+  "SELECT smoker, AVG(weight_kg) FROM patient GROUP BY smoker"
+
+# what it would cost, and how exact it would be; free
+dpsql explain {typed} --analyst ana "SELECT SUM(cost) FROM visit"
+
+# what is spent
+dpsql budget {typed}
+
+# the same from Python
+import dpsql
+with dpsql.connect({str(policy)!r}, analyst="ana") as connection:
+    cursor = connection.cursor().execute("SELECT COUNT(*) FROM visit")
+    print(cursor.fetchall(), cursor.margins)
+
+# with a database of yours
+dpsql init YOUR.duckdb --output policy.yaml
+dpsql check policy.yaml""",
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
     )
-    for title, line in lines:
-        console.print(Text(title, style="bold"))
-        console.print(Padding(Text(line), (0, 2, 1, 2)), soft_wrap=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
-from dpsql.unit_path import foreign_key_paths
+from dpsql.unit_path import foreign_key_paths, joinable
 from rewriter.catalog import Hop
 from rewriter.types import Kind
 
@@ -23,6 +23,11 @@ _PEOPLE = re.compile(
     r"|account|participant|subject|resident|worker|driver|rider|guest|donor|voter|teacher|player|passenger",
     re.IGNORECASE,
 )
+
+_WORD = r"[A-Za-z_][A-Za-z0-9_]*"
+_DOTTED = rf"{_WORD}\.{_WORD}"
+_STEP = rf"{_WORD} -> {_DOTTED}"
+_URL = r"[a-z]+:[A-Za-z0-9_./~-]+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +90,12 @@ def _typed(schema: Schema, table: str, column: str) -> bool:
 
 
 def _head(database_url: str) -> Iterator[str]:
-    yield "# A first policy, from the schema alone. Lines marked DECIDE wait for you: only the owner of the data can know."
-    yield "# `dpsql check` on this file lists what is still missing. A table or column not named here does not exist for analysts."
+    yield "# A first policy, from the schema alone. Marks of DECIDE wait for what only the owner of the data knows."
+    yield "# `dpsql check` lists what is missing. A table or column that is not named here does not exist for analysts."
     yield ""
-    yield f"database: {_quoted(database_url)}"
-    yield f"ledger: {_quoted('sqlite:' + _ledger(database_url))}  # every charge is kept here: back it up, never reset it"
+    yield f"database: {_quoted(database_url, _URL)}"
+    ledger = _quoted(f"sqlite:{_ledger(database_url)}", _URL)
+    yield f"ledger: {ledger}  # every charge is kept here: back it up, never reset it"
     yield ""
 
 
@@ -110,9 +116,9 @@ def _unit(candidates: list[Candidate]) -> Iterator[str]:
     reach = (
         f"reached by {', '.join(map(_quoted, best.reached_by))}" if best.reached_by else "no foreign key leads to it"
     )
-    yield f"privacy_unit: {best}  # DECIDE: {reach}"
+    yield f"privacy_unit: {_quoted(str(best), _DOTTED)}  # DECIDE: {reach}"
     if others:
-        yield f"# Other keys that tables refer to: {', '.join(map(str, others[:8]))}"
+        yield f"# Other keys that tables refer to: {', '.join(_quoted(str(other), _DOTTED) for other in others[:8])}"
 
 
 def _rest() -> Iterator[str]:
@@ -139,21 +145,23 @@ def _table(schema: Schema, table: SchemaTable, unit: Candidate | None, *, clash:
     name = _quoted(table.name)
     entity = unit is not None and table.name == unit.table
     paths = [] if unit is None or entity else _paths(schema, table.name, (unit.table, unit.column))
-    plain = [path for path in paths if all(_is_plain(hop.column, hop.parent, hop.parent_column) for hop in path)]
+    plain = [path for path in paths if _is_walkable(schema, table, path)]
     if clash:
         yield f"  # {name} is left out: another table's name differs only by case."
     elif unit is None:
-        yield "  # DECIDE: once the privacy unit is known: 'unit: column -> table.column', or public if no row is about a person"
+        yield "  # DECIDE: 'unit: column -> table.column' once the unit is known, or public if no row is about a person"
         yield f"  # {name}: {{public: true}}"
     elif entity or plain:
         yield f"  {name}:"
         yield from _way(plain, unit)
         yield "    columns:"
-        yield from _columns(table, _keys(schema, table, unit, plain))
+        ways = {hop.parent for path in plain for hop in path} | {unit.table}
+        yield from _columns(table, _keys(table, unit), ways)
     else:
-        yield f"  # DECIDE: no foreign key leads to {unit}. Public if no row is about a person, else give its unit:"
+        key = _quoted(str(unit), _DOTTED)
+        yield f"  # DECIDE: no foreign key leads to {key}. Public if no row is about a person, else give its unit:"
         yield f"  # {name}: {{public: true}}"
-        yield f"  # {name}: {{unit: column -> {unit}, max_rows: ?, columns: {{}}}}"
+        yield f"  # {name}: {{unit: column -> {key}, max_rows: ?, columns: {{}}}}"
 
 
 def _way(paths: list[tuple[Hop, ...]], unit: Candidate) -> Iterator[str]:
@@ -168,32 +176,28 @@ def _way(paths: list[tuple[Hop, ...]], unit: Candidate) -> Iterator[str]:
 
 
 def _steps(path: tuple[Hop, ...]) -> str:
-    steps = [_quoted(f"{hop.column} -> {hop.parent}.{hop.parent_column}", r"[A-Za-z0-9_.> -]+") for hop in path]
+    steps = [_quoted(f"{hop.column} -> {hop.parent}.{hop.parent_column}", _STEP) for hop in path]
     return steps[0] if len(steps) == 1 else f"[{', '.join(steps)}]"
 
 
-def _keys(schema: Schema, table: SchemaTable, unit: Candidate, paths: list[tuple[Hop, ...]]) -> set[str]:
-    """Columns that identify or refer: nobody sums them."""
-    keys = {*table.primary_key, *(column for key in table.foreign_keys for column in key.columns)}
-    keys |= {hop.column for path in paths for hop in path[:1]}
-    return keys | ({unit.column} if unit.table == table.name else set())
+def _keys(table: SchemaTable, unit: Candidate) -> set[str]:
+    """Columns that identify a row or a person: nobody sums them."""
+    return {*table.primary_key, *([unit.column] if unit.table == table.name else [])}
 
 
-def _columns(table: SchemaTable, keys: set[str]) -> Iterator[str]:
+def _columns(table: SchemaTable, keys: set[str], ways: set[str]) -> Iterator[str]:
+    """A line for each column. ``ways`` are the private tables that a foreign key may lead through."""
     shown: set[str] = set()
     rows: list[tuple[str, str]] = []
     for column in table.columns.values():
         name = _quoted(column.name)
-        if column.type is None or column.name.lower() in shown:
-            reason = (
-                f"{_quoted(column.engine_type[:60])} is not supported"
-                if column.type is None
-                else "differs only by case"
-            )
-            rows.append((f"      # {name}: {reason}", ""))
-            continue
-        shown.add(column.name.lower())
-        rows.append((f"      {name}: {{}}", "" if column.name in keys else _hint(column)))
+        if column.type is None:
+            rows.append((f"      # {name}: {_quoted(column.engine_type[:60])} is not supported", ""))
+        elif column.name.lower() in shown:
+            rows.append((f"      # {name}: differs from another only by case", ""))
+        else:
+            shown.add(column.name.lower())
+            rows.append((f"      {name}: {{}}", _hint(table, column, keys, ways)))
     width = max((len(left) for left, hint in rows if hint), default=0)
     for left, hint in rows:
         yield f"{left:<{width}}  # {hint}" if hint else left
@@ -201,9 +205,15 @@ def _columns(table: SchemaTable, keys: set[str]) -> Iterator[str]:
         yield "      {}"
 
 
-def _hint(column: SchemaColumn) -> str:
-    """What the owner may declare of a column, by its type."""
+def _hint(table: SchemaTable, column: SchemaColumn, keys: set[str], ways: set[str]) -> str:
+    """What the owner may declare of a column, by its keys and its type."""
+    for key in table.foreign_keys:
+        if key.columns == (column.name,) and _is_plain(key.parent, *key.parent_columns):
+            parent = _quoted(f"{key.parent}.{key.parent_columns[0]}", _DOTTED)
+            return "" if key.parent in ways else f"DECIDE: {{values_from: {parent}}} if that table is public"
     kind = column.type.kind if column.type else Kind.NULL
+    if column.name in keys:
+        return ""
     if kind in (Kind.DATE, Kind.TIMESTAMP):
         return "DECIDE: {range: [YYYY-MM-DD, YYYY-MM-DD]}"
     if column.type is not None and column.type.numeric:
@@ -213,12 +223,25 @@ def _hint(column: SchemaColumn) -> str:
     return ""
 
 
+def _is_walkable(schema: Schema, table: SchemaTable, path: tuple[Hop, ...]) -> bool:
+    """Whether the policy can spell the path and the rewriter can join along it."""
+    for hop in path:
+        parent = schema.tables[hop.parent]
+        one, other = table.columns.get(hop.column), parent.columns.get(hop.parent_column)
+        if one is None or other is None or not joinable(one, other):
+            return False
+        if not _is_plain(hop.column, hop.parent, hop.parent_column):
+            return False
+        table = parent
+    return True
+
+
 def _is_plain(*names: str) -> bool:
     """Whether names can stand in ``column -> table.column``."""
-    return all(name == name.strip() and name and "." not in name and "->" not in name for name in names)
+    return all(name == name.strip() and name and not re.search(r"[.\0]|->", name) for name in names)
 
 
-def _quoted(text: str, plain: str = r"[A-Za-z_][A-Za-z0-9_]*") -> str:
+def _quoted(text: str, plain: str = _WORD) -> str:
     """``text`` as a YAML scalar on one line, whatever it holds; also what keeps a name inside its comment.
 
     >>> _quoted("visit"), _quoted("a\\nb: c")

@@ -44,14 +44,14 @@ def as_json(answer: Answer) -> str:
     Rows are lists, since two columns may have one name. Decimals become numbers, dates ISO 8601 text.
     """
     left = answer.remaining
+    paid = {part: float(getattr(answer.price, part)) for part in ("epsilon", "rho", "delta")}
     told = {
         "columns": [{"name": named.name, "type": str(named.type)} for named in answer.columns],
         "rows": [list(map(plain, row)) for row in answer.rows],
         "margins": [list(map(plain, row)) for row in answer.margins],
         "paid": {
-            "epsilon": float(answer.price.epsilon),
-            "rho": float(answer.price.rho),
-            "delta": float(answer.price.delta),
+            "epsilon": float(answer.epsilon),
+            "loss": {part: float(getattr(answer.price, part)) for part in PARTS},
         },
         "left": left and {"epsilon": plain(left.left_epsilon), "statements": left.statements_left},
         "notices": list(answer.notices),

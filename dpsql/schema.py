@@ -39,7 +39,7 @@ class Fit:
 def catalog(policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] | None = None) -> Catalog:
     """The catalog of ``policy`` over a database. Raises :class:`dpsql.problem.PolicyError` with every error found.
 
-    ``public_profiles`` holds what was measured of public tables, by the database's name of the table.
+    ``public_profiles`` holds what was measured of public tables, by the policy's or the database's name of the table.
     """
     found = fit(policy, schema, public_profiles)
     if found.errors:
@@ -61,12 +61,16 @@ def fit(policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] |
             tables[real] = drafted.table(
                 paths[real],
                 _named(real, unit, paths),
-                (public_profiles or {}).get(real),
+                _profile(public_profiles or {}, real, names[real]),
                 entity=unit is not None and unit[0] == real,
             )
     for real, table in list(tables.items()):
         tables[real] = _with_domains(table, specs[real], join("tables", names[real]), tables, problems)
     return Fit(Catalog(tables, unit), tuple(problems), names)
+
+
+def _profile(profiles: Mapping[str, Profile], *names: str) -> Profile | None:
+    return next((profiles[name] for name in names if name in profiles), None)
 
 
 def _tables(policy: Policy, schema: Schema, problems: list[Problem]) -> dict[str, str]:

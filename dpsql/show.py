@@ -39,9 +39,11 @@ def rows_line(answer: Answer) -> str:
 
 def price_line(answer: Answer) -> str:
     """What the statement cost and what is left."""
-    paid = f"Paid: {loss(answer.price)}." if answer.price else "Free."
+    paid = f"Paid: {loss(answer.price, answer.epsilon)}." if answer.price else "Free."
     left = answer.remaining
-    return paid if left is None else f"{paid} Left: {left_over(left.left_epsilon, left.statements_left)}."
+    if left is None:
+        return paid
+    return f"{paid}\nLeft: {left_over(left.left_epsilon, left.statements_left)}."
 
 
 def refusal(problem: Error, sql: str = "") -> str:

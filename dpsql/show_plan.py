@@ -133,6 +133,6 @@ def _outputs(release: ReleaseExplanation) -> RenderableType:
 
 
 def _price(told: Explanation) -> str:
-    paid = f"Price: {loss(told.price)}." if told.price else "Price: nothing."
+    paid = f"Price: {loss(told.price, told.epsilon)}." if told.price else "Price: nothing."
     left = told.remaining_after
-    return f"{paid} It would leave {left_over(left.left_epsilon, left.statements_left)}."
+    return f"{paid}\nIt would leave {left_over(left.left_epsilon, left.statements_left)}."

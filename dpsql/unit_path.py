@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dpsql.engines.schema import Schema, SchemaTable
+from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
 from dpsql.names import match, suggestion
 from dpsql.policy import Table
 from dpsql.problem import Problem, join
@@ -118,10 +118,7 @@ class UnitPaths:
         for owner, found in ((child, one), (parent, other)):
             if found.type is None:
                 raise self._report(table, f"{owner.name}.{found.name} has the type {found.engine_type}: not supported")
-        same = one.engine_type.lower() == other.engine_type.lower()
-        kinds = {one.type.kind, other.type.kind} if one.type and other.type else set()
-        plain = all(_is_plain_text(found.engine_type) for found in (one, other))
-        if not same and (len(kinds) > 1 or (kinds == {Kind.TEXT} and not plain)):
+        if not joinable(one, other):
             types = f"{column} is {one.engine_type} and {parent.name}.{parent_column} is {other.engine_type}"
             raise self._report(table, f"{types}: a foreign key needs one type")
 
@@ -180,6 +177,17 @@ def foreign_key_paths(
         elif len(seen) < MAX_HOPS:
             for rest in foreign_key_paths(schema, hop.parent, unit, (*seen, hop.parent)):
                 yield (hop, *rest)
+
+
+def joinable(one: SchemaColumn, other: SchemaColumn) -> bool:
+    """Whether two columns can be compared without a cast that may fail."""
+    if one.type is None or other.type is None:
+        return False
+    if one.engine_type.lower() == other.engine_type.lower():
+        return True
+    if one.type.kind is Kind.TEXT:
+        return other.type.kind is Kind.TEXT and all(_is_plain_text(found.engine_type) for found in (one, other))
+    return one.type.kind is other.type.kind
 
 
 def _enforces(child: SchemaTable, column: str, parent: str, parent_column: str) -> bool:

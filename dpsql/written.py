@@ -21,7 +21,7 @@ from rewriter.types import Scalar
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_NESTING = 20
-MAX_DIGITS = 400
+MAX_DIGITS = 300
 
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)([eE][+-]?\d{1,6})?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -70,7 +70,7 @@ def number(text: str) -> int | Decimal:
     (Decimal('0.1'), 5000, 1000)
     >>> number("1e999999")
     Traceback (most recent call last):
-    ValueError: 1e999999 has more than 400 digits
+    ValueError: 1e999999 has more than 300 digits
     """
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"{text!r} is not a number")

@@ -121,7 +121,7 @@ def build_block(
         for conjunct in conjuncts(where.this):
             conditions.append(condition(conjunct, scope, dialect, "WHERE"))
             state.equalities += _equality(conjunct, scope)
-    owner = own(state.sources, state.equalities, state.outer, catalog)
+    owner = own(state.sources, state.equalities, state.outer, catalog, dialect)
     sources = tuple(
         source.constant() if source.alias in owner.constant and not (source.private and source.optional) else source
         for source in state.sources

@@ -79,8 +79,11 @@ def bound(
     contribution: ContributionBound,
     public: PublicKeys | None,
     dialect: Dialect,
+    *,
+    one_group: bool,
 ) -> Bounded:
-    """Write the bounded SQL. ``contribution`` is the bound within this grouping."""
+    """Write the bounded SQL. ``contribution`` is the bound within this grouping, ``one_group`` the fact that no unit has
+    rows in two groups."""
     keys = [f"k{place}" for place in range(len(query.keys))]
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
@@ -89,7 +92,6 @@ def bound(
     selected = bool(keys) and public is None
     if contribution.unique:
         return _one_row_per_unit(rows, keys, work, public, selected, dialect)
-    one_group = contribution.groups == 1
     balls = [_ball(vector, norm, contribution, one_group, query) for vector in work.vectors]
     most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
     selection = Selection("w", Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
@@ -234,7 +236,7 @@ def _clamped(keys: list[str], balls: Sequence[_Ball], dialect: Dialect) -> exp.S
                 clamped: exp.Expr = _case([(exp.GT(this=column, expression=number(0)), number(1))], number(0))
             else:
                 most = ball.cell_bound
-                tests = [(exp.GT(this=column, expression=number(most)), number(most))]
+                tests: list[tuple[exp.Expr, exp.Expr]] = [(exp.GT(this=column, expression=number(most)), number(most))]
                 if ball.vector.signed:
                     tests.append((exp.LT(this=column.copy(), expression=number(-most)), number(-most)))
                 clamped = dialect.cast(_case(tests, column.copy()), BIGINT)
@@ -254,7 +256,7 @@ def _case(tests: Sequence[tuple[exp.Expr, exp.Expr]], default: exp.Expr) -> exp.
 def _norm(ball: _Ball, table: str, dialect: Dialect) -> exp.Expr:
     """A unit's norm within one group: Σ|c| or Σc² over the cells of a vector."""
     result: exp.Expr | None = None
-    wide = ball.cell_bound >= 1 << 31
+    wide = ball.cell_bound**2 * len(ball.vector.cells) >= 1 << 62
     for cell in ball.vector.cells:
         column: exp.Expr = exp.column(cell.name, table)
         if ball.norm is Norm.L1:
@@ -283,7 +285,7 @@ def _factor(ball: _Ball, norm: exp.Expr, dialect: Dialect) -> exp.Expr:
 
 def _scaled_cell(cell: Cell, ball: _Ball, is_outside: exp.Expr, factor: exp.Expr, dialect: Dialect) -> exp.Expr:
     column = exp.column(cell.name, "clamped")
-    refined = column if ball.refinement == 1 else exp.Mul(this=column, expression=number(ball.refinement))
+    refined: exp.Expr = column if ball.refinement == 1 else exp.Mul(this=column, expression=number(ball.refinement))
     shortened = _truncated(dialect, exp.Mul(this=dialect.cast(column.copy(), DOUBLE), expression=factor))
     return _case([(is_outside, shortened)], refined)
 
@@ -302,18 +304,18 @@ def _summed(
                 measured: exp.Expr = plain
             elif one_group:
                 norm = _norm(ball, "clamped", dialect)
-                outside = exp.GT(this=norm, expression=number(_radius(ball)))
-                measured = _scaled_cell(cell, ball, outside, _factor(ball, norm.copy(), dialect), dialect)
+                too_long = exp.GT(this=norm, expression=number(_radius(ball)))
+                measured = _scaled_cell(cell, ball, too_long, _factor(ball, norm.copy(), dialect), dialect)
             else:
                 factor = exp.column(f"m{place}", "scale")
-                outside = exp.Not(this=exp.Is(this=factor, expression=exp.Null()))
-                measured = _scaled_cell(cell, ball, outside, factor.copy(), dialect)
+                is_scaled = exp.Not(this=exp.Is(this=factor, expression=exp.Null()))
+                measured = _scaled_cell(cell, ball, is_scaled, factor.copy(), dialect)
             expressions.append(exp.alias_(exp.Sum(this=measured), cell.name))
         if ball.scaled and not one_group:
             total = exp.Sum(this=_norm(ball, "clamped", dialect))
             outside = exp.GT(this=total, expression=number(_radius(ball)))
-            factor = _factor(ball, total.copy(), dialect)
-            measures.append((f"m{place}", _case([(outside, factor)], exp.Null())))
+            shortening = _factor(ball, total.copy(), dialect)
+            measures.append((f"m{place}", _case([(outside, shortening)], exp.Null())))
             exceeding.append(outside.copy())
     weighted = selection is not None and selection.max_groups > 1
     if weighted:

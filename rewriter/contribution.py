@@ -78,7 +78,7 @@ class ContributionBound:
 
     def times(self, factor: int | None) -> ContributionBound:
         """The bound of a join in which every row meets at most ``factor`` rows of the same unit."""
-        if factor == 1:
+        if factor is not None and factor <= 1:
             return self
         return ContributionBound(
             _product(self.rows, factor), _product(self.groups, factor), _product(self.rows_per_group, factor)

@@ -1,7 +1,8 @@
 """How each engine spells what a checked expression needs. Everything engine-specific of :mod:`rewriter.total` is here.
 
 Why nodes and not text: a tree is put together once and generated once, and nothing that an analyst wrote is ever
-pasted into it. Functions are :class:`sqlglot.exp.Anonymous`, so that the generator passes their names through as they are.
+pasted into it. Functions are :class:`sqlglot.exp.Anonymous`, so that the generator leaves
+their names alone.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def text(value: str) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """DuckDB's spelling. ``name`` is sqlglot's word for the dialect.
+    """DuckDB's spelling. ``name`` is sqlglot's word for the dialect, ``default_schema`` where tables are found.
 
     What is relied on (DuckDB 2, ``ieee_floating_point_ops`` on, which is its default): double arithmetic and double
     functions never raise but give NaN or ±inf; ``//`` and ``%`` truncate toward zero; casts of doubles to integers
@@ -50,6 +51,7 @@ class Dialect:
     """
 
     name: str
+    default_schema: str
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -165,7 +167,7 @@ class Dialect:
         """A value as a BIGINT number of steps of size ``granularity``, rounded to the nearest.
 
         Exact for INTEGER with granularity 1/n, DECIMAL with 10**-k, and DOUBLE with a power of two (then half to
-        even). Dates count days from ``date.toordinal()``'s origin, timestamps the same in fractions of days, rounded down. Total only
+        even). Dates count days as ``date.toordinal()`` does, timestamps fractions of such days, rounded down. Total only
         for values already clipped to a range that has fewer than 2**63 steps.
 
         >>> DUCKDB.to_steps(exp.column("x"), decimal(15, 2), Fraction(1, 100)).sql("duckdb")
@@ -231,4 +233,4 @@ _SPELT = {
     (TIMESTAMP.kind, 0): "TIMESTAMP",
 }
 
-DUCKDB = Dialect("duckdb")
+DUCKDB = Dialect("duckdb", "main")

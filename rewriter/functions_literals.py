@@ -29,9 +29,9 @@ TIMESTAMP_TEXT = rf"^\s*({_YEAR}-\d{{1,2}}-\d{{1,2}}(?:[ T]{_CLOCK})?)\s*$"
 
 
 def number_literal(node: exp.Expr, context: Context) -> Value:
-    """A number or a quoted text. Integers take the smallest type, decimals keep their digits, exponents make doubles."""
+    """A number or a quoted text. Integers take the smallest type, exponents make doubles."""
     if node.args.get("is_string"):
-        return literal(node.this, TEXT, context.dialect, text(node.this))
+        return text_literal(node, context)
     spelt: str = node.this
     if not re.fullmatch(r"\d+|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?", spelt, re.ASCII):
         raise refuse(f"{spelt} is not a number", "write digits, like 12 or 1.5", "42601")
@@ -52,7 +52,7 @@ def decimal_literal(value: Decimal, dialect: Dialect) -> Value:
 
 
 def text_literal(node: exp.Expr, context: Context) -> Value:
-    """E'…', $$…$$: a text like any other."""
+    """A quoted text, of whatever quotes: its type follows from its surroundings."""
     if "\x00" in node.this:
         raise refuse("a text cannot hold the character NUL", "leave it out", "22021")
     return literal(node.this, TEXT, context.dialect, text(node.this))

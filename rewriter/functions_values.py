@@ -36,7 +36,7 @@ _ATOMS = (exp.Column, exp.Literal, exp.Anonymous, exp.Cast, exp.Paren, exp.Case,
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How one class of nodes is compiled. ``parts`` are the arguments that ``function`` looks at; others are refused."""
+    """How one class of nodes is compiled. ``parts`` are what ``function`` looks at; the rest is refused."""
 
     function: Callable[[exp.Expr, Context], Value]
     parts: frozenset[str]
@@ -235,7 +235,7 @@ def _spell(scalar: Scalar | None, type_: Type, dialect: Dialect) -> exp.Expr:
         return number(scalar) if type_.bits == _bits(scalar) else dialect.cast(number(scalar), type_)
     if isinstance(scalar, Decimal):
         return dialect.cast(number(format(scalar, "f")), type_)
-    if type_.kind is Kind.TIMESTAMP:
+    if isinstance(scalar, datetime.datetime):
         return dialect.cast(text(scalar.isoformat(sep=" ")), type_)
     return dialect.cast(text(scalar.isoformat()), type_)
 

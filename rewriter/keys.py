@@ -21,9 +21,9 @@ from decimal import Decimal
 from sqlglot import exp
 
 from rewriter.dialects import Dialect, call, double, number
-from rewriter.interval import Interval
+from rewriter.interval import Interval, measure
 from rewriter.query import Key
-from rewriter.source import ORIGIN, VARIABLE, Variable
+from rewriter.source import ORIGIN, VARIABLE, Variable, table_node
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
 
@@ -157,7 +157,12 @@ class _Enumeration:
                 query, size = self._column_domain(variable, step)
                 items.append((_aliased(query, f"d_{variable.alias}_{_position(variable)}"), size))
         for alias, variables in tables.items():
-            items.append((_aliased(_table_domain(variables), f"d_{alias}"), variables[0].table.rows or MAX_CELLS + 1))
+            items.append(
+                (
+                    _aliased(_table_domain(variables, self.dialect), f"d_{alias}"),
+                    variables[0].table.rows or MAX_CELLS + 1,
+                )
+            )
         for place, (domain, kind) in enumerate(self.derived):
             items.append((_aliased(_domain_query(domain, kind, self.dialect), f"e{place}"), _size(domain)))
         return items
@@ -169,19 +174,19 @@ class _Enumeration:
             values = tuple(dict.fromkeys((*column.values, *nulls)))
             return _domain_query(Values(values), column.type, self.dialect), len(values)
         if column.values_from is not None:
-            table, name = column.values_from
-            reference = exp.column(exp.to_identifier(name, quoted=True))
-            query: exp.Expr = (
-                exp.select(exp.alias_(reference, "x"))
-                .from_(exp.Table(this=exp.to_identifier(table, quoted=True)))
-                .distinct()
-            )
-            query = query.where(exp.Not(this=exp.Is(this=reference.copy(), expression=exp.Null())))  # type: ignore[attr-defined]
-            size = MAX_CELLS if variable.listed is None else variable.listed
+            lister = variable.lister
+            if lister is None:
+                raise _NotEnumerable
+            reference = exp.column(exp.to_identifier(column.values_from[1], quoted=True))
+            listed = exp.select(exp.alias_(reference, "x")).from_(table_node(lister, self.dialect)).distinct()
+            query: exp.Query = listed.where(exp.Not(this=exp.Is(this=reference.copy(), expression=exp.Null())))
+            size = MAX_CELLS + 1 if lister.rows is None else lister.rows
+        elif column.range is not None:
+            query, size = _range_query(column.range, column.type, step, self.dialect)
         else:
-            query, size = _range_query(column.range, column.type, step, self.dialect)  # type: ignore[arg-type]
+            raise _NotEnumerable
         if nulls:
-            query = exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)  # type: ignore[type-var]
+            query = exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)
         return query, size + len(nulls)
 
 
@@ -238,18 +243,17 @@ def _aliased(query: exp.Expr, alias: str) -> exp.Subquery:
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
 
 
-def _table_domain(variables: Sequence[Variable]) -> exp.Expr:
+def _table_domain(variables: Sequence[Variable], dialect: Dialect) -> exp.Expr:
     """The distinct combinations of a public table's columns; with NULLs where an outer join can add them."""
     table = variables[0].table
     names = [exp.column(exp.to_identifier(variable.column.name, quoted=True)) for variable in variables]
-    schema = exp.to_identifier(table.schema, quoted=True) if table.schema else None
-    query = exp.select(*names).from_(exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)).distinct()
+    query = exp.select(*names).from_(table_node(table, dialect)).distinct()
     if variables[0].optional:
         return exp.union(query, exp.select(*(exp.Null() for _ in names)), distinct=True)
     return query
 
 
-def _domain_query(domain: Domain, kind: Type | None, dialect: Dialect) -> exp.Expr:
+def _domain_query(domain: Domain, kind: Type | None, dialect: Dialect) -> exp.Query:
     if isinstance(domain, IntegerRange):
         return _series(number(domain.low), number(domain.high), None, kind or BIGINT, dialect)
     rows = [_literal(value, kind, dialect) for value in domain.values]
@@ -259,11 +263,13 @@ def _domain_query(domain: Domain, kind: Type | None, dialect: Dialect) -> exp.Ex
     return exp.union(*selects, distinct=False)
 
 
-def _range_query(bounds: tuple[Scalar, Scalar], kind: Type, step: str | None, dialect: Dialect) -> tuple[exp.Expr, int]:
+def _range_query(
+    bounds: tuple[Scalar, Scalar], kind: Type, step: str | None, dialect: Dialect
+) -> tuple[exp.Query, int]:
     low, high = bounds
     if kind.kind is Kind.INTEGER:
-        first, last = math.ceil(low), math.floor(high)  # type: ignore[arg-type]
-        return _series(number(first), number(last), None, kind, dialect), last - first + 1
+        least, most = math.ceil(measure(low)), math.floor(measure(high))
+        return _series(number(least), number(most), None, kind, dialect), most - least + 1
     unit = step or "DAY"
     ends = [dialect.cast(_literal(end, kind, dialect), TIMESTAMP) for end in (low, high)]
     first = dialect.date_trunc(unit.lower(), ends[0])
@@ -271,7 +277,7 @@ def _range_query(bounds: tuple[Scalar, Scalar], kind: Type, step: str | None, di
     return _series(first, ends[1], hours, kind, dialect), _range_size(bounds, 24 if unit == "HOUR" else 1)
 
 
-def _series(low: exp.Expr, high: exp.Expr, step: exp.Expr | None, kind: Type, dialect: Dialect) -> exp.Expr:
+def _series(low: exp.Expr, high: exp.Expr, step: exp.Expr | None, kind: Type, dialect: Dialect) -> exp.Query:
     """``low``, ``low + step``, … up to ``high``, as a column ``x`` of a type."""
     series = call("generate_series", low, high, *([] if step is None else [step]))
     table = exp.Table(this=series, alias=exp.TableAlias(this=exp.to_identifier("g"), columns=[exp.to_identifier("n")]))

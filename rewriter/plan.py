@@ -63,7 +63,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """An output that is a weighted sum of statistics: ``constant + Σ weight · integer``.
+    """An output that is a weighted sum of statistics: ``Σ weight · integer``.
 
     Weights already contain the granularities. ``integer`` outputs are rounded; an output with a ``minimum``
     is not reported below it.

@@ -12,14 +12,15 @@ the preserved one, and nothing else to each other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from rewriter.catalog import Catalog, Hop
 from rewriter.contribution import ContributionBound
+from rewriter.dialects import Dialect
 from rewriter.errors import Refused
-from rewriter.source import Source
+from rewriter.source import Source, table_node
 
 ColumnId = tuple[str, str]
 """Our alias of a source, and the column's name."""
@@ -86,6 +87,7 @@ def own(
     equalities: Sequence[Equality],
     outer: Mapping[str, OuterCondition],
     catalog: Catalog,
+    dialect: Dialect,
 ) -> Ownership:
     """Decide who owns the rows of a join.
 
@@ -124,7 +126,7 @@ def own(
     kept = [source for source in preserved if not source.optional]
     bound = _row_bound(sources, preserved, classes, outer)
     names = frozenset(source.alias for source in kept if source.bound.unique) | constant
-    unit, joins, semi_join = _reach(kept, catalog)
+    unit, joins, semi_join = _reach(kept, catalog, dialect)
     nullable = catalog.unit is not None and all(source.table is not None or source.unit is None for source in kept)
     return Ownership(unit, joins, semi_join, nullable, bound, names)
 
@@ -235,47 +237,72 @@ def _row_bound(
     classes: _Classes,
     outer: Mapping[str, OuterCondition],
 ) -> ContributionBound:
-    """Multiply the bounds of the private sources, but for a parent that each row of a child meets at most once."""
-    everywhere = classes.copy()
-    for condition in outer.values():
-        for one, other in condition.equalities:
-            everywhere.union(one, other)
-    multiplied = [source for source in private if not _is_parent(source, private, everywhere)] or list(private[:1])
-    bound = multiplied[0].bound
-    for source in multiplied[1:]:
-        if source.bound.unique:
+    """How many rows of one unit a join has.
+
+    The factors are multiplied one source after the other; a source that each row so far meets at most once adds none.
+    Only ``unique`` has to be true; the number of rows says where units are clipped.
+    """
+    inner = [source for source in private if not source.optional]
+    factors = [source for source in inner if not _is_parent(source, inner, classes)] or inner[:1]
+    bound = factors[0].bound
+    for source in factors[1:]:
+        bound = replace(bound.times(source.bound.rows), unique=bound.unique and source.bound.unique)
+    counted = {source.alias for source in inner}
+    for source in private:
+        if not source.optional:
             continue
-        bound = source.bound if bound.unique else bound.times(source.bound.rows)
-    for source in sources:
-        if not source.private and not _meets_once(source, sources, everywhere):
-            bound = bound.times(None if source.table is None else source.table.rows)
+        if bound.unique:
+            bound = source.bound
+        elif not source.bound.unique and not _meets_once(source, counted, sources, classes, outer):
+            bound = bound.plus(source.bound)
+        counted.add(source.alias)
+    waiting = [source for source in sources if not source.private]
+    while waiting:
+        once = [source for source in waiting if _meets_once(source, counted, sources, classes, outer)]
+        for source in once or waiting[:1]:
+            if not once:
+                bound = bound.times(None if source.table is None else source.table.rows)
+            counted.add(source.alias)
+        waiting = [source for source in waiting if source.alias not in counted]
     return bound
 
 
 def _is_parent(source: Source, private: Sequence[Source], classes: _Classes) -> bool:
-    """Whether another source refers to this one's declared key, so that it adds no rows to that one's."""
-    if source.table is None:
-        return False
+    """Whether another source refers to this one's key, which the database keeps unique: then this one adds no rows."""
     for child in private:
         hop = _hop(child)
-        if child is source or hop is None or hop.parent != source.table.name:
+        if child is source or hop is None or source.table is None or hop.parent != source.table.name:
             continue
-        if classes.same((child.alias, hop.column), (source.alias, hop.parent_column)):
+        same = classes.same((child.alias, hop.column), (source.alias, hop.parent_column))
+        if same and hop.parent_column in source.unique_columns:
             return True
     return False
 
 
-def _meets_once(source: Source, sources: Sequence[Source], classes: _Classes) -> bool:
+def _meets_once(
+    source: Source,
+    counted: set[str],
+    sources: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> bool:
+    """Whether each combination of the counted sources' rows meets at most one row of this source, by a unique column."""
+    here = classes.copy()
+    if source.optional:
+        for one, other in outer[source.alias].equalities:
+            here.union(one, other)
     return any(
-        classes.same((source.alias, key), (other.alias, name))
+        here.same((source.alias, key), (other.alias, name))
         for key in source.unique_columns
         for other in sources
-        if other is not source
+        if other.alias in counted
         for name in other.fields
     )
 
 
-def _reach(kept: Sequence[Source], catalog: Catalog) -> tuple[exp.Expr, tuple[exp.Join, ...], exp.Expr | None]:
+def _reach(
+    kept: Sequence[Source], catalog: Catalog, dialect: Dialect
+) -> tuple[exp.Expr, tuple[exp.Join, ...], exp.Expr | None]:
     """The cheapest expression of the unit, the joins it needs, and the entity's key it must be found in."""
     entity = next((s for s in kept if s.table is not None and catalog.is_entity(s.table)), None)
     subquery = next((source for source in kept if source.table is None), None)
@@ -283,7 +310,7 @@ def _reach(kept: Sequence[Source], catalog: Catalog) -> tuple[exp.Expr, tuple[ex
     if direct is not None and direct.unit is not None:
         hop = _hop(direct)
         dangles = hop is not None and not hop.enforced
-        return direct.unit.copy(), (), _entity_key(catalog) if dangles else None
+        return direct.unit.copy(), (), _entity_key(catalog, dialect) if dangles else None
     source = kept[0]
     if source.table is None:
         raise AssertionError("a private subquery always carries its unit")
@@ -292,26 +319,20 @@ def _reach(kept: Sequence[Source], catalog: Catalog) -> tuple[exp.Expr, tuple[ex
     for number, (hop, after) in enumerate(zip(source.table.path, source.table.path[1:], strict=False)):
         parent = catalog.tables[hop.parent]
         next_alias = f"{source.alias}_{number}"
-        schema = exp.to_identifier(parent.schema, quoted=True) if parent.schema else None
-        item = exp.alias_(
-            exp.Table(this=exp.to_identifier(parent.name, quoted=True), db=schema), next_alias, table=True
-        )
+        item = exp.alias_(table_node(parent, dialect), next_alias, table=True)
         condition = exp.EQ(this=_column(alias, hop.column), expression=_column(next_alias, hop.parent_column))
         joins.append(exp.Join(this=item, on=condition))
         alias = next_alias
         last = after
-    return _column(alias, last.column), tuple(joins), None if last.enforced else _entity_key(catalog)
+    return _column(alias, last.column), tuple(joins), None if last.enforced else _entity_key(catalog, dialect)
 
 
-def _entity_key(catalog: Catalog) -> exp.Expr:
+def _entity_key(catalog: Catalog, dialect: Dialect) -> exp.Expr:
     """``SELECT key FROM entity``: the units that exist."""
     if catalog.unit is None:
         raise AssertionError("rows as units have no entity table")
     table = catalog.tables[catalog.unit[0]]
-    schema = exp.to_identifier(table.schema, quoted=True) if table.schema else None
-    return exp.select(_column(None, catalog.unit[1])).from_(
-        exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
-    )
+    return exp.select(_column(None, catalog.unit[1])).from_(table_node(table, dialect))
 
 
 def _column(alias: str | None, name: str) -> exp.Column:

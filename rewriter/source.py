@@ -24,14 +24,14 @@ ORIGIN = "origin"
 class Variable:
     """A declared column of one table instance: what a key set can be enumerated over.
 
-    ``listed`` is the number of rows of the public table that lists its values, where one does.
+    ``lister`` is the public table that lists its values, where one does.
     """
 
     alias: str
     name: str
     table: Table = field(compare=False)
     column: Column = field(compare=False)
-    listed: int | None = None
+    lister: Table | None = field(default=None, compare=False)
     optional: bool = False
 
 
@@ -88,15 +88,17 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
     fields: dict[str, Value] = {}
     for column in table.columns.values():
         sql = read_column(column, exp.column(exp.to_identifier(column.name, quoted=True), alias), dialect)
+        lister = catalog.tables[column.values_from[0]] if column.values_from is not None else None
         if column.name != unit_column:
-            sql.meta[VARIABLE] = Variable(alias, column.name, table, column, _listed(column, catalog))
+            sql.meta[VARIABLE] = Variable(alias, column.name, table, column, lister)
         fields[column.name] = Value(
             sql=sql,
             type=column.type,
             interval=column.interval,
             nullable=column.nullable and column.name != unit_column,
             unit=column.name == unit_column,
-            identifies=column.name == unit_column or (private and (column.unique or column.name in keys)),
+            identifies=column.name == unit_column
+            or (private and (column.name in keys or (column.unique and not column.nullable))),
         )
     unit: exp.Expr | None = None
     if private and catalog.unit is None:
@@ -106,7 +108,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
     return Source(
         name=name,
         alias=alias,
-        item=exp.alias_(_table(table), alias, table=True),
+        item=exp.alias_(table_node(table, dialect), alias, table=True),
         fields=fields,
         private=private,
         bound=_bound(table, unit_column, catalog) if private else ContributionBound(),
@@ -116,12 +118,9 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
     )
 
 
-def _listed(column: Column, catalog: Catalog) -> int | None:
-    return None if column.values_from is None else catalog.tables[column.values_from[0]].rows
-
-
-def _table(table: Table) -> exp.Table:
-    schema = exp.to_identifier(table.schema, quoted=True) if table.schema else None
+def table_node(table: Table, dialect: Dialect) -> exp.Table:
+    """A table in the engine's words, always with its schema, so that no CTE of the bounded query can hide it."""
+    schema = exp.to_identifier(table.schema or dialect.default_schema, quoted=True)
     return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
 
 

@@ -106,6 +106,8 @@ class _Splitter:
                 raise Refused(
                     f"WITH {name.name} hides the table of that name", hint="choose another name", sqlstate="42712"
                 )
+            if folded.startswith("dpsql_"):
+                raise Refused("names that begin with dpsql_ are taken", hint="choose another name", sqlstate="42939")
             columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
             resolved = self.query(cte.this, known)
             if isinstance(resolved, Relation):
@@ -143,7 +145,7 @@ class _Splitter:
                 )
             if node.args.get("limit") or node.args.get("offset"):
                 raise _limited()
-            return union_all(left, right, self._alias(), self._dialect)
+            return union_all(left, right, self._alias(), self._dialect, rows_are_units=self._catalog.unit is None)
         raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
 
     # SELECT
@@ -371,7 +373,7 @@ class _Splitter:
             columns.append((f"a{number}", replace(value, sql=exp.column(f"a{number}", alias))))
         rows.set("expressions", expressions)
         rows.set("group", exp.Group(expressions=group))
-        one_row = all(key.value.constant or key.value.unit for key in grouped.keys)
+        one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
         bound = ONE if one_row else ContributionBound(rows=block.bound.rows, groups=block.bound.rows)
         for index, key in enumerate(grouped.keys):
             _keep_origin(columns[index][1], key.value)
@@ -421,6 +423,11 @@ class _Splitter:
                 "IN compares people with each other",
                 hint="compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)",
             )
+        if relation.unit is not None and right.nullable:
+            raise Refused(
+                "IN over people whose key may be missing would compare everybody with nobody",
+                hint="use an inner join inside of the subquery",
+            )
         comparable = left.type.kind is right.type.kind or (left.type.numeric and right.type.numeric)
         if not comparable:
             raise Refused(f"{left.type} IN {right.type}", hint="cast one side", sqlstate=TYPE_MISMATCH)
@@ -430,7 +437,7 @@ class _Splitter:
             sql=exp.In(this=left.sql, query=exp.Subquery(this=query)),
             type=BOOLEAN,
             nullable=left.nullable or right.nullable,
-            constant=left.constant or left.unit,
+            constant=left.constant or (left.unit and not left.nullable),
         )
 
     def _exists(self, node: exp.Exists, scope: BlockScope, names: Names) -> Value:

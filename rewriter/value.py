@@ -44,7 +44,7 @@ class Value:
     can be found again inside a larger expression.
     """
 
-    sql: exp.Expression
+    sql: exp.Expr
     type: Type
     interval: Interval | None = None
     nullable: bool = True

@@ -263,7 +263,8 @@ def _counts(
     atoms = sum(sum(signature) for signature in signatures)
     cells: list[Cell] = []
     terms: dict[str, list[str]] = {key: [] for key in keys}
-    if len(keys) > 1 and len(keys) <= _MOST_CONDITIONS + 1 and atoms < direct:
+    few = sum(test is not None for test in tests.values()) <= _MOST_CONDITIONS
+    if len(keys) > 1 and few and atoms < direct:
         for signature in signatures:
             test = _atom(signature, [tests[key] for key in keys])
             name = builder.cell()
@@ -295,7 +296,6 @@ def _counts(
                 )
             )
             terms[key] = [name]
-        overlap = len(keys) if len(keys) > _MOST_CONDITIONS + 1 else overlap
         builder.vectors.append(Vector(tuple(cells), overlap, overlap))
     return {
         number: Linear(tuple((name, Fraction(1)) for name in terms[key]), integer=True, minimum=0)

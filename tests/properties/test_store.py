@@ -216,6 +216,18 @@ def test_what_a_restored_ledger_has_forgotten_is_not_paid(path: Path) -> None:
         assert store.get("late", "1", wanted(10)) is None
 
 
+@pytest.mark.parametrize("statement", ["UPDATE release SET charges = 2", "UPDATE release SET ledger = 'another'"])
+def test_an_entry_is_checked_against_the_ledger_whenever_it_is_used(
+    path: Path, store: ReleaseStore, ledger: Ledger, statement: str
+) -> None:
+    """The ledger has one charge; an entry that says otherwise, written by whomever, is not used before it is true."""
+    store.put("plan", "1", table())
+    tamper(path, statement)
+    assert store.get("plan", "1", wanted(10)) is None
+    ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1)), "q")
+    assert (store.get("plan", "1", wanted(10)) is None) is ("another" in statement)
+
+
 def test_threads_share_a_store(store: ReleaseStore) -> None:
     failures: list[str] = []
 

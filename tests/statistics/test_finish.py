@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.accountant import Accounting
@@ -71,6 +71,7 @@ def test_sums_take_their_type(target: Type, expected: object) -> None:
     assert type(column.values[0]) is type(expected)
 
 
+@settings(deadline=None)
 @given(st.fractions(), st.sampled_from([SMALLINT, BIGINT, DOUBLE, decimal(4, 2), decimal(38, 38), decimal(38, 0)]))
 def test_a_typed_value_is_of_its_type_and_nearest(number: Fraction, target: Type) -> None:
     value = typed(number, target)
@@ -98,6 +99,7 @@ def test_means_stay_in_their_range_and_nobody_has_none() -> None:
     assert all(0 < margin <= 180 for margin in column.margins)
 
 
+@settings(deadline=None)
 @given(st.integers(-(10**12), 10**12), st.integers(-(10**12), 10**12))
 def test_a_mean_is_null_or_within_its_range_in_every_type(a: int, b: int) -> None:
     for target in (DOUBLE, decimal(10, 3)):

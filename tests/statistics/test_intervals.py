@@ -59,12 +59,12 @@ def test_mixed_noises_are_covered() -> None:
     assert 0.945 <= (np.abs(total) <= half_width(terms)).mean() <= 0.955
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(["laplace", "gaussian"]), st.floats(0.01, 1e12)), min_size=1, max_size=4),
     st.lists(st.fractions(-1000, 1000, max_denominator=2**30), min_size=4, max_size=4),
     st.fractions(min_value=tiny, max_value=2**20),
 )
-@settings(deadline=None)
 def test_half_widths_scale_with_the_weights_and_never_fail(
     noises: list[tuple[str, float]], weights: list[Fraction], factor: Fraction
 ) -> None:

@@ -57,8 +57,8 @@ def within(loss: PrivacyLoss, price: PrivacyLoss) -> bool:
     return loss.epsilon <= price.epsilon and loss.rho <= price.rho and loss.delta <= price.delta
 
 
-@given(st.lists(sensitivities(), min_size=1, max_size=4), selections(), epsilons, deltas)
 @settings(deadline=None)
+@given(st.lists(sensitivities(), min_size=1, max_size=4), selections(), epsilons, deltas)
 def test_zcdp_derived_again_is_within_the_charge_and_the_charge_within_the_price(
     all_sensitivities: list[Sensitivity], selection: Selection | None, epsilon: Fraction, delta: Fraction
 ) -> None:
@@ -73,6 +73,7 @@ def test_zcdp_derived_again_is_within_the_charge_and_the_charge_within_the_price
     )
 
 
+@settings(deadline=None)
 @given(st.lists(sensitivities(l1=True), min_size=1, max_size=4), epsilons)
 def test_pure_derived_again_is_within_the_charge_and_nothing_is_wasted(
     all_sensitivities: list[Sensitivity], epsilon: Fraction
@@ -86,8 +87,8 @@ def test_pure_derived_again_is_within_the_charge_and_nothing_is_wasted(
     )
 
 
-@given(st.lists(sensitivities(), min_size=1, max_size=4), selections(), epsilons, deltas)
 @settings(deadline=None)
+@given(st.lists(sensitivities(), min_size=1, max_size=4), selections(), epsilons, deltas)
 def test_approx_derived_again_is_within_the_charge_and_the_charge_within_the_price(
     all_sensitivities: list[Sensitivity], selection: Selection | None, epsilon: Fraction, delta: Fraction
 ) -> None:
@@ -122,6 +123,7 @@ def test_approx_takes_the_mechanism_with_the_smaller_variance() -> None:
     assert calibration.loss.delta == MICRO / 2
 
 
+@settings(deadline=None)
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=2**49))
 def test_scales_round_up_and_only_to_the_next_float(number: Fraction) -> None:
     rounded = float_at_least(number)
@@ -130,6 +132,7 @@ def test_scales_round_up_and_only_to_the_next_float(number: Fraction) -> None:
     assert Fraction(math.nextafter(root, 0)) ** 2 < number <= Fraction(root) ** 2
 
 
+@settings(deadline=None)
 @given(epsilons, deltas, st.integers(1, 50))
 def test_equal_shares_add_up_exactly(epsilon: Fraction, delta: Fraction, count: int) -> None:
     price = PrivacyLoss(epsilon=epsilon, delta=delta)

@@ -1,0 +1,520 @@
+"""Arithmetic and mathematical functions that never raise.
+
+Integers are widened by what their types can hold, so that nothing overflows: two BIGINTs multiply as HUGEINTs, and
+beyond 128 bits as doubles. Decimals keep all their digits up to 38, beyond as doubles; a quotient of decimals is a
+double. Doubles that come out as NaN or ±inf, where PostgreSQL raises, become NULL; a result too small for a
+double is 0, where PostgreSQL raises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.dialects import call, double, number
+from rewriter.errors import TYPE_MISMATCH
+from rewriter.functions_casts import coerce, decimal_type, half_away, unify, widen
+from rewriter.functions_literals import whole_literal
+from rewriter.functions_values import (
+    Context,
+    Limits,
+    Rule,
+    binary,
+    derive,
+    duplicate,
+    finite,
+    integer_domain,
+    integer_type,
+    is_literal,
+    is_null,
+    is_unknown,
+    limits_of,
+    literal,
+    loose,
+    refuse,
+    rule,
+    scalar_of,
+    when,
+    wrap,
+)
+from rewriter.interval import Interval
+from rewriter.types import DOUBLE, INTEGER, Kind, Type, decimal
+from rewriter.value import Value
+
+# -- operators ---------------------------------------------------------------------------------------------------
+
+
+def numbers(left: Value, right: Value, context: Context, sign: str) -> tuple[Value, Value]:
+    """Both operands as numbers: quoted literals and NULL take the type of the other one."""
+    for one, other in ((left, right), (right, left)):
+        if is_unknown(one) or is_null(one):
+            if other.type.numeric:
+                converted = widen(one, other.type, context.dialect)
+            elif is_null(other) or is_null(one):
+                converted = widen(one, INTEGER, context.dialect) if is_null(one) else one
+            else:
+                continue
+            left, right = (converted, right) if one is left else (left, converted)
+    if not left.type.numeric or not right.type.numeric:
+        raise refuse(
+            f"there is no {left.type} {sign} {right.type}", "cast the operands to numbers, as in x::integer", "42883"
+        )
+    return left, right
+
+
+def add(left: Value, right: Value, context: Context) -> Value:
+    interval = left.interval + right.interval if left.interval and right.interval else None
+    return _exact(
+        exp.Add, left, right, interval, lambda a, b: (a[0] + b[0], a[1] + b[1]), _sum_type(left, right), context
+    )
+
+
+def subtract(left: Value, right: Value, context: Context) -> Value:
+    interval = left.interval - right.interval if left.interval and right.interval else None
+    return _exact(
+        exp.Sub, left, right, interval, lambda a, b: (a[0] - b[1], a[1] - b[0]), _sum_type(left, right), context
+    )
+
+
+def multiply(left: Value, right: Value, context: Context) -> Value:
+    interval = left.interval * right.interval if left.interval and right.interval else None
+    return _exact(exp.Mul, left, right, interval, _product, _product_type(left, right), context)
+
+
+def _product(a: Limits, b: Limits) -> Limits:
+    corners = [x * y for x in a for y in b]
+    return min(corners), max(corners)
+
+
+def _sum_type(left: Value, right: Value) -> Type | None:
+    one, other = _decimals(left, right)
+    if one is None or other is None:
+        return None
+    scale = max(one.scale, other.scale)
+    digits = max(one.precision - one.scale, other.precision - other.scale) + 1 + scale
+    return decimal(digits, scale) if digits <= 38 else None
+
+
+def _product_type(left: Value, right: Value) -> Type | None:
+    one, other = _decimals(left, right)
+    if one is None or other is None or one.precision + other.precision > 38:
+        return None
+    return decimal(one.precision + other.precision, one.scale + other.scale)
+
+
+def _decimals(left: Value, right: Value) -> tuple[Type | None, Type | None]:
+    if DOUBLE in (left.type, right.type):
+        return None, None
+    return decimal_type(left), decimal_type(right)
+
+
+def _exact(
+    kind: type[exp.Expr],
+    left: Value,
+    right: Value,
+    interval: Interval | None,
+    combine: Callable[[Limits, Limits], Limits],
+    exact: Type | None,
+    context: Context,
+) -> Value:
+    """An operation in the smallest type whose result cannot overflow."""
+    if left.type.kind is right.type.kind is Kind.INTEGER:
+        limits = combine(limits_of(left), limits_of(right))
+        type_ = integer_type(limits, max(left.type.bits, right.type.bits))
+        if type_ is not None:
+            sql = binary(kind, *_as_integers(left, right, type_, context))
+            return derive(sql, type_, left, right, interval=interval, limits=limits)
+    elif exact is not None:
+        # the engine derives the same type for the result
+        one, other = (widen(side, decimal_type(side) or DOUBLE, context.dialect) for side in (left, right))
+        return derive(binary(kind, one.sql, other.sql), exact, left, right, interval=interval)
+    small = DOUBLE not in (left.type, right.type)  # below 1e39 each: no overflow
+    one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
+    if small:
+        interval = loose(interval)
+    return derive(binary(kind, one.sql, other.sql), DOUBLE, left, right, interval=interval, raw=not small)
+
+
+def _as_integers(left: Value, right: Value, type_: Type, context: Context) -> tuple[exp.Expr, exp.Expr]:
+    """Operands such that the engine computes in ``type_``: a plain literal adapts to the other side."""
+    if is_literal(right) and not is_literal(left) and right.type.bits <= type_.bits:
+        return widen(left, type_, context.dialect).sql, right.sql
+    if is_literal(left) and not is_literal(right) and left.type.bits <= type_.bits:
+        return left.sql, widen(right, type_, context.dialect).sql
+    return widen(left, type_, context.dialect).sql, widen(right, type_, context.dialect).sql
+
+
+def divide(left: Value, right: Value, context: Context) -> Value:
+    """Of integers: truncates toward zero. NULL on zero."""
+    if left.type.kind is right.type.kind is Kind.INTEGER:
+        return integer_quotient(left, right, context)
+    interval = None
+    if left.interval and right.interval:
+        interval = left.interval.divide(right.interval)
+    exact = DOUBLE in (left.type, right.type)
+    one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
+    other = finite(other, context.dialect)
+    sql = context.dialect.divide(wrap(one.sql), wrap(other.sql))
+    return derive(sql, DOUBLE, left, right, interval=interval if exact else loose(interval), raw=True)
+
+
+def integer_quotient(left: Value, right: Value, context: Context) -> Value:
+    low, high = limits_of(left)
+    most = max(abs(low), abs(high))
+    positive = limits_of(right)[0] > 0
+    limits = (min(low, 0), max(high, 0)) if positive else (-most, most)
+    return _integer_division(context.dialect.integer_divide, left, right, limits, _quotient(left, right), context)
+
+
+def _quotient(left: Value, right: Value) -> Interval | None:
+    if not left.interval or not right.interval:
+        return None
+    exact = left.interval.divide(right.interval)
+    return exact.monotone(lambda end: Fraction(math.trunc(end))) if exact else None
+
+
+def _integer_division(
+    spelling: Callable[[exp.Expr, exp.Expr], exp.Expr],
+    left: Value,
+    right: Value,
+    limits: Limits,
+    interval: Interval | None,
+    context: Context,
+) -> Value:
+    """``//`` or ``%``: NULL on zero, and wide enough for the least integer over -1."""
+    low, high = limits_of(left)
+    type_ = integer_type((min(low, -high), max(high, -low)), max(left.type.bits, right.type.bits))
+    if type_ is None:
+        one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
+        quotient = call("trunc", context.dialect.divide(wrap(one.sql), wrap(other.sql)))
+        if spelling != context.dialect.integer_divide:
+            return modulo(one, other, context)
+        return derive(quotient, DOUBLE, left, right, interval=loose(interval), raw=True)
+    dividend, divisor = _as_integers(left, right, type_, context)
+    least, most = limits_of(right)
+    sql = spelling(wrap(dividend), wrap(divisor))
+    if not (least > 0 or most < 0):
+        sql = when(exp.NEQ(this=wrap(duplicate(divisor)), expression=number(0)), sql)
+    nullable = left.nullable or right.nullable or least <= 0 <= most
+    return derive(sql, type_, left, right, interval=interval, limits=limits, nullable=nullable)
+
+
+def modulo(left: Value, right: Value, context: Context) -> Value:
+    """Takes the sign of the dividend. NULL on zero."""
+    interval = _remainder(left, right)
+    spelling = context.dialect.modulo
+    if left.type.kind is right.type.kind is Kind.INTEGER:
+        low, high = limits_of(left)
+        least, most = limits_of(right)
+        size = max(abs(least), abs(most), 1) - 1
+        limits = (max(min(low, 0), -size), min(max(high, 0), size))
+        return _integer_division(spelling, left, right, limits, interval, context)
+    if DOUBLE in (left.type, right.type):
+        one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
+        sql = spelling(wrap(one.sql), wrap(finite(other, context.dialect).sql))
+        return derive(sql, DOUBLE, left, right, interval=interval, raw=True)
+    type_, (one, other) = unify((left, right), context)
+    if type_ == DOUBLE:
+        return modulo(one, other, context)
+    sql = spelling(wrap(one.sql), wrap(other.sql))
+    nonzero = exp.NEQ(this=wrap(duplicate(other.sql)), expression=number(0))
+    return derive(when(nonzero, sql), type_, left, right, interval=interval, nullable=True)
+
+
+def _remainder(left: Value, right: Value) -> Interval | None:
+    """|a % b| is at most |a| and at most |b|, with the sign of a."""
+    if left.interval is None:
+        return None
+    reach = left.interval.magnitude
+    if right.interval is not None:
+        reach = min(reach, right.interval.magnitude)
+        if left.type.kind is right.type.kind is Kind.INTEGER:
+            reach = min(reach, max(Fraction(0), Fraction(math.floor(right.interval.magnitude)) - 1))
+    low = -reach if left.interval.low < 0 else Fraction(0)
+    return Interval(low, reach if left.interval.high > 0 else Fraction(0))
+
+
+def negate(node: exp.Expr, context: Context) -> Value:
+    value = context.compile(node.this)
+    if is_unknown(value):
+        value = widen(value, DOUBLE, context.dialect)
+    if is_null(value):
+        return widen(value, INTEGER, context.dialect)
+    if not value.type.numeric:
+        raise refuse(f"there is no - {value.type}", "negate a number", "42883")
+    if is_literal(value):
+        return _negative_literal(value, context)
+    interval = -value.interval if value.interval else None
+    raw = bool(value.sql.meta.get("raw"))
+    if value.type.kind is Kind.INTEGER:
+        low, high = limits_of(value)
+        type_ = integer_type((-high, -low), value.type.bits)
+        if type_ is None:
+            return negative(widen(value, DOUBLE, context.dialect), DOUBLE, interval, None, False)
+        return negative(widen(value, type_, context.dialect), type_, interval, (-high, -low), False)
+    return negative(value, value.type, interval, None, raw)
+
+
+def negative(value: Value, type_: Type, interval: Interval | None, limits: Limits | None, raw: bool) -> Value:
+    return derive(exp.Neg(this=wrap(value.sql)), type_, value, interval=interval, limits=limits, raw=raw)
+
+
+def _negative_literal(value: Value, context: Context) -> Value:
+    scalar = scalar_of(value)
+    if scalar is None or isinstance(scalar, bool | str):
+        return value
+    if isinstance(scalar, int):
+        type_ = integer_type((-scalar, -scalar))
+        return (
+            literal(-scalar, type_ or DOUBLE, context.dialect)
+            if type_
+            else literal(float(-scalar), DOUBLE, context.dialect)
+        )
+    return literal(-scalar, value.type, context.dialect)  # type: ignore[operator]
+
+
+# -- functions that keep the type ----------------------------------------------------------------------------------
+
+
+def numeric(node: object, context: Context, what: str) -> Value:
+    """A number operand; a double may be raw."""
+    value = context.compile(node)
+    if is_unknown(value) or is_null(value):
+        value = widen(value, DOUBLE, context.dialect)
+    if not value.type.numeric:
+        raise refuse(f"{what} needs a number, not {value.type}", "cast it, as in x::double precision", TYPE_MISMATCH)
+    return value
+
+
+def absolute(node: exp.Expr, context: Context) -> Value:
+    value = numeric(node.this, context, "ABS")
+    interval = None
+    if value.interval is not None:
+        low = Fraction(0) if Fraction(0) in value.interval else min(abs(value.interval.low), abs(value.interval.high))
+        interval = Interval(low, value.interval.magnitude)
+    if value.type.kind is not Kind.INTEGER:
+        raw = bool(value.sql.meta.get("raw"))
+        return derive(call("abs", value.sql), value.type, value, interval=interval, raw=raw)
+    low_limit, high_limit = limits_of(value)
+    limits = (0, max(abs(low_limit), abs(high_limit)))
+    type_ = integer_type(limits, value.type.bits) or DOUBLE
+    sql = call("abs", widen(value, type_, context.dialect).sql)
+    if type_ == DOUBLE:
+        return derive(sql, DOUBLE, value, interval=interval)
+    return derive(sql, type_, value, interval=interval, limits=limits)
+
+
+def sign(node: exp.Expr, context: Context) -> Value:
+    """-1, 0 or 1, of the type that PostgreSQL gives: a double, or a decimal of one digit."""
+    value = finite(numeric(node.this, context, "SIGN"), context.dialect)
+    interval = Interval(Fraction(-1), Fraction(1))
+    if value.interval is not None:
+        interval = value.interval.monotone(lambda end: Fraction((end > 0) - (end < 0)))
+    type_ = DOUBLE if value.type == DOUBLE else decimal(1, 0)
+    sql = context.dialect.cast(call("sign", value.sql), type_)
+    return derive(sql, type_, value, interval=interval, domain=integer_domain(interval))
+
+
+def floor(node: exp.Expr, context: Context) -> Value:
+    return _to_whole(node, context, "floor", lambda end: Fraction(math.floor(end)))
+
+
+def ceiling(node: exp.Expr, context: Context) -> Value:
+    return _to_whole(node, context, "ceil", lambda end: Fraction(math.ceil(end)))
+
+
+def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[Fraction], Fraction]) -> Value:
+    """A whole number: double of a double, decimal without fraction of integers and decimals."""
+    value = numeric(node.this, context, name.upper())
+    interval = value.interval.monotone(function) if value.interval else None
+    if value.type == DOUBLE:
+        sql = context.dialect.round_half_even(value.sql) if name == "round" else call(name, value.sql)
+        raw = bool(value.sql.meta.get("raw"))
+        return derive(sql, DOUBLE, value, interval=interval, domain=integer_domain(interval), raw=raw)
+    exact = decimal_type(value)
+    if exact is None:
+        return derive(widen(value, DOUBLE, context.dialect).sql, DOUBLE, value, interval=loose(interval))
+    sql = widen(value, exact, context.dialect).sql
+    if exact.scale == 0:
+        return derive(sql, exact, value, interval=interval, domain=integer_domain(interval))
+    return derive(
+        call(name, sql), decimal(exact.precision, 0), value, interval=interval, domain=integer_domain(interval)
+    )
+
+
+def round_(node: exp.Expr, context: Context) -> Value:
+    """ROUND(x): doubles half to even; ROUND(x, n): half away from zero, like decimals."""
+    return _to_digits(node, context, "round", half_away)
+
+
+def truncate(node: exp.Expr, context: Context) -> Value:
+    return _to_digits(node, context, "trunc", lambda end: Fraction(math.trunc(end)))
+
+
+def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[Fraction], Fraction]) -> Value:
+    if node.args.get("decimals") is None:
+        value_type = context.compile(node.this).type
+        even = name == "round" and value_type == DOUBLE
+        return _to_whole(node, context, name, (lambda end: Fraction(round(end))) if even else function)
+    digits = whole_literal(context.compile(node.args["decimals"]), f"the digits of {name.upper()}", -30, 30)
+    value = numeric(node.this, context, name.upper())
+    step = Fraction(10) ** -digits
+    interval = value.interval.monotone(lambda end: function(end / step) * step) if value.interval else None
+    exact = decimal_type(value) if value.type != DOUBLE else None
+    if exact is not None and digits >= exact.scale:
+        return derive(widen(value, exact, context.dialect).sql, exact, value, interval=interval)
+    wider = decimal(exact.precision + 1, exact.scale) if exact is not None and exact.precision < 38 else None
+    if exact is not None and digits >= 0:
+        wider = exact
+    if wider is None:
+        value = widen(value, DOUBLE, context.dialect)
+        sql = call(name, value.sql, number(digits))
+        if value.interval is not None:
+            # scaling by a power of ten is not exact in doubles: a value near a half can go the other way
+            interval = loose(Interval(value.interval.low - step, value.interval.high + step))
+        return derive(sql, DOUBLE, value, interval=interval, raw=True)
+    sql = call(name, widen(value, wider, context.dialect).sql, number(digits))
+    return derive(sql, decimal(wider.precision, max(digits, 0)), value, interval=interval)
+
+
+# -- functions of doubles ------------------------------------------------------------------------------------------
+
+
+def as_double(node: object, context: Context, what: str) -> Value:
+    return coerce(numeric(node, context, what), DOUBLE, context, what)
+
+
+Bounds = Callable[[Interval], "tuple[float, float] | None"]
+
+
+def real(name: str, bounds: Bounds | None = None) -> Rule:
+    """A function of one double that gives NaN or ±inf where it is not defined, and for NaN and ±inf."""
+
+    def function(node: exp.Expr, context: Context) -> Value:
+        value = as_double(node.this, context, name.upper())
+        interval = _image(bounds, value.interval) if bounds else None
+        return derive(call(name, value.sql), DOUBLE, value, interval=interval, raw=True)
+
+    return rule(function)
+
+
+def bounded(name: str, bounds: Bounds) -> Rule:
+    """A function that is finite also for ±inf, which therefore have to become NULL before it."""
+
+    def function(node: exp.Expr, context: Context) -> Value:
+        value = finite(as_double(node.this, context, name.upper()), context.dialect)
+        ends = _image(bounds, value.interval or Interval(Fraction(-(10**308)), Fraction(10**308)))
+        return derive(call(name, value.sql), DOUBLE, value, interval=ends, raw=True)
+
+    return rule(function)
+
+
+def _image(bounds: Bounds, interval: Interval | None) -> Interval | None:
+    if interval is None:
+        return None
+    try:
+        ends = bounds(interval)
+    except (ValueError, OverflowError):
+        return None
+    if ends is None or not all(map(math.isfinite, ends)):
+        return None
+    return loose(Interval(Fraction(ends[0]), Fraction(ends[1])))
+
+
+def increasing(function: Callable[[float], float]) -> Bounds:
+    return lambda interval: (function(float(interval.low)), function(float(interval.high)))
+
+
+def between(low: float, high: float) -> Bounds:
+    return lambda _: (low, high)
+
+
+def square_root_ends(interval: Interval) -> tuple[float, float]:
+    return math.sqrt(max(0.0, float(interval.low))), math.sqrt(max(0.0, float(interval.high)))
+
+
+def pi(_: exp.Expr, context: Context) -> Value:
+    return literal(math.pi, DOUBLE, context.dialect)
+
+
+def logarithm(node: exp.Expr, context: Context) -> Value:
+    """LOG(x) and LOG10(x) to base 10, LOG2(x), LOG(b, x)."""
+    if node.args.get("expression") is None:
+        return real("log10", increasing(math.log10)).function(node, context)
+    base = as_double(node.this, context, "LOG")
+    value = as_double(node.args["expression"], context, "LOG")
+    scalar = scalar_of(base) if is_literal(base) else None
+    if scalar in (2.0, 10.0):
+        name, function = ("log2", math.log2) if scalar == 2.0 else ("log10", math.log10)
+        interval = _image(increasing(function), value.interval)
+        return derive(call(name, value.sql), DOUBLE, value, interval=interval, raw=True)
+    return divide(_ln(value, context), _ln(base, context), context)
+
+
+def _ln(value: Value, context: Context) -> Value:
+    interval = _image(increasing(math.log), value.interval)
+    return derive(call("ln", value.sql), DOUBLE, value, interval=interval, raw=True)
+
+
+def power(node: exp.Expr, context: Context) -> Value:
+    """POWER(x, y) and x ^ y, always a double."""
+    base = finite(as_double(node.this, context, "POWER"), context.dialect)
+    exponent = finite(as_double(node.args["expression"], context, "POWER"), context.dialect)
+    interval = None
+    if base.interval and exponent.interval and base.interval.low >= 1:
+        interval = _image(_power_ends(exponent.interval), base.interval)
+    elif base.interval and is_literal(exponent) and scalar_of(exponent) == 2.0:
+        square = base.interval * base.interval
+        low = Fraction(0) if Fraction(0) in base.interval else min(base.interval.low**2, base.interval.high**2)
+        interval = loose(Interval(low, square.high))
+    return derive(call("pow", base.sql, exponent.sql), DOUBLE, base, exponent, interval=interval, raw=True)
+
+
+def _power_ends(exponents: Interval) -> Bounds:
+    """From 1 on, powers grow or shrink in each argument alone: the extremes are at the corners."""
+
+    def ends(bases: Interval) -> tuple[float, float]:
+        corners = [
+            float(base) ** float(exponent)
+            for base in (bases.low, bases.high)
+            for exponent in (exponents.low, exponents.high)
+        ]
+        return min(corners), max(corners)
+
+    return ends
+
+
+def arctangent2(node: exp.Expr, context: Context) -> Value:
+    one = finite(as_double(node.this, context, "ATAN2"), context.dialect)
+    other = finite(as_double(node.args["expression"], context, "ATAN2"), context.dialect)
+    interval = loose(Interval(Fraction(-math.pi), Fraction(math.pi)))
+    return derive(call("atan2", one.sql, other.sql), DOUBLE, one, other, interval=interval)
+
+
+def width_bucket(node: exp.Expr, context: Context) -> Value:
+    """WIDTH_BUCKET(x, low, high, n) with literal bounds: 0 below, n + 1 from ``high`` on."""
+    value = finite(as_double(node.this, context, "WIDTH_BUCKET"), context.dialect)
+    ends = [as_double(node.args.get(name), context, "WIDTH_BUCKET") for name in ("min_value", "max_value")]
+    count = whole_literal(
+        context.compile(node.args.get("num_buckets")), "the number of buckets of WIDTH_BUCKET", 1, 100_000
+    )
+    low, high = (scalar_of(end) if is_literal(end) else None for end in ends)
+    if not isinstance(low, float) or not isinstance(high, float) or not low < high or math.isinf(high - low):
+        raise refuse("WIDTH_BUCKET needs literal bounds, the lower one first", "write WIDTH_BUCKET(x, 0, 100, 10)")
+    share = exp.Div(
+        this=exp.Paren(this=exp.Sub(this=wrap(value.sql), expression=double(low))), expression=double(high - low)
+    )
+    scaled = call("floor", exp.Mul(this=exp.Paren(this=share), expression=double(float(count))))
+    inner = call("least", exp.Add(this=context.dialect.cast(scaled, INTEGER), expression=number(1)), number(count))
+    sql = exp.Case(
+        ifs=[
+            exp.If(this=exp.LT(this=wrap(duplicate(value.sql)), expression=double(low)), true=number(0)),
+            exp.If(this=exp.GTE(this=wrap(duplicate(value.sql)), expression=double(high)), true=number(count + 1)),
+            exp.If(this=exp.LT(this=wrap(duplicate(value.sql)), expression=double(high)), true=inner),
+        ]
+    )
+    interval = Interval(Fraction(0), Fraction(count + 1))
+    return derive(sql, INTEGER, value, interval=interval, domain=integer_domain(interval), limits=(0, count + 1))

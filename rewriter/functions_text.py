@@ -1,0 +1,210 @@
+"""Functions of text. Lengths that would make a text grow are small literals, so that no row can exhaust memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.dialects import call, number, text
+from rewriter.errors import TYPE_MISMATCH
+from rewriter.functions_casts import to_text, widen
+from rewriter.functions_literals import whole_literal
+from rewriter.functions_logic import text_of
+from rewriter.functions_patterns import check_pattern
+from rewriter.functions_values import (
+    Context,
+    Rule,
+    boolean,
+    derive,
+    duplicate,
+    finite,
+    is_literal,
+    is_null,
+    is_unknown,
+    refuse,
+    rule,
+    scalar_of,
+    when,
+    wrap,
+)
+from rewriter.interval import Interval
+from rewriter.types import INTEGER, TEXT, Kind
+from rewriter.value import Value, Values
+
+MOST_GROWTH = 1000
+_LONGEST = 1 << 31
+
+
+def simple(name: str, *parts: str) -> Rule:
+    """A function of texts whose engine namesake means the same and cannot fail."""
+
+    def function(node: exp.Expr, context: Context) -> Value:
+        values = [text_of(node.args[part], context, name.upper()) for part in parts or ("this",)]
+        return derive(call(name, *(value.sql for value in values)), TEXT, *values)
+
+    return rule(function, *(parts or ("this",)))
+
+
+def length(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "LENGTH")
+    return derive(call("length", value.sql), INTEGER, value, limits=(0, _LONGEST - 1))
+
+
+def position(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "POSITION")
+    part = text_of(node.args["substr"], context, "POSITION")
+    return derive(call("strpos", value.sql, part.sql), INTEGER, value, part, limits=(0, _LONGEST - 1))
+
+
+def starts_with(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "STARTS_WITH")
+    prefix = text_of(node.args["expression"], context, "STARTS_WITH")
+    return boolean(call("starts_with", value.sql, prefix.sql), value, prefix)
+
+
+def trim(node: exp.Expr, context: Context) -> Value:
+    """TRIM, LTRIM, RTRIM, BTRIM: blanks, or the characters of a second text."""
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "BOTH").upper(), "trim")
+    value = text_of(node.this, context, name.upper())
+    if node.args.get("expression") is None:
+        return derive(call(name, value.sql, text(" ")), TEXT, value)
+    characters = text_of(node.args["expression"], context, name.upper())
+    return derive(call(name, value.sql, characters.sql), TEXT, value, characters)
+
+
+def substring(node: exp.Expr, context: Context) -> Value:
+    """SUBSTRING(x FROM start [FOR length]) with literal numbers; positions before 1 count."""
+    value = text_of(node.this, context, "SUBSTRING")
+    start_value = context.compile(node.args.get("start"))
+    if start_value.type == TEXT:
+        raise refuse("SUBSTRING with a pattern is not answered", "write SUBSTRING(x FROM 2 FOR 3)")
+    start = whole_literal(start_value, "the start of SUBSTRING", -_LONGEST, _LONGEST - 1)
+    if node.args.get("length") is None:
+        return derive(call("substring", value.sql, number(max(start, 1))), TEXT, value)
+    size = whole_literal(context.compile(node.args["length"]), "the length of SUBSTRING", 0, _LONGEST - 1)
+    end = max(start + size, 1)
+    begin = max(start, 1)
+    return derive(call("substring", value.sql, number(begin), number(max(end - begin, 0))), TEXT, value)
+
+
+def side(name: str) -> Rule:
+    """LEFT or RIGHT; a negative count leaves out that many characters at the other end."""
+
+    def function(node: exp.Expr, context: Context) -> Value:
+        value = text_of(node.this, context, name.upper())
+        count = whole_literal(
+            context.compile(node.args["expression"]), f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1
+        )
+        return derive(call(name, value.sql, number(count)), TEXT, value)
+
+    return rule(function, "this", "expression")
+
+
+def pad(node: exp.Expr, context: Context) -> Value:
+    name = "lpad" if node.args.get("is_left") else "rpad"
+    value = text_of(node.this, context, name.upper())
+    size = whole_literal(context.compile(node.args["expression"]), f"the length of {name.upper()}", 0, MOST_GROWTH)
+    fill: object = " "
+    if node.args.get("fill_pattern") is not None:
+        pattern = text_of(node.args["fill_pattern"], context, name.upper())
+        fill = scalar_of(pattern) if is_literal(pattern) else None
+    if not isinstance(fill, str) or not fill:
+        raise refuse(f"the fill of {name.upper()} must be a literal text", f"write {name.upper()}(x, 5, '0')")
+    return derive(call(name, value.sql, number(size), text(fill)), TEXT, value)
+
+
+def repeat(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "REPEAT")
+    times = whole_literal(context.compile(node.args["times"]), "the count of REPEAT", 0, 100)
+    return derive(call("repeat", value.sql, number(times)), TEXT, value)
+
+
+def replace(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "REPLACE")
+    old, new = (text_of(node.args.get(name), context, "REPLACE") for name in ("expression", "replacement"))
+    replacement = scalar_of(new) if is_literal(new) else None
+    if not is_literal(new) or len(str(replacement)) > MOST_GROWTH:
+        raise refuse("the new text of REPLACE must be a short literal", "write REPLACE(x, 'a', 'b')")
+    return derive(call("replace", value.sql, old.sql, new.sql), TEXT, value, old, new)
+
+
+def split_part(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "SPLIT_PART")
+    delimiter = text_of(node.args["delimiter"], context, "SPLIT_PART")
+    between = scalar_of(delimiter) if is_literal(delimiter) else None
+    index = whole_literal(context.compile(node.args["part_index"]), "the field of SPLIT_PART", -1000, 1000)
+    if not isinstance(between, str) or not between or index == 0:
+        raise refuse("SPLIT_PART needs a literal delimiter and field", "write SPLIT_PART(x, ',', 1)", "22023")
+    field = exp.Coalesce(this=context.dialect.split(value.sql, between, index), expressions=[text("")])
+    present = exp.Not(this=exp.Is(this=wrap(duplicate(value.sql)), expression=exp.Null()))
+    return derive(when(present, field), TEXT, value)
+
+
+# -- concatenation -------------------------------------------------------------------------------------------------
+
+
+def joined(value: Value, context: Context) -> Value:
+    """Anything as PostgreSQL prints it in a concatenation: booleans as t and f."""
+    value = finite(value, context.dialect)
+    if is_unknown(value) or value.type == TEXT:
+        return value
+    if is_null(value):
+        return widen(value, TEXT, context.dialect)
+    if value.type.kind is Kind.INTERVAL:
+        raise refuse("an interval has no text here", "use EXTRACT(EPOCH FROM a - b)", TYPE_MISMATCH)
+    if value.type.kind is Kind.BOOLEAN:
+        sql = when(duplicate(value.sql), text("t"), when(exp.Not(this=wrap(value.sql)), text("f")))
+        return derive(sql, TEXT, value, domain=Values(("t", "f", None)))
+    return to_text(value, TEXT, context.dialect)
+
+
+def concatenate(left: Value, right: Value, context: Context) -> Value:
+    """``||``: NULL when a side is."""
+    if TEXT not in (left.type, right.type):
+        raise refuse(f"there is no {left.type} || {right.type}", "cast a side, as in x::text", "42883")
+    one, other = (joined(value, context) for value in (left, right))
+    sql = exp.DPipe(this=one.sql if type(one.sql) is exp.DPipe else wrap(one.sql), expression=wrap(other.sql))
+    return derive(sql, TEXT, left, right)
+
+
+def concat(node: exp.Expr, context: Context) -> Value:
+    """CONCAT leaves NULLs out."""
+    values = [joined(context.compile(item), context) for item in node.expressions]
+    return derive(call("concat", *_texts(values)), TEXT, *values, nullable=False)
+
+
+def concat_ws(node: exp.Expr, context: Context) -> Value:
+    delimiter = text_of(node.expressions[0], context, "CONCAT_WS")
+    values = [joined(context.compile(item), context) for item in node.expressions[1:]]
+    if not values:
+        raise refuse("CONCAT_WS needs a text after the separator", "write CONCAT_WS(', ', a, b)", "42883")
+    sql = call("concat_ws", delimiter.sql, *_texts(values))
+    return derive(sql, TEXT, delimiter, *values, nullable=delimiter.nullable)
+
+
+def _texts(values: Sequence[Value]) -> list[exp.Expr]:
+    return [value.sql for value in values]
+
+
+# -- regular expressions -------------------------------------------------------------------------------------------
+
+
+def regex(ignore_case: bool) -> Rule:
+    def function(node: exp.Expr, context: Context) -> Value:
+        value = text_of(node.this, context, "~")
+        pattern = text_of(node.args["expression"], context, "~")
+        spelt = scalar_of(pattern) if is_literal(pattern) else None
+        if not isinstance(spelt, str):
+            raise refuse("a regular expression must be a literal", "write x ~ '^A[0-9]+'")
+        check_pattern(spelt)
+        return boolean(context.dialect.matches(value.sql, spelt, ignore_case), value)
+
+    return rule(function, "this", "expression")
+
+
+def ascii_code(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "ASCII")
+    interval = Interval(Fraction(0), Fraction(0x10FFFF))
+    return derive(call("ascii", value.sql), INTEGER, value, interval=interval, limits=(0, 0x10FFFF))
