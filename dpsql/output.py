@@ -51,7 +51,7 @@ def as_json(answer: Answer) -> str:
         "margins": [list(map(plain, row)) for row in answer.margins],
         "paid": {
             "epsilon": float(answer.epsilon),
-            "loss": {part: float(getattr(answer.price, part)) for part in PARTS},
+            "loss": paid,
         },
         "left": left and {"epsilon": plain(left.left_epsilon), "statements": left.statements_left},
         "notices": list(answer.notices),

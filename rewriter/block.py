@@ -76,7 +76,7 @@ def _without(source: Source, names: set[str]) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The rows of one SELECT: ``rows`` is our own FROM … WHERE …, ``filters`` the conditions of its WHERE."""
+    """The rows of one SELECT: ``rows`` is our own FROM … WHERE …, ``filters`` what holds on each of them."""
 
     scope: BlockScope
     rows: exp.Select
@@ -87,13 +87,14 @@ class Block:
 
 @dataclass(slots=True)
 class _Joined:
-    """The FROM clause while it is read."""
+    """The FROM clause while it is read. ``conditions`` are those of its inner joins."""
 
     sources: list[Source]
     hidden: set[tuple[str, str]]
     equalities: list[Equality]
     outer: dict[str, OuterCondition]
     joins: list[exp.Join]
+    conditions: list[Value]
 
 
 def build_block(
@@ -111,7 +112,7 @@ def build_block(
         flipped = exp.Join(this=first, side="LEFT", on=joins[0].args.get("on"), using=joins[0].args.get("using"))
         first, joins = joins[0].this, [flipped]
     head = resolve(first)
-    state = _Joined([head], set(), [], {}, [])
+    state = _Joined([head], set(), [], {}, [], [])
     for join in joins:
         _join(join, resolve, membership, state, dialect)
     scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
@@ -136,7 +137,7 @@ def build_block(
         tests.append(exp.Not(this=exp.Is(this=owner.unit.copy(), expression=exp.Null())))
     if tests:
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    return Block(scope, rows, owner.unit, owner.bound, tuple(conditions))
+    return Block(scope, rows, owner.unit, owner.bound, (*conditions, *state.conditions))
 
 
 def _join(
@@ -179,9 +180,10 @@ def _join(
         state.outer[source.alias] = OuterCondition(tuple(equalities), complete=len(equalities) == len(tests))
     else:
         state.equalities += equalities
+        state.conditions += compiled
     parts: dict[str, object] = {"this": source.item}
     if compiled:
-        parts["on"] = exp.and_(*(value.sql for value in compiled), copy=False)
+        parts["on"] = exp.and_(*(value.sql.copy() for value in compiled), copy=False)
     if side == "LEFT":
         parts["side"] = "LEFT"
     elif not compiled:

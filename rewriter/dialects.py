@@ -167,8 +167,8 @@ class Dialect:
         """A value as a BIGINT number of steps of size ``granularity``, rounded to the nearest.
 
         Exact for INTEGER with granularity 1/n, DECIMAL with 10**-k, and DOUBLE with a power of two (then half to
-        even). Dates count days as ``date.toordinal()`` does, timestamps fractions of such days, rounded down. Total only
-        for values already clipped to a range that has fewer than 2**63 steps.
+        even). Dates count days as ``date.toordinal()`` does, timestamps fractions of such days, rounded down. Total
+        only for values already clipped to a range that has fewer than 2**63 steps.
 
         >>> DUCKDB.to_steps(exp.column("x"), decimal(15, 2), Fraction(1, 100)).sql("duckdb")
         'CAST(x * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)'

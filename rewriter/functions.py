@@ -149,7 +149,7 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
 }
 """Operators with two sides. A long chain of them is compiled without recursion."""
 
-OPERATOR_PARTS = frozenset({"this", "expression", "safe"})
+OPERATOR_PARTS = frozenset({"this", "expression", "safe", "typed"})
 
 ANONYMOUS: dict[str, Callable[[list[exp.Expr], Context], Value]] = {"MAKE_DATE": time.make_date}
 

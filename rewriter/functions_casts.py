@@ -118,7 +118,8 @@ def coerce(value: Value, type_: Type, context: Context, what: str = "the argumen
 def unify(values: Sequence[Value], context: Context) -> tuple[Type, list[Value]]:
     """All values in their common type."""
     type_ = common_type(values)
-    return type_, [widen(value, type_, context.dialect) for value in values]
+    plain = type_ == TEXT  # a quoted literal is already spelt as a text
+    return type_, [value if plain and is_unknown(value) else widen(value, type_, context.dialect) for value in values]
 
 
 def widen(value: Value, type_: Type, dialect: Dialect) -> Value:

@@ -81,6 +81,11 @@ def subtract(left: Value, right: Value, context: Context) -> Value:
 
 def multiply(left: Value, right: Value, context: Context) -> Value:
     interval = left.interval * right.interval if left.interval and right.interval else None
+    one, other = _decimals(left, right)
+    if one and other and Kind.DECIMAL in (left.type.kind, right.type.kind):
+        # the engine multiplies decimals of up to 18 digits in 64 bits, and raises: one of them has to be wider
+        if max(one.precision, other.precision) <= 18 < one.precision + other.precision:
+            left = widen(left, decimal(19, one.scale), context.dialect)
     return _exact(exp.Mul, left, right, interval, _product, _product_type(left, right), context)
 
 
@@ -163,9 +168,9 @@ def divide(left: Value, right: Value, context: Context) -> Value:
 
 def integer_quotient(left: Value, right: Value, context: Context) -> Value:
     low, high = limits_of(left)
-    most = max(abs(low), abs(high))
-    positive = limits_of(right)[0] > 0
-    limits = (min(low, 0), max(high, 0)) if positive else (-most, most)
+    least, most = limits_of(right)
+    reach = max(abs(low), abs(high)) // max(least, -most, 1)
+    limits = (-reach if low < 0 or least < 0 else 0, reach if high > 0 or least < 0 else 0)
     return _integer_division(context.dialect.integer_divide, left, right, limits, _quotient(left, right), context)
 
 
@@ -186,7 +191,9 @@ def _integer_division(
 ) -> Value:
     """``//`` or ``%``: NULL on zero, and wide enough for the least integer over -1."""
     low, high = limits_of(left)
-    type_ = integer_type((min(low, -high), max(high, -low)), max(left.type.bits, right.type.bits))
+    least, most = limits_of(right)
+    reach = (min(low, -high), max(high, -low)) if least <= -1 <= most else (low, high)
+    type_ = integer_type(reach, max(left.type.bits, right.type.bits))
     if type_ is None:
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
         quotient = call("trunc", context.dialect.divide(wrap(one.sql), wrap(other.sql)))
@@ -194,7 +201,6 @@ def _integer_division(
             return modulo(one, other, context)
         return derive(quotient, DOUBLE, left, right, interval=loose(interval), raw=True)
     dividend, divisor = _as_integers(left, right, type_, context)
-    least, most = limits_of(right)
     sql = spelling(wrap(dividend), wrap(divisor))
     if not (least > 0 or most < 0):
         sql = when(exp.NEQ(this=wrap(duplicate(divisor)), expression=number(0)), sql)

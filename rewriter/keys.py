@@ -23,7 +23,7 @@ from sqlglot import exp
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.interval import Interval, measure
 from rewriter.query import Key
-from rewriter.source import ORIGIN, VARIABLE, Variable, table_node
+from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
 
@@ -54,27 +54,21 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
     enumeration = _Enumeration(dialect)
     try:
         expressions = [enumeration.substitute(key.value.sql, None) for key in keys]
-        expressions = [
-            exp.alias_(dialect.cast(expression, key.value.type), f"k{place}")
-            for place, (expression, key) in enumerate(zip(expressions, keys, strict=True))
-        ]
+        conditions = enumeration.narrow(filters)
         domains = enumeration.domains()
     except _NotEnumerable:
         return None
     cells = math.prod(size for _, size in domains)
     if cells > MAX_CELLS:
         return None
-    select = exp.Select(expressions=expressions, distinct=exp.Distinct())
+    columns = [
+        exp.alias_(dialect.cast(expression, key.value.type), f"k{place}")
+        for place, (expression, key) in enumerate(zip(expressions, keys, strict=True))
+    ]
+    select = exp.Select(expressions=columns, distinct=exp.Distinct())
     if domains:
         select.from_(domains[0][0], copy=False)
         select.set("joins", [exp.Join(this=item, kind="CROSS") for item, _ in domains[1:]])
-    known = enumeration.frozen()
-    conditions = []
-    for condition in filters:
-        try:
-            conditions.append(known.substitute(condition.sql, None))
-        except _NotEnumerable:
-            continue
     if conditions and domains:
         select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
     return PublicKeys(select, cells)
@@ -89,9 +83,16 @@ class _Enumeration:
     derived: list[tuple[Domain, Type | None]] = field(default_factory=list)
     closed: bool = False
 
-    def frozen(self) -> _Enumeration:
-        """The same variables, taking no new ones: for conditions, which may narrow a key set but not widen it."""
-        return _Enumeration(self.dialect, dict(self.columns), list(self.derived), closed=True)
+    def narrow(self, filters: Sequence[Value]) -> list[exp.Expr]:
+        """Those conditions that read nothing but the variables of the keys: they may narrow a key set, not widen it."""
+        self.closed = True
+        found = []
+        for condition in filters:
+            try:
+                found.append(self.substitute(condition.sql, None))
+            except _NotEnumerable:
+                continue
+        return found
 
     def substitute(self, node: exp.Expr, step: str | None) -> exp.Expr:
         """A copy of ``node`` with columns replaced by variables. ``step`` is the unit that a timestamp is cut to."""
@@ -99,9 +100,9 @@ class _Enumeration:
         if isinstance(variable, Variable):
             return self._variable(variable, step)
         origin = node.meta.get(ORIGIN)
-        if isinstance(origin, exp.Expr):
+        if isinstance(origin, Origin):
             try:
-                return self.substitute(origin, step)
+                return self.substitute(origin.sql, step)
             except _NotEnumerable:
                 return self._domain(node)
         if isinstance(node, exp.Column | exp.Query):
@@ -134,7 +135,9 @@ class _Enumeration:
 
     def _variable(self, variable: Variable, step: str | None) -> exp.Expr:
         if variable not in self.columns:
-            if self.closed or not _is_finite(variable, step):
+            # Another column of a public table that is read anyway adds no rows to it.
+            beside = variable.table.public and any(known.alias == variable.alias for known in self.columns)
+            if (self.closed and not beside) or not _is_finite(variable, step):
                 raise _NotEnumerable
             self.columns[variable] = step if variable.column.type.kind is Kind.TIMESTAMP else None
         elif variable.column.type.kind is Kind.TIMESTAMP:

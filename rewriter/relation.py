@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.errors import NOT_ANSWERED, TYPE_MISMATCH, Refused
-from rewriter.source import ORIGIN, VARIABLE, Source, Variable
+from rewriter.source import ORIGIN, VARIABLE, Origin, Source, Variable
 from rewriter.types import TEXT, Kind, Type, decimal
 from rewriter.value import DOMAIN, Value, Values
 
@@ -64,7 +64,7 @@ class Relation:
 
 def _outside(value: Value, column: exp.Column) -> Value:
     """The value as the column of a subquery; what is behind it is kept for the enumeration of keys."""
-    column.meta[ORIGIN] = value.sql
+    column.meta[ORIGIN] = Origin(value.sql)
     return replace(value, sql=column, domain=value.domain or value.sql.meta.get(DOMAIN))
 
 
@@ -147,8 +147,8 @@ def _listed(*values: Value) -> Values | None:
     for value in values:
         variable = value.sql.meta.get(VARIABLE)
         origin = value.sql.meta.get(ORIGIN)
-        if isinstance(origin, exp.Expr) and variable is None:
-            variable = origin.meta.get(VARIABLE)
+        if isinstance(origin, Origin) and variable is None:
+            variable = origin.sql.meta.get(VARIABLE)
         domain = value.domain
         if isinstance(variable, Variable) and variable.column.values is not None:
             domain = Values((*variable.column.values, *((None,) if variable.optional else ())))

@@ -34,6 +34,20 @@ class Variable:
     lister: Table | None = field(default=None, compare=False)
     optional: bool = False
 
+    def __deepcopy__(self, memo: object) -> Variable:
+        """Copies of a node share its facts: they are values, and sqlglot copies ``meta`` deeply."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The expression behind a subquery's column; shared by the copies of the column's node."""
+
+    sql: exp.Expr
+
+    def __deepcopy__(self, memo: object) -> Origin:
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

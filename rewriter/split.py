@@ -22,7 +22,7 @@ from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
 from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, union_all
-from rewriter.source import ORIGIN, Source, base_table
+from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.total import compile_expression
 from rewriter.types import BOOLEAN
 from rewriter.value import Value
@@ -491,7 +491,7 @@ def _rename(relation: Relation, names: list[str]) -> Relation:
 
 
 def _keep_origin(outside: Value, inside: Value) -> None:
-    outside.sql.meta[ORIGIN] = inside.sql
+    outside.sql.meta[ORIGIN] = Origin(inside.sql)
 
 
 def _limited() -> Refused:

@@ -20,6 +20,9 @@ class Values:
 
     values: tuple[Scalar | None, ...]
 
+    def __deepcopy__(self, memo: object) -> Values:
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class IntegerRange:
@@ -27,6 +30,9 @@ class IntegerRange:
 
     low: int
     high: int
+
+    def __deepcopy__(self, memo: object) -> IntegerRange:
+        return self
 
 
 Domain = Values | IntegerRange

@@ -500,6 +500,40 @@ def test_a_foreign_key_of_the_policy_alone_is_never_called_enforced() -> None:
     assert "does not declare the foreign key" in found(text, bare, "warning")["tables.visit.unit"]
 
 
+def test_a_private_table_without_columns_shows_its_keys_alone() -> None:
+    known = catalog(Policy.parse(with_tables("  patient: {}\n  visit: {max_rows: 3}")), DATABASE)
+    assert set(known.tables["patient"].columns) == {"id"}
+    assert set(known.tables["visit"].columns) == {"patient_id"}
+
+
+def test_texts_of_two_kinds_are_not_joined() -> None:
+    """A UUID is shown as text, but an engine compares it with text by a cast that may fail."""
+    people = table("patient", column("id", TEXT, engine_type="UUID"), key="id")
+    text = with_tables("  patient: {}\n  visit: {unit: pid -> patient.id, max_rows: 3}")
+    for spelling, fits in (("UUID", True), ("uuid", True), ("VARCHAR", False)):
+        visit = table("visit", column("pid", TEXT, engine_type=spelling))
+        assert ("tables.visit.unit" not in found(text, schema(people, visit))) == fits
+    named = table("patient", column("id", TEXT, engine_type="varchar(10)"), key="id")
+    assert found(text, schema(named, table("visit", column("pid", TEXT, engine_type="text")))) == {}
+
+
+def test_check_warns_where_a_row_could_reach_two_people() -> None:
+    loose = table("visit", *VISIT.columns.values(), references={"patient_id": "patient.id"})
+    text = with_tables("  patient: {}\n  visit: {max_rows: 3}\n  lab: {unit: visit_id -> visit.id, max_rows: 9}")
+    assert "belong to two people" in found(text, schema(PATIENT, loose, LAB), "warning")["tables.lab.unit"]
+    assert "tables.lab.unit" not in found(text, DATABASE, "warning")
+
+
+def test_one_row_per_person_by_the_databases_word_needs_no_bound() -> None:
+    passport = table("passport", column("holder", INTEGER), key="holder", references={"holder": "patient.id"})
+    text = with_tables("  patient: {}\n  passport: {columns: {}}")
+    assert found(text, schema(PATIENT, passport), "warning") == {}
+
+
+def test_a_range_may_have_width_zero() -> None:
+    assert found(CLINIC.replace("[0, 5000]", "[7, 7]")) == {}
+
+
 def test_a_day_at_the_end_of_a_range_of_timestamps_is_a_whole_day() -> None:
     text = with_tables("  patient: {}\n  visit: {columns: {seen: {range: [2020-01-01, 2020-12-31]}}}")
     seen = catalog(Policy.parse(text), DATABASE).tables["visit"].columns["seen"]

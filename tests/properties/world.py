@@ -16,16 +16,17 @@ from decimal import Decimal
 from random import Random
 
 import duckdb
+import pyarrow as pa
+
+from dpsql.engines.schema import ForeignKey, Profile, Schema, SchemaColumn, SchemaTable
+from dpsql.policy import Policy
+from dpsql.schema import catalog
+from rewriter.catalog import Catalog
+from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, SMALLINT, TEXT, TIMESTAMP, decimal
 
 Row = tuple[object, ...]
 Rows = Mapping[str, Sequence[Row]]
 Owner = tuple[str, object]
-
-
-class Raw(str):
-    """A value that only SQL can spell."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class World:
             f"ledger: sqlite:{folder}world.ledger",
             f"privacy_unit: {unit}",
             f"budget: {{epsilon: 1e6{delta}, accounting: {accounting}}}",
-            f"statement: {{epsilon: 100, max_epsilon: 1000}}",
+            "statement: {epsilon: 100, max_epsilon: 1000}",
             "tables:",
         ]
         for table in self.tables:
@@ -118,7 +119,7 @@ class World:
             if table.public:
                 lines.append("    public: true")
                 continue
-            if table.parent is not None and not table.enforced:
+            if table.parent is not None:
                 lines.append(f"    unit: {table.link} -> {table.parent[0]}.{table.parent[1]}")
             lines += [f"    {name}: {value}" for name, value in table.bounds]
             lines += ["    columns:", *(f"      {column.name}: {column.policy()}" for column in table.columns)]
@@ -129,11 +130,31 @@ class World:
         for table in self.tables:
             connection.execute(table.ddl())
             content = (self.rows if rows is None else rows)[table.name]
-            for start in range(0, len(content), 500):
-                values = ", ".join(
-                    "(" + ", ".join(map(spelt, row, table.columns)) + ")" for row in content[start : start + 500]
-                )
-                connection.execute(f'INSERT INTO "{table.name}" VALUES {values}')
+            columns = [pa.array([spelt(row[place]) for row in content], pa.string()) for place, _ in enumerate(table.columns)]
+            incoming = pa.table(columns, names=[column.name for column in table.columns])
+            connection.register("incoming", incoming)
+            casts = ", ".join(f'CAST("{column.name}" AS {column.type})' for column in table.columns)
+            connection.execute(f'INSERT INTO "{table.name}" SELECT {casts} FROM incoming')
+            connection.unregister("incoming")
+
+    @property
+    def schema(self) -> Schema:
+        """What the database declares about itself."""
+        return Schema({table.name: _schema_of(table) for table in self.tables})
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]:
+        """What a look at the public tables finds."""
+        found = {}
+        for table in self.tables:
+            if table.public:
+                columns = list(zip(*self.rows[table.name], strict=True)) or [()] * len(table.columns)
+                unique = (c.name for c, values in zip(table.columns, columns, strict=True) if _distinct(values))
+                found[table.name] = Profile(len(self.rows[table.name]), frozenset(unique))
+        return found
+
+    def catalog(self, accounting: str = "zcdp") -> Catalog:
+        return catalog(Policy.parse(self.policy(accounting)), self.schema, self.profiles)
 
     def owners(self) -> Mapping[str, Sequence[frozenset[Owner]]]:
         """For each row of each private table, the units that it belongs to: none, one, or (two parents, one key) two."""
@@ -197,21 +218,42 @@ def written(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else str(value)
 
 
-def spelt(value: object, column: Column | None = None) -> str:
-    """A value in SQL."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, Raw | Decimal | bool):
-        return str(value)
-    if isinstance(value, float):
-        if math.isnan(value) or math.isinf(value):
-            return f"'{value}'::DOUBLE"
-        return f"'{value!r}'::DOUBLE"
-    if isinstance(value, datetime | date):
-        return f"'{value.isoformat(' ') if isinstance(value, datetime) else value.isoformat()}'"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value)
+def spelt(value: object) -> str | None:
+    """A value as a text that DuckDB casts to it."""
+    if value is None or isinstance(value, str):
+        return value
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
+def _distinct(values: Sequence[object]) -> bool:
+    return len(set(values)) == len(values) and None not in values
+
+
+_SCHEMA_TYPES = {
+    "VARCHAR": TEXT,
+    "INTEGER": INTEGER,
+    "BIGINT": BIGINT,
+    "SMALLINT": SMALLINT,
+    "DOUBLE": DOUBLE,
+    "DECIMAL(9,2)": decimal(9, 2),
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "BOOLEAN": BOOLEAN,
+}
+
+
+def _schema_of(table: Table) -> SchemaTable:
+    columns = {
+        column.name: SchemaColumn(
+            column.name, column.type, _SCHEMA_TYPES[column.type], column.not_null or column.name == table.key
+        )
+        for column in table.columns
+    }
+    keys = ()
+    if table.enforced and table.parent is not None:
+        keys = (ForeignKey((table.link or "",), table.parent[0], (table.parent[1],)),)
+    primary = (table.key,) if table.key else ()
+    return SchemaTable(table.name, columns, primary, tuple((name,) for name in table.unique), keys)
 
 
 # The kinds of columns: a type, a declaration, values that fit and values that do not.
@@ -269,8 +311,8 @@ _ODD: dict[str, tuple[object, ...]] = {
     "tiny": (2**15 - 1, -(2**15), 200, None),
     "ratio": (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, -1e308, 1e17, 0.1, None),
     "money": (Decimal("9999999.99"), Decimal("-9999999.99"), Decimal("0.01"), None),
-    "day": (Raw("'infinity'::DATE"), Raw("'-infinity'::DATE"), date(9999, 12, 31), date(1, 1, 1), None),
-    "at": (Raw("'infinity'::TIMESTAMP"), Raw("'-infinity'::TIMESTAMP"), datetime(9999, 12, 31, 23, 59, 59), None),
+    "day": ("infinity", "-infinity", date(9999, 12, 31), date(1, 1, 1), None),
+    "at": ("infinity", "-infinity", datetime(9999, 12, 31, 23, 59, 59), None),
     "cat": ("zz", "", "A", "é", None),
     "flag": (None, False),
     "note": ("", "n0", "N0", "x" * 300, "12", "2020-01-01", "%", None),
@@ -280,13 +322,14 @@ _ODD: dict[str, tuple[object, ...]] = {
 
 
 def column(random: Random, kind: str, name: str = "", not_null: bool = False) -> Column:
-    listed = random.choice(_LISTS[kind]) if kind in _LISTS else None
+    lists = [values for values in _LISTS.get(kind, ()) if not (not_null and None in values)]
+    listed = random.choice(lists) if lists else None
     span = random.choice(_SPANS[kind]) if kind in _SPANS else None
     source = "region.name" if kind == "area" else None
     return Column(name or kind, kind, _TYPES[kind], listed, span, source, not_null)
 
 
-def draw(random: Random, column: Column, areas: Sequence[object], *, tame: bool, free: Sequence[object] = ()) -> object:
+def draw(random: Random, column: Column, areas: Sequence[object], *, tame: bool) -> object:
     """A value of a column: one that was declared, one at an end of the range, or one that nobody expected."""
     if not tame and not column.not_null and random.random() < 0.25:
         return random.choice(_ODD[column.kind])

@@ -1,0 +1,286 @@
+"""Adversarial rows of every type, a scope over them, and a generator of expressions."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Mapping
+from decimal import Decimal
+from types import TracebackType
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from rewriter.catalog import Column
+from rewriter.errors import UNKNOWN_COLUMN, Refused
+from rewriter.interval import Interval
+from rewriter.total import read_column
+from rewriter.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INTEGER,
+    SMALLINT,
+    TEXT,
+    TIMESTAMP,
+    Scalar,
+    Type,
+    decimal,
+)
+from rewriter.value import Value
+
+COLUMNS: dict[str, tuple[Type, str]] = {
+    "s": (SMALLINT, "SMALLINT"),
+    "i": (INTEGER, "INTEGER"),
+    "b": (BIGINT, "BIGINT"),
+    "h": (HUGEINT, "HUGEINT"),
+    "m": (decimal(15, 2), "DECIMAL(15,2)"),
+    "w": (decimal(38, 10), "DECIMAL(38,10)"),
+    "n": (decimal(18, 0), "DECIMAL(18,0)"),
+    "x": (DOUBLE, "DOUBLE"),
+    "y": (DOUBLE, "FLOAT"),
+    "t": (TEXT, "VARCHAR"),
+    "u": (TEXT, "VARCHAR"),
+    "f": (BOOLEAN, "BOOLEAN"),
+    "d": (DATE, "DATE"),
+    "e": (DATE, "DATE"),
+    "p": (TIMESTAMP, "TIMESTAMP"),
+    "q": (TIMESTAMP, "TIMESTAMP WITH TIME ZONE"),
+}
+
+RANGES: dict[str, tuple[Scalar, Scalar]] = {
+    "s": (-5, 100),
+    "i": (-10, 90),
+    "m": (Decimal("-20.5"), Decimal("1000")),
+    "x": (0, 100),
+    "y": (-1.5, 1.5),
+    "d": (datetime.date(2020, 1, 1), datetime.date(2024, 12, 31)),
+    "e": (datetime.date(1999, 2, 28), datetime.date(2000, 3, 1)),
+    "p": (datetime.datetime(2020, 1, 1, 12), datetime.datetime(2021, 1, 31, 23, 59, 59)),
+}
+
+_WILD: dict[str, list[str]] = {
+    "s": ["0", "1", "-1", "7", "32767", "-32768"],
+    "i": ["0", "1", "-1", "-7", "2147483647", "-2147483648", "2024"],
+    "b": ["0", "1", "-1", "9223372036854775807", "-9223372036854775808", "12345678901"],
+    "h": ["0", "-1", "170141183460469231731687303715884105727", "-170141183460469231731687303715884105728", "5"],
+    "m": ["0", "0.01", "-0.01", "9999999999999.99", "-9999999999999.99", "2.5", "-2.5"],
+    "w": ["0", "9999999999999999999999999999.9999999999", "-9999999999999999999999999999.9999999999", "0.5", "1"],
+    "n": ["0", "999999999999999999", "-999999999999999999", "1"],
+    "x": ["0", "'-0.0'", "'nan'", "'inf'", "'-inf'", "1.7976931348623157e308", "-1e308", "5e-324", "2.5", "-3.5", "0.1"],
+    "y": ["0", "'nan'", "'inf'", "'-inf'", "3.4e38", "1e-45", "1", "-0.5"],
+    "t": ["''", "'a'", "' 12 '", "'1e400'", "'2020-02-30'", "'9999-12-31 23:59:59'", "'é%_\\'", "'a,b,,c'", "'yes'"],
+    "u": ["''", "'%'", "'\\'", "'_\\%'", "'a'", "'x'", "'NaN'", "'-12.5'", "'0000-01-01'", "'99999999999999999999999'"],
+    "f": ["TRUE", "FALSE"],
+    "d": ["'0001-01-01'", "'9999-12-31'", "'infinity'", "'-infinity'", "'2020-02-29'", "'290000-01-01'", "'0009-06-01'"],
+    "e": ["'0001-01-01'", "'9999-12-31'", "'5877642-06-25 (BC)'", "'2000-12-31'", "'1969-12-31'"],
+    "p": ["'0001-01-01'", "'9999-12-31 23:59:59.999999'", "'infinity'", "'-infinity'", "'2020-02-29 12:34:56.7'"],
+    "q": ["'infinity'", "'294247-01-01'", "'2020-02-29 12:34:56+02'", "'0001-01-01 00:00:00+00'"],
+}
+_TAME: dict[str, list[str]] = {
+    "s": ["-5", "0", "1", "100", "42"],
+    "i": ["-10", "0", "1", "90", "13"],
+    "m": ["-20.5", "1000", "0", "2.5", "99.99"],
+    "x": ["0", "100", "2.5", "0.1", "99.99999999999999", "'-0.0'"],
+    "y": ["-1.5", "1.5", "0", "0.1"],
+    "d": ["'2020-01-01'", "'2024-12-31'", "'2020-02-29'", "'2021-07-04'"],
+    "e": ["'1999-02-28'", "'2000-03-01'", "'2000-02-29'"],
+    "p": ["'2020-01-01 12:00:00'", "'2021-01-31 23:59:59'", "'2020-02-29 00:00:00'", "'2020-12-31 10:30:15.123456'"],
+}
+
+
+class Rows:
+    """The scope: every column as the base table gives it, with declared ranges or without."""
+
+    def __init__(self, ranges: Mapping[str, tuple[Scalar, Scalar]] | None = None, guarded: bool = True) -> None:
+        self.ranges = ranges or {}
+        self.guarded = guarded
+
+    def column(self, node: exp.Column) -> Value:
+        if node.name not in COLUMNS:
+            raise Refused(f"no column {node.name}", hint="there are others", sqlstate=UNKNOWN_COLUMN)
+        type_, engine_type = COLUMNS[node.name]
+        sql: exp.Expr = exp.column(node.name, "r")
+        if self.guarded:
+            sql = read_column(Column(node.name, type_, engine_type=engine_type), sql)
+        declared = self.ranges.get(node.name)
+        return Value(sql, type_, Interval.of(*declared) if declared else None)
+
+    def membership(self, node: exp.In | exp.Exists) -> Value:
+        raise Refused("no subqueries here", hint="none")
+
+
+CLIENT = Rows()
+
+
+class Table:
+    """A DuckDB table of adversarial rows, and one of rows within :data:`RANGES`."""
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(config={"threads": 1})
+        self._fill("wild", _WILD)
+        self._fill("tame", {**_WILD, **_TAME})
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.connection.close()
+
+    def _fill(self, name: str, values: Mapping[str, list[str]]) -> None:
+        chance = random.Random(7)
+        columns = ", ".join(f"{column} {engine_type}" for column, (_, engine_type) in COLUMNS.items())
+        self.connection.execute(f"CREATE TABLE {name} ({columns})")
+        most = max(len(choices) for choices in values.values())
+        rows = []
+        for number in range(most):  # every value at least once
+            rows.append([values[column][number % len(values[column])] for column in COLUMNS])
+        rows += [[chance.choice([*values[column], "NULL"]) for column in COLUMNS] for _ in range(120)]
+        rows.append(["NULL"] * len(COLUMNS))
+        self.connection.execute(f"INSERT INTO {name} VALUES " + ", ".join(f"({', '.join(row)})" for row in rows))
+
+    def run(self, sql: exp.Expr, tame: bool = False) -> list[Scalar | None]:
+        """The expression on every row, as a projection and as it is used in a filter."""
+        text = sql.sql(dialect="duckdb", comments=False)
+        table = "tame" if tame else "wild"
+        rows = self.connection.execute(f"SELECT {text} FROM {table} AS r").fetchall()
+        self.connection.execute(f"SELECT COUNT(*) FROM {table} AS r WHERE ({text}) IS NOT NULL").fetchall()
+        return [row[0] for row in rows]
+
+
+def parse(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, read="postgres")
+
+
+class Grammar:
+    """Random expressions, mostly well typed."""
+
+    def __init__(self, chance: random.Random, depth: int = 3) -> None:
+        self.chance = chance
+        self.depth = depth
+
+    def expression(self) -> str:
+        return self.chance.choice([self.number, self.number, self.text, self.moment, self.truth])()
+
+    def number(self, depth: int | None = None) -> str:
+        depth = self.depth if depth is None else depth
+        pick = self.chance.choice
+        if depth <= 0:
+            return pick([*"sibhmwnxysimx", "0", "1", "-1", "2", "10", "0.5", "1.25", "1e300", "100000000000", "NULL"])
+        one, other = self.number(depth - 1), self.number(depth - 1)
+        whole = self.chance.randint(-3, 3)
+        return pick(
+            [
+                *(f"({one} {sign} {other})" for sign in ("+", "-", "*", "/", "%", "+", "*", "/")),
+                f"(- {one})",
+                *(f"{name}({one})" for name in ("ABS", "SIGN", "FLOOR", "CEIL", "ROUND", "TRUNC", "SQRT", "LN", "EXP")),
+                *(f"{name}({one})" for name in ("SIN", "ATAN", "CBRT", "ASIN", "DEGREES", "LOG", "COT")),
+                f"ROUND({one}, {whole})",
+                f"TRUNC({one}, {whole})",
+                f"POWER({one}, {other})",
+                f"POWER({one}, 2)",
+                f"COALESCE({one}, {other})",
+                f"NULLIF({one}, {other})",
+                f"GREATEST({one}, {other})",
+                f"LEAST({one}, {other}, 3)",
+                f"CASE WHEN {self.truth(depth - 2)} THEN {one} ELSE {other} END",
+                f"CASE {one} WHEN 1 THEN {other} END",
+                *(f"({one})::{name}" for name in ("integer", "bigint", "smallint", "numeric(10,2)", "real", "numeric")),
+                f"({one})::double precision",
+                f"({self.text(depth - 2)})::{pick(['integer', 'double precision', 'numeric(12,3)'])}",
+                f"LENGTH({self.text(depth - 2)})",
+                f"POSITION('a' IN {self.text(depth - 2)})",
+                f"EXTRACT({pick(['YEAR', 'MONTH', 'EPOCH', 'DOW', 'DECADE', 'WEEK'])} FROM {self.moment(depth - 1)})",
+                f"({self.moment(depth - 1)}::date - {self.moment(depth - 1)}::date)",
+                f"EXTRACT(EPOCH FROM p - {self.moment(depth - 1)})",
+                f"WIDTH_BUCKET({one}, 0, 10, 4)",
+                f"({self.truth(depth - 2)})::integer",
+                f"DIV(({one})::integer, ({other})::integer)",
+            ]
+        )
+
+    def text(self, depth: int | None = None) -> str:
+        depth = self.depth if depth is None else depth
+        pick = self.chance.choice
+        if depth <= 0:
+            return pick(["t", "u", "t", "'a'", "''", "'12'", "'2020-02-29'", "'x%'", "NULL::text"])
+        one, other = self.text(depth - 1), self.text(depth - 1)
+        return pick(
+            [
+                *(f"{name}({one})" for name in ("UPPER", "LOWER", "REVERSE", "TRIM", "LTRIM", "RTRIM")),
+                f"({one} || {other})",
+                f"(t || {self.number(depth - 1)})",
+                f"CONCAT({one}, {self.number(depth - 1)}, {self.truth(depth - 2)}, {self.moment(depth - 1)})",
+                f"LEFT({one}, {self.chance.randint(-3, 5)})",
+                f"RIGHT({one}, {self.chance.randint(-3, 5)})",
+                f"SUBSTRING({one} FROM {self.chance.randint(-3, 5)} FOR {self.chance.randint(0, 5)})",
+                f"REPLACE({one}, {other}, 'z')",
+                f"SPLIT_PART({one}, ',', {pick([1, 2, -1])})",
+                f"LPAD({one}, {self.chance.randint(0, 8)}, 'ab')",
+                f"COALESCE({one}, {other})",
+                f"NULLIF({one}, {other})",
+                f"GREATEST({one}, {other})",
+                f"CASE WHEN {self.truth(depth - 1)} THEN {one} ELSE {other} END",
+                f"({self.number(depth - 1)})::text",
+                f"({self.moment(depth - 1)})::text",
+                f"({one})::varchar(3)",
+                f"TO_CHAR({self.moment(depth - 1)}, 'YYYY-MM-DD')",
+            ]
+        )
+
+    def moment(self, depth: int | None = None) -> str:
+        depth = self.depth if depth is None else depth
+        pick = self.chance.choice
+        if depth <= 0:
+            return pick(["d", "e", "p", "q", "d", "p", "DATE '2020-02-29'", "TIMESTAMP '9999-12-31 12:00'"])
+        one = self.moment(depth - 1)
+        span = pick(["1 month", "-3 months", "40 days", "1 year 2 days", "2 hours", "8000 years", "-1 week"])
+        return pick(
+            [
+                f"({one} + INTERVAL '{span}')",
+                f"({one} - INTERVAL '{span}')",
+                f"(({one})::date + {self.chance.randint(-99999, 99999)})",
+                f"(({one})::date - ({self.number(depth - 1)})::integer)",
+                f"DATE_TRUNC('{pick(['month', 'week', 'year', 'decade', 'hour', 'quarter'])}', {one})",
+                f"({one})::date",
+                f"({one})::timestamp",
+                f"({self.text(depth - 2)})::{pick(['date', 'timestamp'])}",
+                f"COALESCE({one}, {self.moment(depth - 1)})",
+                f"LEAST({one}, {self.moment(depth - 1)})",
+                f"CASE WHEN {self.truth(depth - 1)} THEN {one} END",
+                "MAKE_DATE(i, s, s)",
+            ]
+        )
+
+    def truth(self, depth: int | None = None) -> str:
+        depth = self.depth if depth is None else depth
+        pick = self.chance.choice
+        if depth <= 0:
+            return pick(["f", "TRUE", "FALSE", "NULL", "i > 0", "t = 'a'", "d >= '2020-01-01'", "x IS NULL"])
+        one, other = self.number(depth - 1), self.number(depth - 1)
+        sign = pick(["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"])
+        return pick(
+            [
+                f"({one} {sign} {other})",
+                f"({self.text(depth - 1)} {sign} {self.text(depth - 1)})",
+                f"({self.moment(depth - 1)} {sign} {self.moment(depth - 1)})",
+                f"({self.truth(depth - 1)} AND {self.truth(depth - 1)})",
+                f"({self.truth(depth - 1)} OR {self.truth(depth - 1)})",
+                f"(NOT {self.truth(depth - 1)})",
+                f"({one} BETWEEN {other} AND {self.number(depth - 1)})",
+                f"({one} BETWEEN SYMMETRIC {other} AND 5)",
+                f"({one} IN (1, {other}, NULL))",
+                f"({one} IS NOT NULL)",
+                f"({self.truth(depth - 1)} IS NOT TRUE)",
+                f"({self.text(depth - 1)} LIKE {self.text(depth - 1)})",
+                f"({self.text(depth - 1)} ILIKE 'a!%' ESCAPE '!')",
+                f"({self.text(depth - 1)} ~ '^[a-z]+,?')",
+                f"STARTS_WITH({self.text(depth - 1)}, 'a')",
+                f"({self.text(depth - 1)})::boolean",
+            ]
+        )
+
+
