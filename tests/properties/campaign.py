@@ -1,0 +1,101 @@
+"""Campaigns: many random worlds, many random questions about each, every answer checked against its neighbours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from rewriter.contribution import Norm
+from rewriter.errors import Refused
+from rewriter.parse import Select, parse
+from rewriter.plan import Plan
+from rewriter.planner import plan
+from rewriter.split import split
+from tests.properties.neighbours import Databases, Failed, Unsound, check
+from tests.properties.questions import Question, question
+from tests.properties.world import World, world, worst_units
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """Everything that is needed to see a violation again."""
+
+    seed: int
+    question: Question
+    norm: Norm
+    plan: Plan
+    reason: str
+    policy: str
+
+    def __str__(self) -> str:
+        return (
+            f"seed {self.seed}: {self.reason}\n{self.question.sql}\nclipped in {self.norm}: {self.plan.sql}\n{self.policy}"
+        )
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a campaign did. ``shares`` are, per pair, the largest share of a declared bound that one unit used."""
+
+    asked: int = 0
+    executed: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+    shares: list[float] = field(default_factory=list)
+    leaks: list[Leak] = field(default_factory=list)
+
+    @property
+    def pairs(self) -> int:
+        return len(self.shares)
+
+    def attained(self, share: float) -> float:
+        """The part of all pairs in which a unit used at least this share of a bound."""
+        return sum(found >= share for found in self.shares) / max(1, self.pairs)
+
+
+def plans_of(asked: Question, place: World, norm: Norm) -> list[Plan]:
+    """The plans of a question. Raises :class:`Refused`."""
+    statement = parse(asked.sql)
+    assert isinstance(statement, Select)
+    return [plan(query, norm) for query in split(statement.tree, place.catalog()).releases]
+
+
+def campaign(
+    seeds: Iterator[int] | range, questions: int, neighbours: int, tally: Tally, stop_at_first: bool = False
+) -> Tally:
+    """Check ``questions`` questions about a world for each seed, each against ``neighbours`` neighbours."""
+    for seed in seeds:
+        random = Random(seed)
+        place = world(random)
+        databases = Databases.of(place, worst_units(random, place, neighbours))
+        try:
+            _about(seed, place, databases, random, questions, tally)
+        finally:
+            databases.close()
+        if tally.leaks and stop_at_first:
+            break
+    return tally
+
+
+def _about(seed: int, place: World, databases: Databases, random: Random, questions: int, tally: Tally) -> None:
+    catalog = place.catalog()
+    for _ in range(questions):
+        asked = question(random, place)
+        norm = random.choice([Norm.L1, Norm.L2])
+        tally.asked += 1
+        statement = parse(asked.sql)
+        assert isinstance(statement, Select)
+        try:
+            plans = [plan(query, norm) for query in split(statement.tree, catalog).releases]
+        except Refused as refused:
+            tally.refused[refused.message] += 1
+            continue
+        tally.features.update(asked.features)
+        for one in plans:
+            try:
+                tally.shares += check(one, databases, random)
+            except (Unsound, Failed) as reason:
+                tally.leaks.append(Leak(seed, asked, norm, one, str(reason), place.policy()))
+        tally.executed += 1

@@ -1,0 +1,164 @@
+"""What must hold between a database and its neighbour, checked on the exact integers, with zero tolerance.
+
+A plan is *sound* when no statistic moves further than it declares as one unit comes or goes, whatever the rows hold. This
+module runs one plan on a database and on what is left of it, and compares. It is the definition of sensitivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import duckdb
+
+from rewriter.plan import Plan
+from rewriter.sensitivity import Sensitivity
+from tests.properties.world import Owner, World
+
+Table = dict[tuple[object, ...], dict[str, int]]
+
+
+class Unsound(AssertionError):
+    """A plan that leaks: what was found, and where."""
+
+
+class Failed(AssertionError):
+    """The engine raised, which itself tells of a row."""
+
+
+@dataclass(slots=True)
+class Databases:
+    """One world and its neighbours, as schemas of one in-memory engine."""
+
+    world: World
+    connection: duckdb.DuckDBPyConnection
+    neighbours: dict[Owner, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, world: World, units: Sequence[Owner]) -> Databases:
+        connection = duckdb.connect(":memory:", config={"threads": 1})
+        world.fill(connection)
+        databases = cls(world, connection)
+        owners = world.owners()
+        for number, unit in enumerate(units):
+            databases.neighbours[unit] = f"d{number}"
+            gone = {
+                name: [place for place, owner in enumerate(found) if owner == frozenset({unit})]
+                for name, found in owners.items()
+            }
+            databases._copy(f"d{number}", gone)
+        nobody = {name: [place for place, owner in enumerate(found) if not owner] for name, found in owners.items()}
+        databases._copy("owned", nobody, shuffled=True)
+        return databases
+
+    def _copy(self, schema: str, gone: dict[str, list[int]], *, shuffled: bool = False) -> None:
+        """The tables without some of their rows, in another order too."""
+        self.connection.execute(f"ATTACH ':memory:' AS {schema}")
+        for table in self.world.tables:
+            places = gone.get(table.name)
+            test = f" WHERE rowid NOT IN ({', '.join(map(str, places))})" if places else ""
+            order = " ORDER BY hash(rowid + 7)" if shuffled else ""
+            self.connection.execute(
+                f'CREATE TABLE {schema}."{table.name}" AS SELECT * FROM memory."{table.name}"{test}{order}'
+            )
+
+    def run(self, plan: Plan, schema: str = "memory", threads: int = 1) -> Table:
+        """The exact table of a plan. Raises :class:`Failed` when the engine does, :class:`Unsound` for what is no integer."""
+        self.connection.execute(f"USE {schema}; SET threads = {threads}")
+        try:
+            rows = self.connection.execute(plan.sql).fetchall()
+        except duckdb.Error as error:
+            raise Failed(f"the engine raised {type(error).__name__}: {str(error)[:300]}") from None
+        names = [statistic.name for statistic in plan.statistics]
+        if plan.selection is not None:
+            names.append(plan.selection.name)
+        width = len(plan.keys)
+        table: Table = {}
+        for row in rows:
+            key, cells = tuple(_spelt(value) for value in row[:width]), row[width:]
+            if len(cells) != len(names) or any(type(cell) is not int for cell in cells):
+                raise Unsound(f"not integers: {cells} for {names}")
+            if key in table:
+                raise Unsound(f"the group {key} is answered twice")
+            table[key] = dict(zip(names, cells, strict=True))
+        return table
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def _spelt(value: object) -> tuple[str, str]:
+    """A key with its exact spelling: 0.0 is not -0.0, and 1 is not True."""
+    return type(value).__name__, repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far a block moved, as a share of what it declares: 1 where a bound is attained."""
+
+    l1: float
+    l2: float
+
+
+def compare(plan: Plan, here: Table, there: Table) -> float:
+    """Check the table of a database against that of a neighbour. Answers the largest share of a bound that was used."""
+    _keys(plan, here, there)
+    shares = [_cells(plan, here, there)]
+    for block in plan.blocks:
+        names = [statistic.name for statistic in block.statistics]
+        shares.append(_vector(" ".join(names), names, block.sensitivity, here, there))
+    if plan.selection is not None:
+        name = plan.selection.name
+        shares.append(_vector(f"weight {name}", [name], plan.selection.sensitivity, here, there))
+        if any(row[name] < 0 for row in here.values()):
+            raise Unsound("a negative weight")
+    return max(shares)
+
+
+def _keys(plan: Plan, here: Table, there: Table) -> None:
+    if plan.selection is None:
+        if list(here) != list(there):
+            raise Unsound(f"a public key set changed: {sorted(set(here) ^ set(there), key=repr)[:4]}")
+        if plan.cells is not None and len(here) > plan.cells:
+            raise Unsound(f"{len(here)} groups, {plan.cells} were announced")
+    common = [key for key in here if key in there]
+    if common != [key for key in there if key in here]:
+        raise Unsound("the order of groups changed")
+
+
+def _cells(plan: Plan, here: Table, there: Table) -> float:
+    most = 0.0
+    for statistic in plan.statistics:
+        for key in {**here, **there}:
+            move = abs(here.get(key, {}).get(statistic.name, 0) - there.get(key, {}).get(statistic.name, 0))
+            if move > statistic.bound:
+                raise Unsound(f"{statistic.name} ({statistic.text}) of {key} moved {move}, bound {statistic.bound}")
+            most = max(most, move / statistic.bound if statistic.bound else 0.0)
+    return most
+
+
+def _vector(what: str, names: Sequence[str], declared: Sensitivity, here: Table, there: Table) -> float:
+    moves = [
+        here.get(key, {}).get(name, 0) - there.get(key, {}).get(name, 0) for key in {**here, **there} for name in names
+    ]
+    l1, squared = sum(map(abs, moves)), sum(move * move for move in moves)
+    if declared.l1 is not None and l1 > declared.l1:
+        raise Unsound(f"{what} moved {l1} in L1, declared {declared.l1}")
+    if squared > declared.l2_squared:
+        raise Unsound(f"{what} moved {squared} in squared L2, declared {declared.l2_squared}")
+    shares = [(squared / declared.l2_squared) ** 0.5 if declared.l2_squared else 0.0]
+    if declared.l1:
+        shares.append(l1 / declared.l1)
+    return max(shares)
+
+
+def check(plan: Plan, databases: Databases, random: Random) -> list[float]:
+    """One plan against every neighbour: the shares of its bounds that were used. Raises :class:`Unsound`, :class:`Failed`."""
+    here = databases.run(plan)
+    shares = [compare(plan, here, databases.run(plan, schema)) for schema in databases.neighbours.values()]
+    again = databases.run(plan, "owned", threads=random.choice([1, 2]))
+    if list(again.items()) != list(here.items()):
+        changed = [key for key in {**here, **again} if here.get(key) != again.get(key)]
+        raise Unsound(f"rows of nobody, or the order of rows, changed {changed[:3] or 'the order of groups'}")
+    return shares
