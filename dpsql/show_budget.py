@@ -35,13 +35,17 @@ def budget(policy: Policy, charges: Sequence[Charge]) -> Group:
     lines = [
         f"Declared: ε = {float(total.epsilon):g}, δ = {float(total.delta):g}, accounting {total.accounting}",
         f"Spent:    ε = {up(gone)} ({loss(spent)}) in {len(charges)} charges",
-        f"Left:     ε = {down(left)}, or {total.statements_left(spent, default)} more statements at the default price",
+        f"Left:     ε = {down(left)}, or {total.statements_left(spent, default)} statements at the default price",
     ]
-    parts: list[RenderableType] = [Text("\n".join(lines)), Text("")]
-    parts.append(_analysts(policy, charges))
-    parts.append(_by("table", charges, lambda charge: charge.tables, total))
-    parts.append(_by("day", charges, lambda charge: (f"{charge.time:%Y-%m-%d}",), total))
-    return Group(*parts)
+    return Group(
+        Text("\n".join(lines)),
+        Text(""),
+        _analysts(policy, charges),
+        Text(""),
+        _by("table", charges, lambda charge: charge.tables, total),
+        Text(""),
+        _by("day", charges, lambda charge: (f"{charge.time:%Y-%m-%d}",), total),
+    )
 
 
 def _analysts(policy: Policy, charges: Sequence[Charge]) -> RenderableType:

@@ -13,10 +13,12 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
+from sqlglot import exp
 
+from dpsql.calibrate import NOMINAL_GROUP
 from dpsql.cells import bar, grid, left_over, loss
 from dpsql.table import Noise
-from rewriter.plan import Block, Plan
+from rewriter.plan import Block, Plan, Ratio
 
 if TYPE_CHECKING:
     from dpsql.answer import Explanation, ReleaseExplanation
@@ -26,11 +28,13 @@ def explanation(told: Explanation) -> Group:
     """All releases of a statement, what is computed over them, the price, and what would be left."""
     parts: list[RenderableType] = []
     for number, release in enumerate(told.releases, start=1):
-        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release.plan)}", style="bold")]
-        parts += [Padding(part, (0, 0, 0, 2)) for part in _release(release)]
+        reused = "; released before, so it is free" if release.reused else ""
+        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release.plan)}{reused}", style="bold")]
+        parts += [Padding(part, (0, 0, 0, 2), expand=False) for part in _release(release)]
+        parts.append(Text(""))
     if told.outer_sql:
         parts += [Text("Over the released tables", style="bold"), Padding(code(told.outer_sql, "duckdb"), (0, 0, 1, 2))]
-    parts += [Text(f"NOTICE: {notice}") for notice in told.notices]
+    parts += [Text(f"Note: {notice}.") for notice in told.notices]
     parts.append(Text(_price(told)))
     return Group(*parts)
 
@@ -45,8 +49,14 @@ def explanation_lines(told: Explanation) -> list[str]:
 def code(sql: str, dialect: str = "") -> RenderableType:
     """SQL, one clause a line where a dialect says how to lay it out."""
     if dialect:
-        sql = sqlglot.parse_one(sql, dialect=dialect).sql(dialect=dialect, pretty=True, max_text_width=60)
+        tree = sqlglot.parse_one(sql, dialect=dialect).transform(_bare)
+        sql = tree.sql(dialect=dialect, pretty=True, max_text_width=70)
     return Syntax(sql, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    """A column's expression needs no parentheses, and each pair would take two lines."""
+    return node.this if isinstance(node, exp.Paren) and isinstance(node.parent, exp.Alias) else node
 
 
 def exact(value: Fraction | int) -> str:
@@ -61,11 +71,12 @@ def exact(value: Fraction | int) -> str:
 def noise(hidden_by: Noise, granularity: Fraction) -> str:
     """The distribution, in the units of the column.
 
-    >>> noise(Noise("gaussian", Fraction(8)), Fraction(1, 2)), noise(Noise("laplace", Fraction(10)), Fraction(1))
-    ('Gaussian, σ = 4', 'Laplace, b = 10')
+    >>> noise(Noise("gaussian", Fraction(76801)), Fraction(1, 2)), noise(Noise("laplace", Fraction(10)), Fraction(1))
+    ('Gaussian, σ = 38,400', 'Laplace, b = 10')
     """
     letter = {"gaussian": "σ", "laplace": "b"}[hidden_by.kind]
-    return f"{hidden_by.kind.title()}, {letter} = {float(hidden_by.scale * granularity):.4g}"
+    scale = float(f"{float(hidden_by.scale * granularity):.4g}")
+    return f"{hidden_by.kind.title()}, {letter} = {scale:,.15g}"
 
 
 def _grouped(plan: Plan) -> str:
@@ -83,25 +94,20 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     yield Padding(code(plan.sql, plan.dialect), (0, 0, 1, 2))
     for block, hidden_by in zip(plan.blocks, release.mechanisms, strict=True):
         yield from _block(block, hidden_by)
-    if release.threshold is not None:
-        yield Text(f"A group is named when about {math.ceil(release.threshold)} people or more are in it.\n")
     yield _outputs(release)
-    for note in plan.notes:
-        yield Text(f"Note: {note}")
-    if release.reused:
-        yield Text("Released before: answered from the store, for free.")
-    yield Text("")
+    if any(isinstance(output.estimator, Ratio) for output in plan.outputs):
+        yield Text(f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows; larger groups have less.")
 
 
 def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
     statistics = block.statistics
     yield grid(
-        ["statistic", "what", "in steps of", "one person, one cell", "noise"],
+        ["statistic", "what", "in steps of", "most per cell", "noise"],
         [
             [statistic.name for statistic in statistics],
             [statistic.text for statistic in statistics],
             [exact(statistic.granularity) for statistic in statistics],
-            [f"≤ {exact(statistic.bound * statistic.granularity)}" for statistic in statistics],
+            [exact(statistic.bound * statistic.granularity) for statistic in statistics],
             [noise(hidden_by, statistic.granularity) for statistic in statistics],
         ],
         [False, False, True, True, False],
@@ -110,7 +116,7 @@ def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
     norms = [f"L2 ≤ {exact(_root(together.l2_squared))}"]
     if together.l1 is not None:
         norms.insert(0, f"L1 ≤ {exact(together.l1)}")
-    yield Text(f"One person, all cells together: {', '.join(norms)} steps.\n")
+    yield Text(f"What one person can move, over all cells: {', '.join(norms)} steps.\n")
 
 
 def _root(square: int) -> Fraction:

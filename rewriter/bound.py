@@ -317,12 +317,11 @@ def _summed(
             shortening = _factor(ball, total.copy(), dialect)
             measures.append((f"m{place}", _case([(outside, shortening)], exp.Null())))
             exceeding.append(outside.copy())
-    weighted = selection is not None and selection.max_groups > 1
-    if weighted:
+    if selection is not None and not one_group:
         measures.append(("t", exp.Count(this=exp.Star())))
         exceeding.append(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
     if selection is not None:
-        expressions.append(exp.alias_(exp.Sum(this=_weight(selection, dialect)), selection.name))
+        expressions.append(exp.alias_(exp.Sum(this=_weight(selection, one_group, dialect)), selection.name))
     final = exp.Select(expressions=expressions).from_("clamped", copy=False)
     if keys:
         final.set("group", exp.Group(expressions=[exp.column(key, "clamped") for key in keys]))
@@ -338,10 +337,10 @@ def _summed(
     return final, scale
 
 
-def _weight(selection: Selection, dialect: Dialect) -> exp.Expr:
+def _weight(selection: Selection, one_group: bool, dialect: Dialect) -> exp.Expr:
     """1/√t of a unit in t groups, rounded down to the lattice; nothing beyond the most groups."""
     steps = int(1 / selection.granularity)
-    if selection.max_groups == 1:
+    if one_group:
         return number(steps)
     groups = exp.column("t", "scale")
     share = _truncated(

@@ -8,7 +8,6 @@ range alone determines, and summed as integers: exactly, in any order.
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 from sqlglot import exp
@@ -47,19 +46,25 @@ def clipped_steps(value: Value, interval: Interval, granularity: Fraction, diale
     value is never NaN; one that were would be taken for the upper bound, and still be bounded.
     """
     low, high = int(interval.low / granularity), int(interval.high / granularity)
-    below = exp.LT(this=value.sql.copy(), expression=_limit(interval.low, value.type, dialect))
-    above = exp.GT(this=value.sql.copy(), expression=_limit(interval.high, value.type, dialect))
+    below = exp.LT(this=value.sql.copy(), expression=_limit(interval.low, value.type))
+    above = exp.GT(this=value.sql.copy(), expression=_limit(interval.high, value.type))
     return exp.Case(
         ifs=[exp.If(this=below, true=number(low)), exp.If(this=above, true=number(high))],
         default=dialect.to_steps(value.sql.copy(), value.type, granularity),
     )
 
 
-def _limit(limit: Fraction, kind: Type, dialect: Dialect) -> exp.Expr:
-    """A bound as a literal that compares with values of a type exactly."""
+def _limit(limit: Fraction, kind: Type) -> exp.Expr:
+    """A bound as a literal that compares with values of a type exactly; a multiple of a power of 10 or 2.
+
+    >>> _limit(Fraction(-5, 2), Type(Kind.DECIMAL, precision=4, scale=1)).sql()
+    '(-2.5)'
+    """
     if kind.kind is Kind.DOUBLE:
         return double(float(limit))
-    if limit.denominator == 1:
-        return number(limit.numerator)
-    digits = len(str(limit.denominator)) - 1
-    return number(format(Decimal(limit.numerator) / Decimal(limit.denominator), f".{digits}f"))
+    digits = 0
+    while 10**digits % limit.denominator:
+        digits += 1
+    whole = str(abs(limit.numerator) * (10**digits // limit.denominator)).rjust(digits + 1, "0")
+    spelt = f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole
+    return number(f"-{spelt}" if limit < 0 else spelt)

@@ -246,6 +246,11 @@ def _aliased(query: exp.Expr, alias: str) -> exp.Subquery:
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias)))
 
 
+def _table_size(variable: Variable) -> int:
+    rows = MAX_CELLS + 1 if variable.table.rows is None else variable.table.rows
+    return rows + variable.optional
+
+
 def _table_domain(variables: Sequence[Variable], dialect: Dialect) -> exp.Expr:
     """The distinct combinations of a public table's columns; with NULLs where an outer join can add them."""
     table = variables[0].table

@@ -223,8 +223,8 @@ def test_the_budget_is_told_by_analyst_table_and_day(run: Run, policy: Path) -> 
     run("query", policy, "SELECT COUNT(*) FROM patient", "--analyst", "guest")
     told = run("budget", policy).out
     assert "in 3 charges" in told
-    assert re.search(r"^ana +2 +0\.\d+ +the total +the total's", told, re.MULTILINE)
-    assert re.search(r"^guest +1 +0\.\d+ +1\.25 +0\.\d+", told, re.MULTILINE)
+    assert re.search(r"^ana +2 +\d\.\d+ +the total +the total's", told, re.MULTILINE)
+    assert re.search(r"^guest +1 +\d\.\d+ +1\.25 +0\.\d+", told, re.MULTILINE)
     assert re.search(r"^visit +1 ", told, re.MULTILINE)
     assert re.search(r"^\d{4}-\d\d-\d\d +3 ", told, re.MULTILINE)
 

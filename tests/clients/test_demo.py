@@ -1,6 +1,7 @@
 """The demo: it runs anywhere, shows everything it promises, and what it shows is true."""
 
 import io
+import re
 import time
 from pathlib import Path
 
@@ -32,7 +33,9 @@ def show(folder: Path, width: int = 80) -> str:
 
 
 def section(page: str, title: str) -> str:
-    return page.split(f". {title} ──", 1)[1].split("──\n", 1)[1].split(" ───", 1)[0]
+    found = re.search(rf"^\d+\. {title} ─+\n(.*?)(?=^\d+\. |^Now you )", page, re.DOTALL | re.MULTILINE)
+    assert found, title
+    return found[1]
 
 
 def test_every_step_is_shown_with_its_price_or_its_refusal(page: str) -> None:

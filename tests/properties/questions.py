@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import date
 from random import Random
 
-from tests.properties.world import Column, Table, World
+from tests.properties.world import Table, World
 
 NUMERIC = ("small", "big", "tiny", "ratio", "money", "count")
 TEXTS = ("cat", "note", "area", "name")
@@ -151,6 +151,10 @@ class _Asker:
             group.append(other.text)
             fields.append(replace(other, text="t.part"))
             self._has("per-person aggregate by another key")
+        if "d.person_id" in (f.text for f in source.fields) and unit.text != "d.person_id" and self._maybe(0.6):
+            inner.append("d.person_id AS again")
+            group.append("d.person_id")
+            self._has("per-person aggregate by the other unit")
         for number in range(self.random.choice([1, 1, 2])):
             text, found = self._per_person(source)
             inner.append(f"{text} AS n{number}")
@@ -230,6 +234,8 @@ class _Asker:
                 (self._left_join, 10),
                 (self._same_unit, 6),
                 (self._chain, 6),
+                (self._entity_twice, 3),
+                (self._optional_unit, 4),
             ]
         if not simple:
             choices += [(self._public_join, 14)]
@@ -277,7 +283,7 @@ class _Asker:
         link = self.world.table(child).link
         person, other = self._in_scope("person", "p"), self._in_scope(child, "c")
         more = f" AND {self._condition(other)}" if self._maybe(0.5) else ""
-        fields = (*person, *(replace(f, unit=False) for f in other))
+        fields = (*person, *other)
         return From(f"person AS p LEFT JOIN {child} AS c ON c.{link} = p.id{more}", fields)
 
     def _same_unit(self) -> From:
@@ -286,14 +292,43 @@ class _Asker:
         one, other = self.random.choice([("visit", "card"), ("card", "visit"), ("visit", "visit")])
         fields = (*self._in_scope(one, "c"), *self._in_scope(other, "d"))
         kind = self.random.choice(["JOIN", "LEFT JOIN"])
-        return From(f"{one} AS c {kind} {other} AS d ON c.person_id = d.person_id", fields if kind == "JOIN" else (
-            *self._in_scope(one, "c"), *(replace(f, unit=False) for f in self._in_scope(other, "d"))))
+        return From(f"{one} AS c {kind} {other} AS d ON c.person_id = d.person_id", fields)
 
     def _chain(self) -> From:
         self._has("chain of joins")
         fields = (*self._in_scope("item", "i"), *self._in_scope("visit", "v"), *self._in_scope("person", "p"))
         joins = "item AS i JOIN visit AS v ON i.visit_id = v.vid"
         return From(f"{joins} {self.random.choice(['JOIN', 'LEFT JOIN'])} person AS p ON p.id = v.person_id", fields)
+
+    def _entity_twice(self) -> From:
+        self._has("self-join on the unit")
+        fields = (*self._in_scope("person", "p"), *self._in_scope("person", "q"))
+        return From("person AS p JOIN person AS q ON p.id = q.id", fields)
+
+    def _optional_unit(self) -> From:
+        """An outer join in which the unit of the other side is there for some rows of a person only."""
+        self._has("unit of an outer join")
+        fields = (*self._in_scope("visit", "c"), *self._in_scope("card", "d"))
+        test = self._condition(fields)
+        return From(f"visit AS c LEFT JOIN card AS d ON d.person_id = c.person_id AND {test}", fields)
+
+    def _two_publics(self, base: From) -> From:
+        """Two public tables, tied to each other or to people in ways that multiply rows."""
+        self._has("two public tables")
+        regions = (*self._in_scope("region", "r"), *self._in_scope("region", "s"))
+        texts = [f.text for f in base.fields if f.kind in ("area", "cat", "note")] or ["'north'"]
+        text = self.random.choice(texts)
+        joins = self.random.choice(
+            [
+                "CROSS JOIN region AS r JOIN region AS s ON r.name = s.name",
+                "CROSS JOIN region AS r JOIN region AS s ON r.country = s.country",
+                f"CROSS JOIN region AS s LEFT JOIN region AS r ON r.name = s.name AND r.name = {text}",
+                f"LEFT JOIN region AS r ON r.name = {text} JOIN region AS s ON s.name = r.name",
+                f"JOIN region AS r ON r.name = {text} CROSS JOIN region AS s",
+                f"LEFT JOIN region AS r ON r.name = {text} AND r.size > 1 LEFT JOIN region AS s ON s.name = {text}",
+            ]
+        )
+        return replace(base, text=f"{base.text} {joins}", fields=(*base.fields, *regions))
 
     def _public_join(self) -> From:
         base = self.random.choice([self._single, self._parent_join] if self.world.entity else [self._single])()
@@ -312,13 +347,9 @@ class _Asker:
             number = self.random.choice(numbers).text
             test = self.random.choice([f"r.low <= {number}", f"r.low = {number}"])
             return replace(base, text=f"{base.text} JOIN code AS r ON {test}", fields=fields)
+        if self._maybe(0.5):
+            return self._two_publics(base)
         self._has("public join", "public cross join")
-        if self._maybe(0.3):
-            other = self._in_scope("region", "s")
-            self._has("two public tables")
-            tie = self.random.choice(["r.country = s.country", "s.size <= 2"]) if table == "region" else "s.size = r.low"
-            text = f"{base.text} CROSS JOIN {table} AS r JOIN region AS s ON {tie}"
-            return replace(base, text=text, fields=(*fields, *other))
         return replace(base, text=f"{base.text} CROSS JOIN {table} AS r", fields=fields)
 
     def _subquery(self) -> From:
@@ -384,6 +415,12 @@ class _Asker:
             inner = self.random.choice(["visit", "card"])
             fields = self._in_scope(inner, "z")
             test = self._condition(fields)
+            if self._maybe(0.2):
+                self._has(f"{word.lower()}in an outer join".strip())
+                return (
+                    f"{unit} {word}IN (SELECT z.person_id FROM person AS y LEFT JOIN {inner} AS z "
+                    f"ON z.person_id = y.id AND {test})"
+                )
             if self._maybe(0.5):
                 self._has(f"{word.lower()}in private".strip())
                 return f"{unit} {word}IN (SELECT z.person_id FROM {inner} AS z WHERE {test})"
@@ -466,7 +503,7 @@ class _Asker:
         )
 
     def _literal(self, found: Field) -> str:
-        if found.span is not None and not isinstance(found.span[0], date | timedelta):
+        if found.span is not None and not isinstance(found.span[0], date):
             low, high = found.span
             return self.random.choice([str(low), str(high), str((low + high) / 2) if found.kind == "ratio" else str(low)])  # type: ignore[operator]
         return self.random.choice(["0", "1", "2.5", "-3", "100"])
@@ -579,12 +616,3 @@ class _Asker:
             step = max(1, int((high - low) / self.random.choice([2, 5])) if high != low else 1)  # type: ignore[operator]
             return f"FLOOR({text} / {step})"
         return self.random.choice([text, f"FLOOR({text} / 10)", f"{text} / 5", f"{text} + 1"])
-
-
-def of_tables(world: World, *names: str) -> tuple[Column, ...]:
-    """The columns of some tables."""
-    return tuple(c for name in names for c in world.table(name).columns)
-
-
-def literal_date(value: date | datetime) -> str:
-    return f"'{value.isoformat()}'"

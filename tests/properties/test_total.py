@@ -12,6 +12,7 @@ import duckdb
 import pytest
 import sqlglot
 from sqlglot import exp
+from total_rows import CLIENT, RANGES, Grammar, Rows, Table, parse
 
 from rewriter.catalog import Column
 from rewriter.dialects import DUCKDB
@@ -35,7 +36,6 @@ from rewriter.types import (
     decimal,
 )
 from rewriter.value import IntegerRange, Value, Values
-from total_rows import CLIENT, RANGES, Grammar, Rows, Table, parse
 
 FIXED = [
     "1/0",
@@ -256,8 +256,10 @@ def test_results_lie_in_the_interval_and_in_the_domain(seed: int, table: Table) 
                 assert value.nullable, text
                 continue
             if value.interval is not None:
-                assert Fraction(row) in value.interval if not isinstance(row, datetime.date) else (
-                    measure(row) in value.interval
+                assert (
+                    Fraction(row) in value.interval
+                    if not isinstance(row, datetime.date)
+                    else (measure(row) in value.interval)
                 ), (text, row, value.interval)
             if isinstance(value.domain, IntegerRange):
                 assert row == int(row), text
@@ -644,5 +646,3 @@ def test_a_domain_is_found_again_in_a_larger_expression() -> None:
     value = compile_expression(parse("1 + CASE WHEN f THEN 1 ELSE 2 END"), CLIENT)
     domains = [node.meta["domain"] for node in value.sql.walk() if isinstance(node, exp.Case)]
     assert domains == [Values((1, 2))]
-
-
