@@ -163,7 +163,7 @@ class _Enumeration:
             items.append(
                 (
                     _aliased(_table_domain(variables, self.dialect), f"d_{alias}"),
-                    variables[0].table.rows or MAX_CELLS + 1,
+                    _table_size(variables[0]),
                 )
             )
         for place, (domain, kind) in enumerate(self.derived):
