@@ -257,7 +257,8 @@ class Session:
             if identity not in fresh:
                 exact = opened.engine.run(calibration.plan, opened.timeout)
                 fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
-                opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
+                if calibration.loss:
+                    opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
             released[release_name(number)] = _with_margins(infer(fresh[identity], calibration.plan))
         for name in prepared.virtual:
             released[name] = virtual_table(name, opened, self.analyst)
@@ -279,6 +280,8 @@ class Session:
         stored: dict[str, NoisyTable] = {}
         if self._settings.reuse:
             for calibration in calibrations:
+                if not calibration.loss:
+                    continue
                 table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
                 if table is not None:
                     stored[calibration.plan.identity] = table

@@ -29,7 +29,13 @@ LARGE_DELTA = Fraction(1, 10_000)
 def problems(policy: Policy, schema: Schema) -> list[Problem]:
     """All findings, errors first, each in the order of the policy file."""
     found = fit(policy, schema)
-    every = [*found.problems, *_budget(policy), *_statement(policy), *_analysts(policy), *_tables(policy, found)]
+    every = [
+        *found.problems,
+        *_budget(policy),
+        *_statement(policy),
+        *_analysts(policy),
+        *_tables(policy, schema, found),
+    ]
     return sorted(every, key=lambda problem: _ORDER.index(problem.severity))
 
 
@@ -93,12 +99,15 @@ def _world_readable(policy: Policy) -> bool:
         return False
 
 
-def _tables(policy: Policy, found: Fit) -> Iterator[Problem]:
+def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
     for real, table in found.catalog.tables.items():
         if table.public:
             continue
         path = join("tables", found.names[real])
         yield from _rows(found.catalog, table, policy.tables[found.names[real]], path)
+        if found.catalog.unit is None and schema.tables[real].view:
+            text = "a view has no row identity: under privacy_unit: row, name the table itself, or a key of the people"
+            yield Problem(path, text, "warning")
         for column in table.columns.values():
             if _is_unbounded(found.catalog, table, column):
                 yield Problem(join(path, "columns", column.name), "no range: SUM and AVG of it are refused", "warning")

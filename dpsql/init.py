@@ -28,6 +28,7 @@ _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _DOTTED = rf"{_WORD}\.{_WORD}"
 _STEP = rf"{_WORD} -> {_DOTTED}"
 _URL = r"[a-z]+:[A-Za-z0-9_./~-]+"
+MAX_LISTED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +198,25 @@ def _columns(table: SchemaTable, keys: set[str], ways: set[str]) -> Iterator[str
             rows.append((f"      # {name}: differs from another only by case", ""))
         else:
             shown.add(column.name.lower())
-            rows.append((f"      {name}: {{}}", _hint(table, column, keys, ways)))
+            domain = _domain(column)
+            rows.append((f"      {name}: {domain or '{}'}", "" if domain else _hint(table, column, keys, ways)))
     width = max((len(left) for left, hint in rows if hint), default=0)
     for left, hint in rows:
         yield f"{left:<{width}}  # {hint}" if hint else left
     if not shown:
         yield "      {}"
+
+
+def _domain(column: SchemaColumn) -> str:
+    """The values of a type that lists them itself: booleans and enumerations."""
+    values: list[str] = []
+    if column.type is not None and column.type.kind is Kind.BOOLEAN:
+        values = ["true", "false"]
+    elif column.type is not None and column.engine_type.startswith("ENUM("):
+        values = [_quoted(value.replace("''", "'")) for value in re.findall(r"'((?:[^']|'')*)'", column.engine_type)]
+    if not 1 <= len(values) <= MAX_LISTED:
+        return ""
+    return f"{{values: [{', '.join([*values, *([] if column.not_null else ['null'])])}]}}"
 
 
 def _hint(table: SchemaTable, column: SchemaColumn, keys: set[str], ways: set[str]) -> str:

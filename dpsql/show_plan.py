@@ -15,7 +15,6 @@ from rich.syntax import Syntax
 from rich.text import Text
 from sqlglot import exp
 
-from dpsql.calibrate import NOMINAL_GROUP
 from dpsql.cells import bar, grid, left_over, loss
 from dpsql.table import Noise
 from rewriter.plan import Block, Plan, Ratio
@@ -96,6 +95,9 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
         yield from _block(block, hidden_by)
     yield _outputs(release)
     if any(isinstance(output.estimator, Ratio) for output in plan.outputs):
+        # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
+        from dpsql.calibrate import NOMINAL_GROUP
+
         yield Text(f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows; larger groups have less.")
 
 

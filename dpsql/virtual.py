@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpsql.accountant import Accountant
+from dpsql.loss import PrivacyLoss
 from dpsql.table import ReleasedColumn, ReleasedTable
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, TEXT, TIMESTAMP, Scalar, Type
 
@@ -62,7 +64,7 @@ Row = tuple[Scalar | None, ...]
 def _budget(opened: Opened, analyst: str) -> list[Row]:
 
     each = opened.accountant.price(opened.policy.statement.epsilon, Fraction(0))
-    scopes = [(None, opened.accountant, opened.ledger.spent())]
+    scopes: list[tuple[str | None, Accountant, PrivacyLoss]] = [(None, opened.accountant, opened.ledger.spent())]
     if (share := opened.shares.get(analyst)) is not None:
         scopes.append((analyst, share, opened.ledger.spent(analyst)))
     return [

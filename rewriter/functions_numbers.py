@@ -82,10 +82,10 @@ def subtract(left: Value, right: Value, context: Context) -> Value:
 def multiply(left: Value, right: Value, context: Context) -> Value:
     interval = left.interval * right.interval if left.interval and right.interval else None
     one, other = _decimals(left, right)
-    if one and other and Kind.DECIMAL in (left.type.kind, right.type.kind):
+    exact = one is not None and other is not None and Kind.DECIMAL in (left.type.kind, right.type.kind)
+    if exact and one and other and max(one.precision, other.precision) <= 18 < one.precision + other.precision:
         # the engine multiplies decimals of up to 18 digits in 64 bits, and raises: one of them has to be wider
-        if max(one.precision, other.precision) <= 18 < one.precision + other.precision:
-            left = widen(left, decimal(19, one.scale), context.dialect)
+        left = widen(left, decimal(19, one.scale), context.dialect)
     return _exact(exp.Mul, left, right, interval, _product, _product_type(left, right), context)
 
 

@@ -146,7 +146,16 @@ def split_part(node: exp.Expr, context: Context) -> Value:
 
 
 def joined(value: Value, context: Context) -> Value:
-    """Anything as PostgreSQL prints it in a concatenation: booleans as t and f."""
+    """Anything as CONCAT prints it: booleans as t and f."""
+    value = finite(value, context.dialect)
+    if value.type.kind is Kind.BOOLEAN:
+        sql = when(duplicate(value.sql), text("t"), when(exp.Not(this=wrap(value.sql)), text("f")))
+        return derive(sql, TEXT, value, domain=Values(("t", "f", None)))
+    return _printed(value, context)
+
+
+def _printed(value: Value, context: Context) -> Value:
+    """Anything as a cast to text prints it."""
     value = finite(value, context.dialect)
     if is_unknown(value) or value.type == TEXT:
         return value
@@ -154,9 +163,6 @@ def joined(value: Value, context: Context) -> Value:
         return widen(value, TEXT, context.dialect)
     if value.type.kind is Kind.INTERVAL:
         raise refuse("an interval has no text here", "use EXTRACT(EPOCH FROM a - b)", TYPE_MISMATCH)
-    if value.type.kind is Kind.BOOLEAN:
-        sql = when(duplicate(value.sql), text("t"), when(exp.Not(this=wrap(value.sql)), text("f")))
-        return derive(sql, TEXT, value, domain=Values(("t", "f", None)))
     return to_text(value, TEXT, context.dialect)
 
 
@@ -164,7 +170,7 @@ def concatenate(left: Value, right: Value, context: Context) -> Value:
     """``||``: NULL when a side is."""
     if TEXT not in (left.type, right.type):
         raise refuse(f"there is no {left.type} || {right.type}", "cast a side, as in x::text", "42883")
-    one, other = (joined(value, context) for value in (left, right))
+    one, other = (_printed(value, context) for value in (left, right))
     sql = exp.DPipe(this=one.sql if type(one.sql) is exp.DPipe else wrap(one.sql), expression=wrap(other.sql))
     return derive(sql, TEXT, left, right)
 

@@ -59,7 +59,7 @@ class Context:
             raise Refused(
                 "the expression is nested too deeply", hint="compute a part in a subquery", sqlstate=TOO_COMPLEX
             )
-        return self.compile_at(node, replace(self, depth=self.depth + 1))
+        return self.compile_at(node, Context(self.scope, self.dialect, self.compile_at, self.depth + 1))
 
     def finite(self, node: object) -> Value:
         """An operand whose doubles are finite or NULL."""

@@ -31,7 +31,7 @@ class ForeignKey:
 class SchemaTable:
     """A table or view. ``unique`` lists the column sets of its primary key and its unique constraints.
 
-    ``schema`` is the engine's schema of the table where it is not the default one.
+    ``schema`` is the engine's schema of the table where it is not the default one. A ``view`` has no constraints.
     """
 
     name: str
@@ -40,6 +40,7 @@ class SchemaTable:
     unique: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
     schema: str | None = None
+    view: bool = False
 
     def is_unique(self, column: str) -> bool:
         """Whether the database itself keeps two rows from sharing a value of ``column``."""

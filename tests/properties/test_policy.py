@@ -602,6 +602,12 @@ def test_check_warns_of_passwords_that_everybody_can_read(tmp_path: Path) -> Non
     assert not any(p.path == "analysts" for p in problems(Policy.load(path), DATABASE))
 
 
+def test_check_warns_of_views_as_rows_of_people() -> None:
+    view = SchemaTable("seen", {"day": column("day", DATE)}, view=True)
+    text = with_tables("  seen: {columns: {day: {}}}", HEAD.replace("patient.id", "row"))
+    assert "no row identity" in found(text, schema(view), "warning")["tables.seen"]
+
+
 def test_errors_come_first() -> None:
     text = CLINIC.replace("cost: {range: [0, 5000]}", "cost: {}\n      nurse: {}")
     severities = [p.severity for p in problems(Policy.parse(text), DATABASE)]
@@ -676,6 +682,20 @@ def test_without_a_unit_the_first_policy_waits_for_the_owner(database: Schema) -
     assert "privacy_unit" in found(text, database)
     decided = re.sub(r"privacy_unit:.*", "privacy_unit: row", text).replace("tables:  #", "tables: {}  #")
     assert Policy.parse(decided).privacy_unit is None
+
+
+def test_the_first_policy_lists_the_values_that_a_type_lists() -> None:
+    people = table(
+        "person",
+        column("id", INTEGER, True),
+        column("smoker", BOOLEAN),
+        column("sex", TEXT, True, engine_type="ENUM('F', 'M', 'it''s: no', 'null')"),
+        key="id",
+    )
+    columns = Policy.parse(first_policy(schema(people), "duckdb:x.duckdb")).tables["person"].columns
+    assert columns is not None
+    assert columns["smoker"].values == ("true", "false", None)
+    assert columns["sex"].values == ("F", "M", "it's: no", "null")
 
 
 names = st.text(min_size=1, max_size=6)

@@ -1,4 +1,4 @@
-"""A total expression means what its text means: the engine's own answer wherever the engine has one, and PostgreSQL's."""
+"""A total expression means what its text means: the engine's own answer where it has one, and PostgreSQL's."""
 
 from __future__ import annotations
 
@@ -182,12 +182,12 @@ POSTGRES: list[tuple[str, Scalar | None]] = [
     ("NOT (TRUE AND FALSE)", True),
     ("2.5::integer", 3),
     ("-2.5::integer", -3),
-    ("2.5e0::integer", 2),
-    ("3.5e0::integer", 4),
-    ("(-2.5e0)::integer", -2),
+    ("2.5::double precision::integer", 2),
+    ("3.5::double precision::integer", 4),
+    ("(-2.5)::double precision::integer", -2),
     ("1e10::integer", NULL),
     ("ROUND(2.5)", Decimal(3)),
-    ("ROUND(2.5e0)", 2.0),
+    ("ROUND(2.5::double precision)", 2.0),
     ("ROUND(2.345, 2)", Decimal("2.35")),
     ("ROUND(1250, -2)", Decimal(1300)),
     ("TRUNC(-2.567, 1)", Decimal("-2.5")),
@@ -204,7 +204,7 @@ POSTGRES: list[tuple[str, Scalar | None]] = [
     ("CONCAT('a', NULL, 1, TRUE)", "a1t"),
     ("CONCAT_WS(',', 'a', NULL, 'b')", "a,b"),
     ("'a' || 1.50", "a1.50"),
-    ("TRUE || 'x'", "tx"),
+    ("TRUE || 'x'", "truex"),
     ("TRUE::text", "true"),
     ("1e0::text", "1"),
     ("0.1e0::text", "0.1"),
@@ -280,14 +280,14 @@ POSTGRES: list[tuple[str, Scalar | None]] = [
     ("1 = '1'", True),
     ("DATE '2020-01-01' = TIMESTAMP '2020-01-01 00:00'", True),
     ("0.1 + 0.2 = 0.3", True),
-    ("0.1e0 + 0.2e0 = 0.3e0", False),
+    ("0.1::float8 + 0.2::float8 = 0.3::float8", False),
     ("9007199254740993 = 9007199254740992", False),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected"), POSTGRES)
 def test_it_means_what_postgresql_means(text: str, expected: Scalar | None, table: Table) -> None:
-    """Expected values are PostgreSQL 16's, NULL where it raises and wider where its integers overflow."""
+    """Expected values are those of PostgreSQL 15, but NULL where it raises, and wider where its integers overflow."""
     result = table.run(compile_expression(parse(text), CLIENT).sql)[0]
     if isinstance(expected, float):
         assert result == pytest.approx(expected)

@@ -1,0 +1,71 @@
+"""Interrupting what runs too long, with one thread for all of it: a timer for each query would cost more than the query."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+TICK = 0.05
+"""Seconds between two looks at the clock."""
+
+
+@dataclass(slots=True, eq=False)
+class Deadline:
+    """When ``interrupt`` is called; ``passed`` says that it was."""
+
+    at: float
+    interrupt: Callable[[], None]
+    passed: bool = False
+
+
+@dataclass(slots=True)
+class Deadlines:
+    """Calls ``interrupt`` once when a deadline passes, at most a tick late, and never after the block has ended.
+
+    >>> deadlines = Deadlines()
+    >>> rung = threading.Event()
+    >>> with deadlines.within(0.01, rung.set) as deadline:
+    ...     rung.wait(5)
+    True
+    >>> deadline.passed
+    True
+    >>> deadlines.close()
+    """
+
+    _pending: set[Deadline] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _closed: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    @contextmanager
+    def within(self, seconds: float | None, interrupt: Callable[[], None]) -> Iterator[Deadline]:
+        """Run a block that is interrupted after ``seconds``; None is for ever."""
+        deadline = Deadline(float("inf") if seconds is None else time.monotonic() + seconds, interrupt)
+        if seconds is None:
+            yield deadline
+            return
+        with self._lock:
+            self._pending.add(deadline)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="dpsql-deadlines", daemon=True)
+                self._thread.start()
+        try:
+            yield deadline
+        finally:
+            with self._lock:
+                self._pending.discard(deadline)
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(TICK):
+            now = time.monotonic()
+            with self._lock:
+                for deadline in [pending for pending in self._pending if pending.at <= now]:
+                    self._pending.discard(deadline)
+                    deadline.passed = True
+                    deadline.interrupt()

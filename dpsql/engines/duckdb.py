@@ -1,0 +1,219 @@
+"""The owner's DuckDB file: read-only, locked down, and silent about what goes wrong.
+
+Guarantee: it runs :attr:`rewriter.plan.Plan.sql` and SQL of its own making, never a client's text. Whatever DuckDB says
+when it fails (its messages hold values of rows) stays here: an analyst gets one fixed text, the owner's log the class
+of the error.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+import duckdb
+from sqlglot import exp
+
+from dpsql.engines.column_types import column_type
+from dpsql.engines.deadlines import Deadlines
+from dpsql.engines.exact import exact_table
+from dpsql.engines.schema import Profile, Schema, SchemaTable
+from dpsql.engines.schema_reader import read_schema
+from dpsql.errors import Error, OperationalError
+from dpsql.table import ExactTable
+from rewriter.dialects import DUCKDB
+from rewriter.plan import Plan
+from rewriter.types import Type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LOG = logging.getLogger("dpsql.engine")
+_R = TypeVar("_R")
+
+LOCKED = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+}
+"""No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
+
+PROFILED_ROWS = 10_000_000
+"""Public tables with more rows are not searched for unique columns; constraints are known without a search."""
+
+
+class DuckDBEngine:
+    """A DuckDB file, open for reading. Thread-safe: each call has a cursor of its own."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
+        self._deadlines = Deadlines()
+        self._schema: Schema | None = None
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, threads: int | None = None, memory_limit: str | None = None
+    ) -> DuckDBEngine:
+        """Open the file ``path``. Raises :class:`OperationalError`, whose text is for the owner."""
+        if not os.path.isfile(path):
+            raise OperationalError(
+                f"there is no DuckDB file {os.fspath(path)}", sqlstate="58P01", hint="check the path in the policy"
+            )
+        config: dict[str, str | bool | int | float | list[str]] = dict(LOCKED)
+        if threads is not None:
+            config["threads"] = threads
+        if memory_limit is not None:
+            config["memory_limit"] = memory_limit
+        problem: OperationalError | None = None
+        try:
+            return cls(_locked(os.fspath(path), config))
+        except duckdb.Error as error:
+            problem = _cannot_open(os.fspath(path), error)
+        raise problem
+
+    def close(self) -> None:
+        self._deadlines.close()
+        self._connection.close()
+
+    def schema(self) -> Schema:
+        """What the database declares: tables, views, columns, keys. It is read once."""
+        if self._schema is None:
+            self._schema = self._call(read_schema)
+        return self._schema
+
+    def run(self, plan: Plan, timeout: float | None = None) -> ExactTable:
+        """The exact integers of a release, groups in the order of their keys. Secret.
+
+        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds, else one text whatever went wrong.
+        """
+        return self._call(lambda cursor: exact_table(cursor.execute(plan.sql), plan), timeout)
+
+    def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
+        """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
+        source = self._table(table)
+        items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
+        sql = exp.select(*items).from_(_from(source)).sql("duckdb")
+        return self._call(lambda cursor: cursor.sql(sql).to_arrow_table())
+
+    def public_profile(self, table: str) -> Profile:
+        """What was measured of a table that the owner declared public; of no other table may it be asked."""
+        source = self._table(table)
+        count = exp.select("COUNT(*)").from_(_from(source)).sql("duckdb")
+        rows = self._call(lambda cursor: int(_first(cursor.execute(count))[0]))
+        names = [column.name for column in source.columns.values() if column.type is not None]
+        if not names or rows > PROFILED_ROWS:
+            return Profile(rows)
+        # As the rewriter reads a column: what differs only by nanoseconds is not unique.
+        items = [exp.Count(this=exp.Distinct(expressions=[_read(source, name)])) for name in names]
+        distinct = exp.select(*items).from_(_from(source)).sql("duckdb")
+        counts = self._call(lambda cursor: _first(cursor.execute(distinct)))
+        return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
+
+    def _table(self, name: str) -> SchemaTable:
+        tables = self.schema().tables
+        found = tables.get(name) or {table.name.lower(): table for table in tables.values()}.get(name.lower())
+        if found is None:
+            known = ", ".join(sorted(tables)[:12])
+            raise OperationalError(f"the database has no table {name}", sqlstate="42P01", hint=f"there are {known}")
+        return found
+
+    def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R], timeout: float | None = None) -> _R:
+        """Run ``work`` on a cursor. What fails is told outside the handler, so that no error has the cause within it."""
+        started = time.monotonic()
+        if not self._slots.acquire(timeout=timeout):
+            raise _too_long(timeout)
+        problem: Error
+        try:
+            left = None if timeout is None else timeout - (time.monotonic() - started)
+            with self._cursor() as cursor, self._deadlines.within(left, cursor.interrupt) as deadline:
+                try:
+                    return work(cursor)
+                except Exception as error:
+                    _LOG.error("the engine failed: %s", type(error).__name__)
+                    problem = _too_long(timeout) if deadline.passed else _failed()
+        finally:
+            self._slots.release()
+        raise problem
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self._lock:
+            cursor = self._connection.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+
+def _locked(path: str, config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(path, read_only=True, config=config)
+    try:
+        # A database that this process has open already is shared with it, and locked already.
+        if not _first(connection.execute("SELECT current_setting('lock_configuration')"))[0]:
+            connection.execute("SET GLOBAL TimeZone = 'UTC'")
+            connection.execute("SET GLOBAL lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _first(cursor: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
+    row: tuple[int, ...] | None = cursor.fetchone()
+    if row is None:
+        raise AssertionError("an aggregate has one row")
+    return row
+
+
+def _from(table: SchemaTable) -> exp.Table:
+    return exp.table_(table.name, db=table.schema or DUCKDB.default_schema, quoted=True)
+
+
+def _read(table: SchemaTable, name: str) -> exp.Expr:
+    """A column in the rewriter's type; a time outside the years 1 to 9999 is NULL, as it is for people's rows."""
+    column = table.columns.get(name) or {c.name.lower(): c for c in table.columns.values()}.get(name.lower())
+    if column is None or column.type is None:
+        raise OperationalError(f"{table.name} has no readable column {name}", sqlstate="42703")
+    type_: Type = column.type
+    read = DUCKDB.read(exp.column(column.name, quoted=True), type_, column.engine_type)
+    if not type_.temporal:
+        return read
+    return exp.Case(ifs=[exp.If(this=DUCKDB.in_calendar(read, type_), true=read.copy())])
+
+
+def _failed() -> OperationalError:
+    return OperationalError(
+        "the database could not answer this release",
+        sqlstate="58000",
+        hint="the owner's log names the kind of error; what was charged stays charged",
+    )
+
+
+def _too_long(timeout: float | None) -> OperationalError:
+    return OperationalError(
+        f"the database took longer than {timeout:g} seconds",
+        sqlstate="57014",
+        hint="ask for less at a time; what was charged stays charged",
+    )
+
+
+def _cannot_open(path: str, error: duckdb.Error) -> OperationalError:
+    """Opening is the owner's act and comes before any row is read: DuckDB's own words may be told from."""
+    text = str(error)
+    if isinstance(error, duckdb.ConnectionException) and "configuration" in text:
+        why, hint = "this process has it open in another way", "close that connection first"
+    elif "lock" in text and isinstance(error, duckdb.IOException):
+        why, hint = "another process has it open for writing", "close it there, or serve a copy of the file"
+    elif "not a valid DuckDB database" in text:
+        why, hint = "it is not a DuckDB file", "write duckdb:PATH of a file that DuckDB made"
+    else:
+        why, hint = f"{type(error).__name__}", f"it opens with DuckDB {duckdb.__version__} elsewhere?"
+    return OperationalError(f"the database {path} cannot be opened: {why}", sqlstate="58030", hint=hint)

@@ -1,0 +1,125 @@
+"""An engine's answer to a plan as an :class:`ExactTable`, checked: a wrong shape is an error, never a wrong number."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Protocol
+
+from dpsql.table import ExactTable, Key
+from rewriter.plan import Plan
+from rewriter.types import Kind, Scalar
+
+
+class Rows(Protocol):
+    """What is needed of a cursor that has run a query."""
+
+    @property
+    def description(self) -> Sequence[Sequence[object]] | None: ...
+
+    def fetchall(self) -> list[tuple[object, ...]]: ...
+
+
+class WrongShape(Exception):
+    """The answer does not have the columns and integers of its plan: a bug of ours. Without text: rows are secret."""
+
+
+def exact_table(rows: Rows, plan: Plan) -> ExactTable:
+    """Keys, then statistics, then the weight, exactly as planned; integers only, no group twice; sorted by key.
+
+    The order of an engine's rows can depend on the rows of one person; that of the keys cannot.
+    """
+    names = [key.name for key in plan.keys] + [statistic.name for statistic in plan.statistics]
+    if plan.selection is not None:
+        names.append(plan.selection.name)
+    if [column[0] for column in rows.description or ()] != names:
+        raise WrongShape
+    columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * len(names)
+    width = len(plan.keys)
+    keys = [_converted(column, _KEYS[key.type.kind]) for column, key in zip(columns, plan.keys, strict=False)]
+    statistics = [[_integer(value) for value in column] for column in columns[width:]]
+    grouped: list[Key] = list(zip(*keys, strict=True)) if width else [()] * len(columns[0] if columns else ())
+    if len(set(grouped)) != len(grouped):
+        raise WrongShape
+    order = sorted(range(len(grouped)), key=lambda row: [(value is None, value) for value in grouped[row]])
+    return ExactTable(
+        tuple(grouped[row] for row in order),
+        _reordered(names[width:], statistics, order),
+    )
+
+
+def _reordered(
+    names: Sequence[str], columns: Sequence[Sequence[int]], order: Sequence[int]
+) -> Mapping[str, tuple[int, ...]]:
+    return {name: tuple(column[row] for row in order) for name, column in zip(names, columns, strict=True)}
+
+
+def _integer(value: object) -> int:
+    """An exact integer: of DuckDB's integers, or of a decimal without a fraction. Never of a float."""
+    if type(value) is int:
+        return value
+    if isinstance(value, Decimal) and value == (whole := int(value)):
+        return whole
+    raise WrongShape
+
+
+def _converted(column: Sequence[object], convert: Callable[[object], Scalar]) -> list[Scalar | None]:
+    return [None if value is None else convert(value) for value in column]
+
+
+def _boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise WrongShape
+
+
+def _decimal(value: object) -> Decimal:
+    if isinstance(value, Decimal) or type(value) is int:
+        return Decimal(value)
+    raise WrongShape
+
+
+def _double(value: object) -> float:
+    """One zero, and no NaN: DuckDB has one group for both zeros and would show whichever row came first."""
+    if isinstance(value, float) and not math.isnan(value):
+        return value + 0.0
+    if isinstance(value, Decimal) or type(value) is int:
+        return float(value)
+    raise WrongShape
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise WrongShape
+
+
+def _date(value: object) -> datetime.date:
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    raise WrongShape
+
+
+def _timestamp(value: object) -> datetime.datetime:
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        return value
+    return datetime.datetime.combine(_date(value), datetime.time())
+
+
+def _null(value: object) -> Scalar:
+    raise WrongShape
+
+
+_KEYS: Mapping[Kind, Callable[[object], Scalar]] = {
+    Kind.NULL: _null,
+    Kind.BOOLEAN: _boolean,
+    Kind.INTEGER: _integer,
+    Kind.DECIMAL: _decimal,
+    Kind.DOUBLE: _double,
+    Kind.TEXT: _text,
+    Kind.DATE: _date,
+    Kind.TIMESTAMP: _timestamp,
+    Kind.INTERVAL: _null,
+}

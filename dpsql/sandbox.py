@@ -1,0 +1,201 @@
+"""The DuckDB that runs the outer SELECT: in memory, locked, limited, with nothing in it but what is public already.
+
+Guarantee: a statement reaches its own released tables and the public ones, and nothing else: no file, no network, no
+extension, no setting, no other statement's tables. It ends within a time and a memory, and leaves nothing behind.
+
+PostgreSQL's arithmetic comes from settings: ``/`` of integers truncates (``integer_division``). Where PostgreSQL raises
+because a divisor is zero, the quotient is NULL, so that a paid answer is not lost for one cell of noise.
+"""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Context, Decimal
+from typing import TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from dpsql.engines.column_types import column_type
+from dpsql.engines.duckdb import LOCKED
+from dpsql.errors import Error, OperationalError, error
+from dpsql.sandbox_errors import sandbox_error
+from dpsql.table import ReleasedTable
+from rewriter.types import TEXT, Kind, Scalar, Type
+
+Columns = tuple[tuple[str, Type], ...]
+Rows = tuple[tuple[Scalar | None, ...], ...]
+_R = TypeVar("_R")
+
+MEMORY = "512MB"
+SECONDS = 10.0
+CELLS = 5_000_000
+"""The most values that one answer holds."""
+_BATCH = 10_000
+_DIGITS = Context(prec=80)
+
+
+class Sandbox:
+    """The post-processing of one proxy. Thread-safe; every statement runs on one thread, in a fixed order of rows."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, seconds: float, cells: int) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self._cells = cells
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, memory: str = MEMORY, seconds: float = SECONDS, cells: int = CELLS) -> Sandbox:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            **LOCKED,
+            "memory_limit": memory,
+            # One thread: the order of rows, and with it every answer, repeats.
+            "threads": 1,
+            "temp_directory": "",
+            "max_execution_time": int(seconds * 1000),
+            "integer_division": "true",
+            "error_on_division_by_zero": "false",
+            "ieee_floating_point_ops": "false",
+        }
+        connection = duckdb.connect(":memory:", config=config)
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute("SET GLOBAL lock_configuration = true")
+        return cls(connection, seconds, cells)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def load_public(self, name: str, rows: pa.Table) -> None:
+        """Copy a public table in, to stay. Raises :class:`OperationalError` where it does not fit into the memory."""
+        problem: OperationalError
+        quoted = '"' + name.replace('"', '""') + '"'
+        with self._cursor() as cursor:
+            try:
+                cursor.register("dpsql_loaded", rows)
+                cursor.execute(f"CREATE TABLE {quoted} AS SELECT * FROM dpsql_loaded")
+                return
+            except duckdb.OutOfMemoryException:
+                problem = OperationalError(
+                    f"the public table {name} is too large to compute with",
+                    sqlstate="53200",
+                    hint="declare fewer of its columns",
+                )
+        raise problem
+
+    def run(self, sql: str, tables: Mapping[str, ReleasedTable]) -> tuple[Columns, Rows]:
+        """Columns and rows of a SELECT made by :func:`rewriter.outer.outer_sql`. Raises :class:`dpsql.errors.Error`."""
+
+        def answer(cursor: duckdb.DuckDBPyConnection) -> tuple[Columns, Rows]:
+            for name, table in tables.items():
+                # A view of this cursor's own; it goes with the cursor.
+                cursor.register(name, _arrow_table(table))
+            cursor.execute(sql)
+            columns = _columns(cursor)
+            return columns, tuple(self._fetch(cursor, columns))
+
+        return self._call(answer)
+
+    def describe(self, sql: str, tables: Mapping[str, Sequence[tuple[str, Type]]]) -> Columns:
+        """The columns that :meth:`run` would answer with, from the types of its tables alone."""
+
+        def bind(cursor: duckdb.DuckDBPyConnection) -> Columns:
+            for name, columns in tables.items():
+                fields = [(column, _arrow_type(type_)) for column, type_ in columns]
+                cursor.register(name, pa.schema(fields).empty_table())
+            described = cursor.execute(f"DESCRIBE {sql}").fetchall()
+            return tuple((row[0], _described(row[0], row[1])) for row in described)
+
+        return self._call(bind)
+
+    def _fetch(self, cursor: duckdb.DuckDBPyConnection, columns: Columns) -> list[tuple[Scalar | None, ...]]:
+        rows: list[tuple[Scalar | None, ...]] = []
+        most = self._cells // max(len(columns), 1)
+        while batch := cursor.fetchmany(_BATCH):
+            rows += batch
+            if len(rows) > most:
+                raise error(
+                    f"the answer has more than {most} rows", sqlstate="54000", hint="aggregate further, or use LIMIT"
+                )
+        for place, (_, type_) in enumerate(columns):
+            # A time that Python cannot hold is fetched as a text.
+            if type_.temporal and any(isinstance(row[place], str) for row in rows):
+                raise error("a time lies outside the years 1 to 9999", sqlstate="22008", hint="leave such times out")
+        return rows
+
+    def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R]) -> _R:
+        problem: Error
+        with self._cursor() as cursor:
+            try:
+                return work(cursor)
+            except Error as ours:
+                problem = ours
+            except Exception as raised:
+                problem = sandbox_error(raised, self._seconds)
+        raise problem
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self._lock:
+            cursor = self._connection.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+
+def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
+    return tuple((column[0], _described(column[0], str(column[1]))) for column in cursor.description or ())
+
+
+def _described(name: str, spelt: str) -> Type:
+    """The type of an answer's column. SUM over BIGINT is a HUGEINT there, whose values are plain integers."""
+    if spelt in ('"NULL"', "NULL"):
+        return TEXT
+    found = column_type(spelt)
+    if found is None:
+        word = spelt.split("(")[0].lower()
+        hint = "write EXTRACT(EPOCH FROM …), or CAST(… AS TEXT)" if word in ("interval", "time") else "CAST(… AS TEXT)"
+        raise error(f"the column {name} has the type {word}, which is not answered", sqlstate="0A000", hint=hint)
+    return found
+
+
+def _arrow_type(type_: Type) -> pa.DataType:
+    if type_.kind is Kind.INTEGER:
+        return {16: pa.int16(), 32: pa.int32(), 64: pa.int64(), 128: pa.decimal128(38, 0)}[type_.bits]
+    if type_.kind is Kind.DECIMAL:
+        return pa.decimal128(type_.precision, type_.scale)
+    return _PLAIN[type_.kind]
+
+
+_PLAIN = {
+    Kind.NULL: pa.null(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.TEXT: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us"),
+    Kind.INTERVAL: pa.month_day_nano_interval(),
+}
+
+
+def _arrow_table(table: ReleasedTable) -> pa.Table:
+    arrays = [pa.array(_values(column.values, column.type), _arrow_type(column.type)) for column in table.columns]
+    return pa.table(arrays, names=[column.name for column in table.columns])
+
+
+def _values(values: Sequence[Scalar | None], type_: Type) -> Sequence[Scalar | None]:
+    """Values as Arrow wants them for the type."""
+    if type_.kind is Kind.DOUBLE:
+        return [None if value is None else float(value) for value in values]  # type: ignore[arg-type]
+    if type_.kind is Kind.DECIMAL or type_.bits == 128:
+        return [None if value is None else _rounded(value, type_) for value in values]
+    return values
+
+
+def _rounded(value: Scalar, type_: Type) -> Decimal:
+    if isinstance(value, datetime.date | str):
+        raise TypeError("not a number")
+    return Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)

@@ -1,0 +1,152 @@
+"""PostgreSQL's meaning in DuckDB's words, where sqlglot passes a form through that means something else there.
+
+Each rule is one function from a node to its replacement. Nothing here decides what may run: :mod:`rewriter.outer` did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from rewriter.outer_types import sum_types
+from rewriter.types import Kind, Type
+
+LONGEST = 10_000
+"""Characters of a text that is put together from texts put together: doubled sixty times, it would fill any memory."""
+
+_Schema = Mapping[str, Mapping[str, Type]]
+
+
+def spelled(tree: exp.Query, schema: _Schema) -> exp.Query:
+    """A copy that DuckDB understands as PostgreSQL understands ``tree``."""
+    copy: exp.Query = tree.copy()
+    nodes = list(copy.walk())
+    for node in nodes:
+        if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
+            node.set("this", node.name.lower())
+    types = sum_types(copy, schema) if any(isinstance(node, exp.Sum) for node in nodes) else {}
+    for node in reversed(nodes):
+        if isinstance(node, exp.Sum):
+            _widen(node, types.get(id(node)))
+        elif (rule := _RULES.get(type(node))) is not None:
+            new = rule(node)
+            if new is not node:
+                node.replace(new)
+        elif type(node) in _GROWING and type(node.parent) not in _GROWING and _grows(node, schema):
+            node.replace(exp.Left(this=node.copy(), expression=exp.Literal.number(LONGEST)))
+    return copy
+
+
+# Numbers
+
+
+def _divide(node: exp.Expr) -> exp.Expr:
+    """A plain ``/``: the database truncates integers by its own setting, knowing their types."""
+    return exp.Div(this=_exact_part(node.this), expression=_exact_part(node.args["expression"]), typed=False, safe=False)
+
+
+def _exact_part(operand: exp.Expr) -> exp.Expr:
+    """EXTRACT is NUMERIC in PostgreSQL and an integer in DuckDB, which shows when it is divided."""
+    bare = operand
+    while isinstance(bare, exp.Paren | exp.Neg | exp.Add | exp.Sub | exp.Mul):
+        bare = bare.this
+    if isinstance(bare, exp.Extract):
+        return exp.Cast(this=operand, to=exp.DataType.build("double"))
+    return operand
+
+
+def _whole_divide(node: exp.Expr) -> exp.Expr:
+    return exp.Trunc(
+        this=exp.Div(this=exp.Paren(this=node.this), expression=exp.Paren(this=node.args["expression"]), typed=False, safe=False)
+    )
+
+
+def _cast(node: exp.Expr) -> exp.Expr:
+    """NUMERIC without digits holds any number in PostgreSQL, and three decimals in DuckDB."""
+    to = node.args["to"]
+    if to.this is exp.DType.DECIMAL and not to.expressions:
+        if isinstance(node.this, exp.Trunc):
+            return node.this
+        return exp.Cast(this=node.this, to=exp.DataType.build("double"))
+    return node
+
+
+def _widen(node: exp.Expr, type_: Type | None) -> None:
+    """PostgreSQL's SUM of integers is BIGINT, of BIGINT it is NUMERIC; DuckDB's is always HUGEINT."""
+    if type_ is None or type_.kind is not Kind.INTEGER:
+        return
+    whole = node
+    while isinstance(whole.parent, exp.Filter | exp.Window) and whole.parent.this is whole:
+        whole = whole.parent
+    to = exp.DataType.build("bigint" if type_.bits <= 32 else "decimal(38, 0)", dialect="duckdb")
+    whole.replace(exp.Cast(this=whole.copy(), to=to))
+
+
+# Texts
+
+
+def _like(node: exp.Expr) -> exp.Expr:
+    """PostgreSQL's LIKE has the backslash for its escape, DuckDB's has none."""
+    pattern = node.args["expression"]
+    if isinstance(node.parent, exp.Escape) or (isinstance(pattern, exp.Literal) and "\\" not in pattern.name):
+        return node
+    return exp.Escape(this=node.copy(), expression=exp.Literal.string("\\"))
+
+
+def _grows(node: exp.Expr, schema: _Schema) -> bool:
+    """Whether a text is put together from more than columns of tables and literals."""
+    inside = list(node.walk())
+    repeated = sum(isinstance(part, exp.Replace | exp.RegexpReplace | exp.Subquery) for part in inside)
+    return repeated > 0 or any(
+        isinstance(part, exp.Column) and not _is_stored(part, schema) for part in inside
+    )
+
+
+def _is_stored(column: exp.Column, schema: _Schema) -> bool:
+    """Whether a column surely is one of a table, and not of a subquery or another select item."""
+    select = column.parent_select
+    from_ = select.args.get("from_") if select is not None else None
+    if select is None or from_ is None:
+        return False
+    items = [from_.this, *(join.this for join in select.args.get("joins") or ())]
+    if column.table:
+        items = [item for item in items if item.alias_or_name == column.table]
+    return bool(items) and all(
+        isinstance(item, exp.Table) and column.name in schema.get(item.name, {}) for item in items[:1]
+    ) and all(isinstance(item, exp.Table) and item.name in schema for item in items)
+
+
+# Aggregates and rows
+
+
+def _within(node: exp.Expr) -> exp.Expr:
+    """MODE() WITHIN GROUP (ORDER BY x) is MODE(x); PERCENTILE_CONT computes in doubles."""
+    ordered = node.args["expression"].expressions[0]
+    if isinstance(node.this, exp.Mode):
+        return exp.Mode(this=ordered.this)
+    if isinstance(node.this, exp.PercentileCont):
+        ordered.set("this", exp.Cast(this=ordered.this.copy(), to=exp.DataType.build("double")))
+    return node
+
+
+def _every(node: exp.Expr) -> exp.Expr:
+    return exp.LogicalAnd(this=node.expressions[0]) if node.name.upper() == "EVERY" else node
+
+
+def _fetch(node: exp.Expr) -> exp.Expr:
+    return exp.Limit(expression=node.args.get("count") or exp.Literal.number(1))
+
+
+_RULES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
+    exp.Div: _divide,
+    exp.IntDiv: _whole_divide,
+    exp.Cast: _cast,
+    exp.Like: _like,
+    exp.ILike: _like,
+    exp.WithinGroup: _within,
+    exp.Anonymous: _every,
+    exp.Fetch: _fetch,
+}
+
+_GROWING = frozenset({exp.DPipe, exp.Concat, exp.ConcatWs, exp.Replace, exp.RegexpReplace, exp.Paren})
