@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpsql.errors import BudgetExceeded, Error, OperationalError
+from dpsql.errors import BudgetExceeded, DataError, Error, NotSupportedError, OperationalError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(problem, options, EXHAUSTED)
     except Error as problem:
         return _report(problem, options, FAILED)
+    except OSError as problem:
+        reason = f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem.strerror)
+        return _report(OperationalError(reason, sqlstate="58030"), options, FAILED)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -125,6 +128,8 @@ def _check(options: argparse.Namespace) -> int:
     except PolicyError as invalid:
         found = list(invalid.problems)
     else:
+        if policy.database.kind != "duckdb":
+            raise NotSupportedError("only DuckDB databases are served yet", sqlstate="0A000", hint="use duckdb:PATH")
         engine = DuckDBEngine.open(policy.database.path)
         try:
             found = list(problems(policy, engine.schema()))
@@ -178,7 +183,7 @@ def _budget(options: argparse.Namespace) -> int:
     policy = Policy.load(options.policy)
     charges: tuple[Charge, ...] = ()
     # Looking must not make a ledger.
-    if Path(policy.ledger.path).exists():
+    if policy.ledger.kind != "sqlite" or Path(policy.ledger.path).exists():
         with Ledger.open(str(policy.ledger), accountant(policy)) as ledger:
             charges = ledger.charges(limit=sys.maxsize)
     _console().print(budget(policy, charges), highlight=False)
@@ -202,7 +207,10 @@ def _settings(options: argparse.Namespace) -> dict[str, object]:
 def _sql(options: argparse.Namespace) -> str:
     """The statement; read once from stdin, and kept for the message that may have to quote it."""
     if options.sql == "-":
-        options.sql = sys.stdin.read()
+        try:
+            options.sql = sys.stdin.read()
+        except UnicodeDecodeError:
+            raise DataError("the statement is not UTF-8 text", sqlstate="22021") from None
     return str(options.sql)
 
 

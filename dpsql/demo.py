@@ -45,7 +45,8 @@ class Step:
 
 FOUR_COUNTS = Step(
     "Four counts",
-    "Two counts for each sex, answered together: one patient is in one group, so the noise is that of one count.",
+    "Two counts for each sex, in one statement. They are measured as parts that do not overlap, so one price pays "
+    "for all four, and none of them gets only a quarter of it.",
     """\
 SELECT sex,
        COUNT(*) FILTER (WHERE weight_kg
@@ -157,7 +158,10 @@ def run(folder: Path, console: Console) -> None:
     from dpsql.answer import Proxy
 
     prepare(folder)
-    clinic.build(folder)
+    try:
+        clinic.build(folder)
+    except duckdb.Error:
+        raise OperationalError(f"no database can be made in {folder}", sqlstate="58030") from None
     truths = read_truths(folder)
     _introduce(folder, console)
     proxy = Proxy.open(folder / clinic.POLICY)

@@ -183,7 +183,8 @@ def _steps(path: tuple[Hop, ...]) -> str:
 
 def _keys(table: SchemaTable, unit: Candidate) -> set[str]:
     """Columns that identify a row or a person: nobody sums them."""
-    return {*table.primary_key, *([unit.column] if unit.table == table.name else [])}
+    single = table.primary_key if len(table.primary_key) == 1 else ()
+    return {*single, *([unit.column] if unit.table == table.name else [])}
 
 
 def _columns(table: SchemaTable, keys: set[str], ways: set[str]) -> Iterator[str]:

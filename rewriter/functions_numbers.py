@@ -372,9 +372,11 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
     exact = decimal_type(value) if value.type != DOUBLE else None
     if exact is not None and digits >= exact.scale:
         return derive(widen(value, exact, context.dialect).sql, exact, value, interval=interval)
-    wider = decimal(exact.precision + 1, exact.scale) if exact is not None and exact.precision < 38 else None
-    if exact is not None and digits >= 0:
-        wider = exact
+    wider = exact
+    if exact is not None and digits < 0:
+        # one digit for the carry; and the engine forgets NULL where it drops every digit that the type has
+        needed = max(exact.precision + 1, exact.scale - digits + 1)
+        wider = decimal(needed, exact.scale) if needed <= 38 else None
     if wider is None:
         value = widen(value, DOUBLE, context.dialect)
         sql = call(name, value.sql, number(digits))

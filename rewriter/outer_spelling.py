@@ -15,6 +15,8 @@ from rewriter.types import Kind, Type
 LONGEST = 10_000
 """Characters of a text that is put together from texts put together: doubled sixty times, it would fill any memory."""
 
+_WHOLE = "dpsql_whole"
+_WIDE = exp.DataType.build("decimal(38, 0)")
 _Schema = Mapping[str, Mapping[str, Type]]
 
 
@@ -33,9 +35,15 @@ def spelled(tree: exp.Query, schema: _Schema) -> exp.Query:
             new = rule(node)
             if new is not node:
                 node.replace(new)
-        elif type(node) in _GROWING and type(node.parent) not in _GROWING and _grows(node, schema):
-            node.replace(exp.Left(this=node.copy(), expression=exp.Literal.number(LONGEST)))
+        elif _is_whole_text(node) and _grows(node, schema):
+            _wrap(node, exp.Left(this=exp.Null(), expression=exp.Literal.number(LONGEST)))
     return copy
+
+
+def _wrap(node: exp.Expr, wrapper: exp.Expr) -> None:
+    """Put ``node`` itself, not a copy of it, under ``wrapper``: rules for its other parts may be still to come."""
+    node.replace(wrapper)
+    wrapper.set("this", node)
 
 
 # Numbers
@@ -57,19 +65,20 @@ def _exact_part(operand: exp.Expr) -> exp.Expr:
 
 
 def _whole_divide(node: exp.Expr) -> exp.Expr:
-    return exp.Trunc(
-        this=exp.Div(this=exp.Paren(this=node.this), expression=exp.Paren(this=node.args["expression"]), typed=False, safe=False)
-    )
+    """DIV(a, b), also of decimals."""
+    left, right = exp.Paren(this=node.this), exp.Paren(this=node.args["expression"])
+    whole = exp.Trunc(this=exp.Div(this=left, expression=right, typed=False, safe=False))
+    whole.meta[_WHOLE] = True
+    return whole
 
 
 def _cast(node: exp.Expr) -> exp.Expr:
     """NUMERIC without digits holds any number in PostgreSQL, and three decimals in DuckDB."""
     to = node.args["to"]
-    if to.this is exp.DType.DECIMAL and not to.expressions:
-        if isinstance(node.this, exp.Trunc):
-            return node.this
-        return exp.Cast(this=node.this, to=exp.DataType.build("double"))
-    return node
+    if to.this is not exp.DType.DECIMAL or to.expressions:
+        return node
+    whole = node.this.meta.get(_WHOLE)
+    return exp.Cast(this=node.this, to=_WIDE.copy() if whole else exp.DataType.build("double"))
 
 
 def _widen(node: exp.Expr, type_: Type | None) -> None:
@@ -79,8 +88,8 @@ def _widen(node: exp.Expr, type_: Type | None) -> None:
     whole = node
     while isinstance(whole.parent, exp.Filter | exp.Window) and whole.parent.this is whole:
         whole = whole.parent
-    to = exp.DataType.build("bigint" if type_.bits <= 32 else "decimal(38, 0)", dialect="duckdb")
-    whole.replace(exp.Cast(this=whole.copy(), to=to))
+    to = exp.DataType.build("bigint") if type_.bits <= 32 else _WIDE.copy()
+    _wrap(whole, exp.Cast(this=exp.Null(), to=to))
 
 
 # Texts
@@ -91,16 +100,24 @@ def _like(node: exp.Expr) -> exp.Expr:
     pattern = node.args["expression"]
     if isinstance(node.parent, exp.Escape) or (isinstance(pattern, exp.Literal) and "\\" not in pattern.name):
         return node
-    return exp.Escape(this=node.copy(), expression=exp.Literal.string("\\"))
+    _wrap(node, exp.Escape(this=exp.Null(), expression=exp.Literal.string("\\")))
+    return node
+
+
+def _is_whole_text(node: exp.Expr) -> bool:
+    """Whether a text is put together here, and not part of a longer one that is."""
+    parent = node.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    return type(node) in _GROWING and type(parent) not in _GROWING
 
 
 def _grows(node: exp.Expr, schema: _Schema) -> bool:
-    """Whether a text is put together from more than columns of tables and literals."""
+    """Whether it is put together from more than literals and columns of tables."""
     inside = list(node.walk())
-    repeated = sum(isinstance(part, exp.Replace | exp.RegexpReplace | exp.Subquery) for part in inside)
-    return repeated > 0 or any(
-        isinstance(part, exp.Column) and not _is_stored(part, schema) for part in inside
-    )
+    if sum(isinstance(part, exp.Replace | exp.RegexpReplace) for part in inside) > 1:
+        return True
+    return any(isinstance(part, exp.Subquery) or (type(part) is exp.Column and not _is_stored(part, schema)) for part in inside)
 
 
 def _is_stored(column: exp.Column, schema: _Schema) -> bool:
@@ -112,9 +129,8 @@ def _is_stored(column: exp.Column, schema: _Schema) -> bool:
     items = [from_.this, *(join.this for join in select.args.get("joins") or ())]
     if column.table:
         items = [item for item in items if item.alias_or_name == column.table]
-    return bool(items) and all(
-        isinstance(item, exp.Table) and column.name in schema.get(item.name, {}) for item in items[:1]
-    ) and all(isinstance(item, exp.Table) and item.name in schema for item in items)
+    stored = [schema.get(item.name) if isinstance(item, exp.Table) else None for item in items]
+    return None not in stored and any(column.name in columns for columns in stored if columns is not None)
 
 
 # Aggregates and rows
@@ -149,4 +165,4 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Fetch: _fetch,
 }
 
-_GROWING = frozenset({exp.DPipe, exp.Concat, exp.ConcatWs, exp.Replace, exp.RegexpReplace, exp.Paren})
+_GROWING = frozenset({exp.DPipe, exp.Concat, exp.ConcatWs, exp.Replace, exp.RegexpReplace})

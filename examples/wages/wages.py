@@ -123,7 +123,7 @@ QUESTIONS = (
         "What is the typical weekly income, by years of schooling?",
         "census",
         """
-        SELECT schooling, EXP(AVG(log_income)) AS income, COUNT(*) AS adults
+        SELECT schooling, AVG(log_income) AS log_income, EXP(AVG(log_income)) AS income, COUNT(*) AS adults
         FROM adult WHERE schooling >= 9 GROUP BY schooling HAVING COUNT(*) > 50 ORDER BY schooling
         """,
     ),
@@ -131,7 +131,7 @@ QUESTIONS = (
         "What is the typical weekly income, by age?",
         "census",
         """
-        SELECT FLOOR(age / 10) * 10 AS age_from, EXP(AVG(log_income)) AS income
+        SELECT FLOOR(age / 10) * 10 AS age_from, AVG(log_income) AS log_income, EXP(AVG(log_income)) AS income
         FROM adult GROUP BY 1 ORDER BY 1
         """,
     ),

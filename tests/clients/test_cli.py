@@ -176,6 +176,23 @@ def test_what_cannot_be_opened_exits_1(run: Run, policy: Path, tmp_path: Path) -
         assert done.err.startswith("ERROR ")
 
 
+def test_files_that_cannot_be_read_or_written_are_no_traceback(run: Run, policy: Path, tmp_path: Path) -> None:
+    done = run("init", tmp_path / clinic.DATABASE, "--output", tmp_path / "no such folder" / "policy.yaml")
+    assert (done.code, done.out) == (1, "")
+    assert "no such folder" in done.err
+    (tmp_path / "file").touch()
+    assert run("demo", "--folder", tmp_path / "file" / "demo").code == 1
+    policy.write_bytes(b"\xff\xfe")
+    assert run("query", policy, BY_SEX).code == 1
+
+
+def test_a_statement_of_wild_bytes_is_refused(policy: Path) -> None:
+    words = [sys.executable, "-m", "dpsql", "query", str(policy), "-", "--analyst", "ana"]
+    done = subprocess.run(words, input=b"SELECT '\xff'", capture_output=True, check=False)
+    assert done.returncode == 1
+    assert re.match(b"ERROR (22021|42601): ", done.stderr)
+
+
 def test_a_reader_that_leaves_early_is_no_error(policy: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)

@@ -107,9 +107,9 @@ def test_noisy_numbers_are_near_the_truth_and_are_not_the_truth(page: str, folde
 
 
 def test_a_second_run_builds_the_folder_anew_and_draws_new_noise(page: str, folder: Path) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     again = show(folder, width=200)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 10
     assert section(again, FOUR_COUNTS.title) != section(page, FOUR_COUNTS.title)
     assert sorted(path.name for path in folder.iterdir() if path.suffix in (".yaml", ".duckdb", ".ledger")) == [
         clinic.DATABASE,

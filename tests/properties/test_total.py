@@ -79,6 +79,8 @@ FIXED = [
     "ROUND(s, -4)",
     "CEIL(w)",
     "FLOOR(h)",
+    "ROUND(m, -30)",
+    "ROUND(w, -27)",
     "TRUNC(b, -5)",
     "ROUND(x * 1e300, 5)",
     "TRUNC(x, 30)",

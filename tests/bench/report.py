@@ -1,0 +1,46 @@
+"""The tables that a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from .measured import Result
+from .small import ROWS, FixedCost
+
+
+def show_results(scale: float, results: Sequence[Result], console: Console) -> None:
+    times = Table(title=f"TPC-H at scale {scale:g}: median times of one process, forms by turns; errors at ε = 1")
+    times.add_column("query")
+    for heading in ("raw ms", "by hand", "bounded", "whole", "whole/hand", "error"):
+        times.add_column(heading, justify="right")
+    for result in results:
+        ratios = (f"{ratio:.2f}×" for ratio in result.of_raw.values())
+        times.add_row(result.name, f"{result.raw:.1f}", *ratios, f"{result.of_hand:.2f}", f"{result.error:.2g}")
+    console.print(times)
+    _show_stages("Where the time of the whole statement goes", {r.name: r.stages for r in results}, console)
+
+
+def show_fixed_costs(costs: Sequence[FixedCost], console: Console) -> None:
+    table = Table(title=f"Milliseconds of a statement over {ROWS:,} rows: a new text, and one whose plan is remembered")
+    table.add_column("statement")
+    for heading in ("cold", "cold p99", "warm", "warm p99"):
+        table.add_column(heading, justify="right")
+    for cost in costs:
+        numbers = (cost.cold, cost.cold_worst, cost.warm, cost.warm_worst)
+        table.add_row(cost.name, *(f"{number:.1f}" for number in numbers))
+    console.print(table)
+    stages = {f"{c.name}, {kind}": getattr(c, f"{kind}_stages") for c in costs for kind in ("cold", "warm")}
+    _show_stages("Where those milliseconds go", stages, console)
+
+
+def _show_stages(title: str, rows: Mapping[str, Mapping[str, float]], console: Console) -> None:
+    table = Table(title=f"{title} (ms, means)")
+    table.add_column("")
+    for stage in next(iter(rows.values())):
+        table.add_column(stage, justify="right")
+    for name, stages in rows.items():
+        table.add_row(name, *(f"{milliseconds:.2f}" for milliseconds in stages.values()))
+    console.print(table)
