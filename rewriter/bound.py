@@ -8,6 +8,9 @@
 Where the database guarantees one row per unit, 1 and 2 are nothing to do and one aggregation is left. Where a unit has
 one group and a vector one cell, 2 is a plain clip: that is parallel composition, not another code path.
 
+Where one table is read and few units can have more rows than the bound, those units are found first, and everybody else's
+rows are added up group by group without step 1 and 2: they are inside of every ball, so the integers are the same.
+
 Why scaling is sound in floating point: the factor is computed with a relative error below 2⁻⁵⁰ and made smaller by
 2⁻⁴⁰; truncation then only shortens. Squares are summed as integers, so no order of rows can change a factor. Why a finer
 lattice: truncating a scaled count of 0.9 to 0 would lose it, so scaled cells are counted in 2⁻ʳ of a step.
@@ -95,13 +98,82 @@ def bound(
     balls = [_ball(vector, norm, contribution, one_group, query) for vector in work.vectors]
     most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
     selection = Selection("w", Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
-    ctes = [("partial", _partial(rows, keys, work, dialect)), ("clamped", _clamped(keys, balls, dialect))]
+    limit = _harmless_rows(query, work, norm, contribution, one_group, selected)
     final, scale = _summed(keys, balls, selection, one_group, dialect)
+    partial = _partial(rows, keys, work, dialect)
+    ctes = [("partial", partial), ("clamped", _clamped(keys, balls, dialect))]
+    if limit is not None:
+        partial.set("where", exp.Where(this=_is_suspect()))
+        ctes.insert(0, ("suspect", _suspects(query, limit)))
+        final = _with_harmless(final, rows, keys, balls, dialect)
     if scale is not None:
         ctes.append(("scale", scale))
     tree = _with_keys(final, ctes, keys, [cell.name for cell in _cells(work)], selection, public)
     blocks = tuple(_block(ball) for ball in balls)
     return Bounded(tree, blocks, selection, {c.name: ball.refinement for ball in balls for c in ball.vector.cells})
+
+
+def _harmless_rows(
+    query: Query, work: Workload, norm: Norm, contribution: ContributionBound, one_group: bool, selected: bool
+) -> int | None:
+    """The number of rows with which a unit cannot leave any ball, where it pays to look for the units that have more.
+
+    A vector's ball is (the bound of rows) · (the most that one row adds), so a unit with no more rows than that bound is
+    inside of all of them, cell by cell too. The others are few when the bound is near ``max_rows``; only they are
+    aggregated by person. It pays for one table, which is cheap to read twice.
+    """
+    limit = contribution.l1 if norm is Norm.L1 else contribution.l2_squared and math.isqrt(contribution.l2_squared)
+    from_ = query.rows.args["from_"].this
+    where = query.rows.args.get("where")
+    simple = (
+        isinstance(from_, exp.Table)
+        and not query.rows.args.get("joins")
+        and not query.rows.args.get("group")
+        and (where is None or where.find(exp.Query) is None)
+    )
+    countable = bool(work.vectors) and not any(vector.distinct for vector in work.vectors)
+    if one_group or selected or not simple or not countable or not limit or not contribution.rows:
+        return None
+    return limit if 2 * limit >= contribution.rows else None
+
+
+def _suspects(query: Query, limit: int) -> exp.Select:
+    """The units with more than ``limit`` rows."""
+    rows = query.rows.copy()
+    rows.set("expressions", [exp.alias_(query.unit.copy(), "u")])
+    select = exp.Select(expressions=[exp.column("u")]).from_(_from_rows(rows), copy=False)
+    select.set("group", exp.Group(expressions=[exp.column("u")]))
+    select.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(limit))))
+    return select
+
+
+def _is_suspect() -> exp.Expr:
+    """``u`` is never NULL in rows of people, so that NOT of this is exact."""
+    return exp.In(this=exp.column("u"), query=exp.Subquery(this=exp.select("u").from_("suspect")))
+
+
+def _with_harmless(
+    suspects: exp.Select, rows: exp.Select, keys: list[str], balls: Sequence[_Ball], dialect: Dialect
+) -> exp.Select:
+    """The bounded sums of the suspects and the plain sums of everybody else, group by group."""
+    expressions: list[exp.Expr] = _columns(keys)
+    totals: list[exp.Expr] = _columns(keys)
+    for ball in balls:
+        for cell in ball.vector.cells:
+            total: exp.Expr = exp.Paren(this=_sum_of(cell, dialect))
+            if ball.refinement > 1:
+                total = exp.Mul(this=total, expression=number(ball.refinement))
+            expressions.append(exp.alias_(total, cell.name))
+            totals.append(exp.alias_(exp.Sum(this=exp.column(cell.name)), cell.name))
+    harmless = exp.Select(expressions=expressions).from_(_from_rows(rows.copy()), copy=False)
+    harmless.set("where", exp.Where(this=exp.Not(this=_is_suspect())))
+    harmless.set("group", exp.Group(expressions=_columns(keys)))
+    both = exp.union(harmless, suspects, distinct=False, copy=False)
+    final = exp.Select(expressions=totals).from_(
+        exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier("b"))), copy=False
+    )
+    final.set("group", exp.Group(expressions=_columns(keys)))
+    return final
 
 
 def _cells(work: Workload) -> list[Cell]:
@@ -388,4 +460,4 @@ def _with_keys(
 
 
 def _materialized(name: str) -> bool | None:
-    return True if name == "clamped" else None
+    return True if name in ("clamped", "suspect") else None

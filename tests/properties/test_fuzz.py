@@ -74,7 +74,7 @@ def word_soup(random: Random, _: World) -> str:
 
 def mutated(random: Random, place: World) -> str:
     """A valid query with some tokens removed, doubled, swapped or replaced."""
-    tokens = re.findall(r"\w+|'[^']*'|[^\w\s]", question(random, place).sql)
+    tokens = re.findall(r"[\w.]+|'[^']*'|<>|[<>]=|\|\||[^\w\s]", question(random, place).sql)
     for _ in range(random.choice([1, 1, 2, 3])):
         here, there = random.randrange(len(tokens)), random.randrange(len(tokens))
         change = random.choice(["remove", "double", "swap", "replace", "insert"])
@@ -107,7 +107,7 @@ def deep(random: Random, _: World) -> str:
             f"SELECT SUM({' * '.join(['small'] * size)}) FROM person",
             f"SELECT COUNT(*) FROM person WHERE small IN ({', '.join(map(str, range(size)))})",
             f"SELECT {', '.join(['COUNT(*)'] * size)} FROM person",
-            f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE small = {n})' for n in range(size))} FROM person",
+            f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE small = {n})' for n in range(min(size, 60)))} FROM person",
             f"{'SELECT * FROM (' * size}SELECT COUNT(*) FROM person{') AS t' * size}",
             f"SELECT COUNT(*) FROM {'(' * size}person{')' * size}",
             f"SELECT {'CASE WHEN small = 1 THEN ' * size}1{' END' * size} FROM person",
