@@ -59,12 +59,14 @@ def open_policy(path: str | os.PathLike[str]) -> Opened:
             engine.close()
             raise
     except PolicyError as problems:
-        raise OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint="dpsql check") from None
+        hint = "dpsql check lists all that is wrong"
+        raise OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint) from None
 
 
 def _open(policy: Policy, engine: DuckDBEngine) -> Opened:
     schema = engine.schema()
-    profiles = {name: engine.public_profile(name) for name, table in policy.tables.items() if table.public}
+    drafted = catalog(policy, schema)
+    profiles = {name: engine.public_profile(name) for name, table in drafted.tables.items() if table.public}
     known = catalog(policy, schema, profiles)
     accounting = Accounting(policy.budget.accounting)
     total = Accountant(accounting, policy.budget.epsilon, policy.budget.delta)

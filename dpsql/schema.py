@@ -126,6 +126,10 @@ def _paths(
                 if getattr(spec, key) is not None:
                     message = "has no meaning under privacy_unit: row, where each row is its own unit: remove it"
                     problems.append(Problem(join("tables", names[real], key), message))
+            source = schema.tables[real]
+            if not spec.public and (source.view or "rowid" in map(str.lower, source.columns)):
+                message = "the rows cannot be told apart: a table without a column rowid is needed, not a view"
+                problems.append(Problem(join("tables", names[real]), message))
         return dict.fromkeys(specs, ())
     paths: dict[str, tuple[Hop, ...]] = {real: () for real, spec in specs.items() if spec.public}
     if unit is None:

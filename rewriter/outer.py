@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from rewriter.errors import BAD_PARAMETER, TOO_COMPLEX, UNKNOWN_COLUMN, UNKNOWN_TABLE, Refused
 from rewriter.outer_forms import CASTS, CLOCKS, FORMS, FUNCTIONS, PARTS, PARTS_OF_TIME, PSEUDO_COLUMNS, UNITS
+from rewriter.outer_limits import check_size
 from rewriter.outer_spelling import spelled
 from rewriter.types import Type
 
@@ -47,6 +48,7 @@ def check_outer(tree: exp.Query, tables: Container[str]) -> None:
         elif (check := _CHECKS.get(form)) is not None:
             check(node)
     _check_names(tree)
+    check_size(tree, tables)
 
 
 def outer_sql(tree: exp.Query, schema: Mapping[str, Mapping[str, Type]]) -> str:

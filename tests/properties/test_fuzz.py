@@ -77,18 +77,28 @@ def mutated(random: Random, place: World) -> str:
     tokens = re.findall(r"[\w.]+|'[^']*'|<>|[<>]=|\|\||[^\w\s]", question(random, place).sql)
     for _ in range(random.choice([1, 1, 2, 3])):
         here, there = random.randrange(len(tokens)), random.randrange(len(tokens))
-        change = random.choice(["remove", "double", "swap", "replace", "insert"])
+        change = random.choice(["remove", "double", "swap", "replace", "insert", *["similar"] * 5])
         if change == "remove" and len(tokens) > 1:
             del tokens[here]
         elif change == "double":
             tokens.insert(here, tokens[here])
         elif change == "swap":
             tokens[here], tokens[there] = tokens[there], tokens[here]
+        elif change == "similar":
+            alike = [token for token in tokens if _sort(token) == _sort(tokens[here])]
+            tokens[here] = random.choice(alike)
         elif change == "replace":
             tokens[here] = random.choice([random.choice(WORDS), tokens[there]])
         else:
             tokens.insert(here, random.choice(WORDS))
     return " ".join(tokens)
+
+
+def _sort(token: str) -> str:
+    """Words, names, numbers, texts and signs: what may stand for each other."""
+    if token[0].isdigit() or token[0] == "'":
+        return "number" if token[0].isdigit() else "text"
+    return "word" if token.isupper() else "name" if token[0].isalpha() else "sign"
 
 
 def deep(random: Random, _: World) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from types import TracebackType
@@ -175,130 +176,122 @@ def parse(text: str) -> exp.Expr:
     return sqlglot.parse_one(text, read="postgres")
 
 
+TEMPLATES: dict[str, list[str]] = {
+    "number": [
+        *(f"(<number> {sign} <number>)" for sign in ("+", "-", "*", "/", "%", "+", "*", "/")),
+        "(- <number>)",
+        *(f"{name}(<number>)" for name in ("ABS", "SIGN", "FLOOR", "CEIL", "ROUND", "TRUNC", "SQRT", "LN", "EXP")),
+        *(f"{name}(<number>)" for name in ("SIN", "ATAN", "CBRT", "ASIN", "DEGREES", "LOG", "COT")),
+        "ROUND(<number>, <small>)",
+        "TRUNC(<number>, <small>)",
+        "POWER(<number>, <number>)",
+        "POWER(<number>, 2)",
+        "COALESCE(<number>, <number>)",
+        "NULLIF(<number>, <number>)",
+        "GREATEST(<number>, <number>)",
+        "LEAST(<number>, <number>, 3)",
+        "CASE WHEN <truth> THEN <number> ELSE <number> END",
+        "CASE <number> WHEN 1 THEN <number> END",
+        *(f"(<number>)::{name}" for name in ("integer", "bigint", "smallint", "numeric(10,2)", "real", "numeric")),
+        "(<number>)::double precision",
+        "(<text>)::integer",
+        "(<text>)::double precision",
+        "(<text>)::numeric(12,3)",
+        "LENGTH(<text>)",
+        "POSITION('a' IN <text>)",
+        *(f"EXTRACT({unit} FROM <moment>)" for unit in ("YEAR", "MONTH", "EPOCH", "DOW", "DECADE", "WEEK")),
+        "(<moment>::date - <moment>::date)",
+        "EXTRACT(EPOCH FROM p - <moment>)",
+        "WIDTH_BUCKET(<number>, 0, 10, 4)",
+        "(<truth>)::integer",
+        "DIV((<number>)::integer, (<number>)::integer)",
+    ],
+    "text": [
+        *(f"{name}(<text>)" for name in ("UPPER", "LOWER", "REVERSE", "TRIM", "LTRIM", "RTRIM")),
+        "(<text> || <text>)",
+        "(t || <number>)",
+        "CONCAT(<text>, <number>, <truth>, <moment>)",
+        "LEFT(<text>, <small>)",
+        "RIGHT(<text>, <small>)",
+        "SUBSTRING(<text> FROM <small> FOR 2)",
+        "REPLACE(<text>, <text>, 'z')",
+        "SPLIT_PART(<text>, ',', 2)",
+        "SPLIT_PART(<text>, ',', -1)",
+        "LPAD(<text>, 4, 'ab')",
+        "COALESCE(<text>, <text>)",
+        "NULLIF(<text>, <text>)",
+        "GREATEST(<text>, <text>)",
+        "CASE WHEN <truth> THEN <text> ELSE <text> END",
+        "(<number>)::text",
+        "(<moment>)::text",
+        "(<text>)::varchar(3)",
+        "TO_CHAR(<moment>, 'YYYY-MM-DD')",
+    ],
+    "moment": [
+        *(f"(<moment> + INTERVAL '{span}')" for span in ("1 month", "-3 months", "1 year 2 days", "2 hours")),
+        *(f"(<moment> - INTERVAL '{span}')" for span in ("1 month", "40 days", "8000 years", "-1 week")),
+        "((<moment>)::date + <days>)",
+        "((<moment>)::date - (<number>)::integer)",
+        *(f"DATE_TRUNC('{unit}', <moment>)" for unit in ("month", "week", "year", "decade", "hour", "quarter")),
+        "(<moment>)::date",
+        "(<moment>)::timestamp",
+        "(<text>)::date",
+        "(<text>)::timestamp",
+        "COALESCE(<moment>, <moment>)",
+        "LEAST(<moment>, <moment>)",
+        "CASE WHEN <truth> THEN <moment> END",
+        "MAKE_DATE(i, s, s)",
+    ],
+    "truth": [
+        *(f"(<number> {sign} <number>)" for sign in ("=", "<>", "<", ">=", "IS DISTINCT FROM")),
+        *(f"(<text> {sign} <text>)" for sign in ("=", "<", "IS NOT DISTINCT FROM")),
+        *(f"(<moment> {sign} <moment>)" for sign in ("=", "<=", ">")),
+        "(<truth> AND <truth>)",
+        "(<truth> OR <truth>)",
+        "(NOT <truth>)",
+        "(<number> BETWEEN <number> AND <number>)",
+        "(<number> BETWEEN SYMMETRIC <number> AND 5)",
+        "(<number> IN (1, <number>, NULL))",
+        "(<number> IS NOT NULL)",
+        "(<truth> IS NOT TRUE)",
+        "(<text> LIKE <text>)",
+        "(<text> ILIKE 'a!%' ESCAPE '!')",
+        "(<text> ~ '^[a-z]+,?')",
+        "STARTS_WITH(<text>, 'a')",
+        "(<text>)::boolean",
+    ],
+}
+LEAVES: dict[str, list[str]] = {
+    "number": [*"sibhmwnxysimx", "0", "1", "-1", "2", "10", "0.5", "1.25", "1e300", "100000000000", "NULL"],
+    "text": ["t", "u", "t", "'a'", "''", "'12'", "'2020-02-29'", "'x%'", "NULL::text"],
+    "moment": ["d", "e", "p", "q", "d", "p", "DATE '2020-02-29'", "TIMESTAMP '9999-12-31 12:00'"],
+    "truth": ["f", "TRUE", "FALSE", "NULL", "i > 0", "t = 'a'", "d >= '2020-01-01'", "x IS NULL"],
+}
+
+
 class Grammar:
-    """Random expressions, mostly well typed."""
+    """Random expressions, mostly well typed. A part is one of the templates, its own parts one level less deep."""
+
+    templates = TEMPLATES
+    leaves = LEAVES
 
     def __init__(self, chance: random.Random, depth: int = 3) -> None:
         self.chance = chance
         self.depth = depth
 
     def expression(self) -> str:
-        return self.chance.choice([self.number, self.number, self.text, self.moment, self.truth])()
+        return self.some(self.chance.choice(["number", "number", "text", "moment", "truth"]))
 
-    def number(self, depth: int | None = None) -> str:
+    def some(self, what: str, depth: int | None = None) -> str:
         depth = self.depth if depth is None else depth
-        pick = self.chance.choice
-        if depth <= 0:
-            return pick([*"sibhmwnxysimx", "0", "1", "-1", "2", "10", "0.5", "1.25", "1e300", "100000000000", "NULL"])
-        one, other = self.number(depth - 1), self.number(depth - 1)
-        whole = self.chance.randint(-3, 3)
-        return pick(
-            [
-                *(f"({one} {sign} {other})" for sign in ("+", "-", "*", "/", "%", "+", "*", "/")),
-                f"(- {one})",
-                *(f"{name}({one})" for name in ("ABS", "SIGN", "FLOOR", "CEIL", "ROUND", "TRUNC", "SQRT", "LN", "EXP")),
-                *(f"{name}({one})" for name in ("SIN", "ATAN", "CBRT", "ASIN", "DEGREES", "LOG", "COT")),
-                f"ROUND({one}, {whole})",
-                f"TRUNC({one}, {whole})",
-                f"POWER({one}, {other})",
-                f"POWER({one}, 2)",
-                f"COALESCE({one}, {other})",
-                f"NULLIF({one}, {other})",
-                f"GREATEST({one}, {other})",
-                f"LEAST({one}, {other}, 3)",
-                f"CASE WHEN {self.truth(depth - 2)} THEN {one} ELSE {other} END",
-                f"CASE {one} WHEN 1 THEN {other} END",
-                *(f"({one})::{name}" for name in ("integer", "bigint", "smallint", "numeric(10,2)", "real", "numeric")),
-                f"({one})::double precision",
-                f"({self.text(depth - 2)})::{pick(['integer', 'double precision', 'numeric(12,3)'])}",
-                f"LENGTH({self.text(depth - 2)})",
-                f"POSITION('a' IN {self.text(depth - 2)})",
-                f"EXTRACT({pick(['YEAR', 'MONTH', 'EPOCH', 'DOW', 'DECADE', 'WEEK'])} FROM {self.moment(depth - 1)})",
-                f"({self.moment(depth - 1)}::date - {self.moment(depth - 1)}::date)",
-                f"EXTRACT(EPOCH FROM p - {self.moment(depth - 1)})",
-                f"WIDTH_BUCKET({one}, 0, 10, 4)",
-                f"({self.truth(depth - 2)})::integer",
-                f"DIV(({one})::integer, ({other})::integer)",
-            ]
-        )
+        if depth <= 0 or (depth < self.depth and self.chance.random() < 0.15):
+            return self.chance.choice(self.leaves[what])
+        template = self.chance.choice(self.templates[what])
+        return re.sub(r"<([a-z]+)>", lambda found: self._part(found.group(1), depth - 1), template)
 
-    def text(self, depth: int | None = None) -> str:
-        depth = self.depth if depth is None else depth
-        pick = self.chance.choice
-        if depth <= 0:
-            return pick(["t", "u", "t", "'a'", "''", "'12'", "'2020-02-29'", "'x%'", "NULL::text"])
-        one, other = self.text(depth - 1), self.text(depth - 1)
-        return pick(
-            [
-                *(f"{name}({one})" for name in ("UPPER", "LOWER", "REVERSE", "TRIM", "LTRIM", "RTRIM")),
-                f"({one} || {other})",
-                f"(t || {self.number(depth - 1)})",
-                f"CONCAT({one}, {self.number(depth - 1)}, {self.truth(depth - 2)}, {self.moment(depth - 1)})",
-                f"LEFT({one}, {self.chance.randint(-3, 5)})",
-                f"RIGHT({one}, {self.chance.randint(-3, 5)})",
-                f"SUBSTRING({one} FROM {self.chance.randint(-3, 5)} FOR {self.chance.randint(0, 5)})",
-                f"REPLACE({one}, {other}, 'z')",
-                f"SPLIT_PART({one}, ',', {pick([1, 2, -1])})",
-                f"LPAD({one}, {self.chance.randint(0, 8)}, 'ab')",
-                f"COALESCE({one}, {other})",
-                f"NULLIF({one}, {other})",
-                f"GREATEST({one}, {other})",
-                f"CASE WHEN {self.truth(depth - 1)} THEN {one} ELSE {other} END",
-                f"({self.number(depth - 1)})::text",
-                f"({self.moment(depth - 1)})::text",
-                f"({one})::varchar(3)",
-                f"TO_CHAR({self.moment(depth - 1)}, 'YYYY-MM-DD')",
-            ]
-        )
-
-    def moment(self, depth: int | None = None) -> str:
-        depth = self.depth if depth is None else depth
-        pick = self.chance.choice
-        if depth <= 0:
-            return pick(["d", "e", "p", "q", "d", "p", "DATE '2020-02-29'", "TIMESTAMP '9999-12-31 12:00'"])
-        one = self.moment(depth - 1)
-        span = pick(["1 month", "-3 months", "40 days", "1 year 2 days", "2 hours", "8000 years", "-1 week"])
-        return pick(
-            [
-                f"({one} + INTERVAL '{span}')",
-                f"({one} - INTERVAL '{span}')",
-                f"(({one})::date + {self.chance.randint(-99999, 99999)})",
-                f"(({one})::date - ({self.number(depth - 1)})::integer)",
-                f"DATE_TRUNC('{pick(['month', 'week', 'year', 'decade', 'hour', 'quarter'])}', {one})",
-                f"({one})::date",
-                f"({one})::timestamp",
-                f"({self.text(depth - 2)})::{pick(['date', 'timestamp'])}",
-                f"COALESCE({one}, {self.moment(depth - 1)})",
-                f"LEAST({one}, {self.moment(depth - 1)})",
-                f"CASE WHEN {self.truth(depth - 1)} THEN {one} END",
-                "MAKE_DATE(i, s, s)",
-            ]
-        )
-
-    def truth(self, depth: int | None = None) -> str:
-        depth = self.depth if depth is None else depth
-        pick = self.chance.choice
-        if depth <= 0:
-            return pick(["f", "TRUE", "FALSE", "NULL", "i > 0", "t = 'a'", "d >= '2020-01-01'", "x IS NULL"])
-        one, other = self.number(depth - 1), self.number(depth - 1)
-        sign = pick(["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"])
-        return pick(
-            [
-                f"({one} {sign} {other})",
-                f"({self.text(depth - 1)} {sign} {self.text(depth - 1)})",
-                f"({self.moment(depth - 1)} {sign} {self.moment(depth - 1)})",
-                f"({self.truth(depth - 1)} AND {self.truth(depth - 1)})",
-                f"({self.truth(depth - 1)} OR {self.truth(depth - 1)})",
-                f"(NOT {self.truth(depth - 1)})",
-                f"({one} BETWEEN {other} AND {self.number(depth - 1)})",
-                f"({one} BETWEEN SYMMETRIC {other} AND 5)",
-                f"({one} IN (1, {other}, NULL))",
-                f"({one} IS NOT NULL)",
-                f"({self.truth(depth - 1)} IS NOT TRUE)",
-                f"({self.text(depth - 1)} LIKE {self.text(depth - 1)})",
-                f"({self.text(depth - 1)} ILIKE 'a!%' ESCAPE '!')",
-                f"({self.text(depth - 1)} ~ '^[a-z]+,?')",
-                f"STARTS_WITH({self.text(depth - 1)}, 'a')",
-                f"({self.text(depth - 1)})::boolean",
-            ]
-        )
+    def _part(self, what: str, depth: int) -> str:
+        if what == "small":
+            return str(self.chance.randint(-3, 5))
+        if what == "days":
+            return str(self.chance.randint(-99_999, 99_999))
+        return self.some(what, depth)
