@@ -8,8 +8,8 @@ numbers alone. A crash after the charge loses budget, never privacy.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -32,6 +32,9 @@ from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting,
 from rewriter.plan import Plan
 from rewriter.query import release_name
 from rewriter.types import DOUBLE, TEXT, Scalar, Type
+
+
+_REMEMBERED = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class Answer:
     """Rows that may be shown to anybody, with the half-width of the 95 % interval of each cell where it is known.
 
     ``price`` was charged for this statement, ``epsilon`` is the ε that was paid; both are 0 where it was free.
+    ``remaining`` asks the ledger when it is read.
     """
 
     columns: tuple[AnswerColumn, ...] = ()
@@ -65,9 +69,16 @@ class Answer:
     margins: tuple[tuple[float | None, ...], ...] = ()
     price: PrivacyLoss = PrivacyLoss()
     epsilon: Fraction = Fraction(0)
-    remaining: Budget | None = None
+    budget: Callable[[], Budget] | None = field(default=None, repr=False, compare=False)
     notices: tuple[str, ...] = ()
     tag: str = "SELECT"
+
+    @property
+    def remaining(self) -> Budget:
+        """What is left to the analyst now."""
+        if self.budget is None:
+            raise AssertionError("an answer knows its session's budget")
+        return self.budget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +124,8 @@ class Proxy:
     def __init__(self, opened: Opened, sampler: Sampler) -> None:
         self._opened = opened
         self._sampler = sampler
-        self._prepare = lru_cache(maxsize=512)(self._prepare_text)
+        self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
+        self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
 
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
@@ -209,16 +221,14 @@ class Session:
         if isinstance(prepared, Prepared):
             return self._release(prepared)
         if isinstance(prepared, _Explained):
-            return _as_answer(self._explain(prepared.prepared), self.budget())
+            return _as_answer(self._explain(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):
             self._settings = self._settings.changed(prepared.name, prepared.value, self._proxy.policy.statement)
-            return Answer(tag="SET" if prepared.value is not None else "RESET", remaining=self.budget())
+            return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
         if isinstance(prepared, ShowSetting):
             value = self._settings.shown(prepared.name)
-            return Answer(
-                (AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), remaining=self.budget(), tag="SHOW"
-            )
-        return Answer(tag=prepared.command, remaining=self.budget())
+            return Answer((AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), budget=self.budget, tag="SHOW")
+        return Answer(tag=prepared.command, budget=self.budget)
 
     @translated
     def describe(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...]:
@@ -276,7 +286,7 @@ class Session:
         share = accountant.price(self._settings.epsilon, delta)
         if prepared.plans:
             share = split_price(share, len({plans[0].identity for plans in prepared.plans}))
-        calibrations = tuple(_cheapest(plans, accountant.accounting, share) for plans in prepared.plans)
+        calibrations = tuple(self._proxy.calibrated(plans, share) for plans in prepared.plans)
         stored: dict[str, NoisyTable] = {}
         if self._settings.reuse:
             for calibration in calibrations:
@@ -327,7 +337,7 @@ class Session:
             margins=known,
             price=loss,
             epsilon=self._paid(loss),
-            remaining=self.budget(),
+            budget=self.budget,
             notices=_notices(priced),
         )
 
@@ -399,7 +409,7 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _as_answer(explanation: Explanation, remaining: Budget) -> Answer:
+def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
     """EXPLAIN as one column of text."""
     from dpsql.show import explanation_lines
 
@@ -408,7 +418,7 @@ def _as_answer(explanation: Explanation, remaining: Budget) -> Answer:
         (AnswerColumn("QUERY PLAN", TEXT),),
         tuple((line,) for line in lines),
         tuple((None,) for _ in lines),
-        remaining=remaining,
+        budget=budget,
         notices=explanation.notices,
         tag="EXPLAIN",
     )

@@ -21,7 +21,7 @@ from rewriter.interval import Interval
 from rewriter.query import Aggregate
 from rewriter.relation import only
 from rewriter.total import compile_expression
-from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, decimal
+from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM and AVG are answered"
@@ -221,8 +221,7 @@ def _unit_sum(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) 
     if argument.interval is not None and bound.rows is not None:
         many = Interval.of(0, 0).hull(argument.interval * Interval.of(bound.rows, bound.rows))
         interval = many.hull(argument.interval)
-    if argument.type.kind is Kind.DOUBLE:
-        # Doubles add up to different bits in different orders; steps of a lattice do not.
+    if _needs_lattice(argument.type):
         steps, granularity = _exact(aggregate, dialect)
         total = _scaled(_filtered(exp.Sum(this=steps), aggregate.condition), granularity, dialect)
         return Value(total, DOUBLE, interval)
@@ -235,7 +234,7 @@ def _unit_sum(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) 
 
 def _unit_avg(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = _argument(aggregate)
-    if argument.type.kind is Kind.DOUBLE:
+    if _needs_lattice(argument.type):
         steps, granularity = _exact(aggregate, dialect)
         total = _scaled(_filtered(exp.Sum(this=steps), aggregate.condition), granularity, dialect)
     else:
@@ -249,11 +248,16 @@ def _scaled(steps: exp.Expr, granularity: Fraction, dialect: Dialect) -> exp.Exp
     return exp.Paren(this=exp.Mul(this=dialect.cast(steps, DOUBLE), expression=double(float(granularity))))
 
 
+def _needs_lattice(kind: Type) -> bool:
+    """Doubles add up to different bits in different orders, and very wide numbers can overflow; steps do neither."""
+    return kind.kind is Kind.DOUBLE or kind.bits > 64 or kind.precision > 24
+
+
 def _exact(aggregate: Aggregate, dialect: Dialect) -> tuple[exp.Expr, Fraction]:
     argument = _argument(aggregate)
     if argument.interval is None:
         raise Refused(
-            f"{aggregate.text} per person adds floating-point numbers without a declared range",
+            f"{aggregate.text} per person adds numbers without a declared range",
             hint="declare a range for the column in the policy",
         )
     granularity = lattice(argument.type, argument.interval)

@@ -108,7 +108,8 @@ def bound(
         final = _with_harmless(final, rows, keys, balls, dialect)
     if scale is not None:
         ctes.append(("scale", scale))
-    tree = _with_keys(final, ctes, keys, [cell.name for cell in _cells(work)], selection, public)
+    names = [cell.name for cell in _cells(work)]
+    tree = _with_keys(final, ctes, keys, names, selection, public)
     blocks = tuple(_block(ball) for ball in balls)
     return Bounded(tree, blocks, selection, {c.name: ball.refinement for ball in balls for c in ball.vector.cells})
 
@@ -352,7 +353,7 @@ def _factor(ball: _Ball, norm: exp.Expr, dialect: Dialect) -> exp.Expr:
     radius = math.sqrt(ball.radius_squared) * ball.refinement * _SHRINK
     size = dialect.cast(norm, DOUBLE)
     divisor = size if ball.norm is Norm.L1 else exp.Sqrt(this=size)
-    return exp.Div(this=double(radius), expression=divisor)
+    return exp.Paren(this=exp.Div(this=double(radius), expression=divisor))
 
 
 def _scaled_cell(cell: Cell, ball: _Ball, is_outside: exp.Expr, factor: exp.Expr, dialect: Dialect) -> exp.Expr:
@@ -451,13 +452,15 @@ def _with_keys(
     if keys:
         order = [exp.Ordered(this=exp.column(key, source), nulls_first=False) for key in keys]
         tree.set("order", exp.Order(expressions=order))
+    # Only what is read twice is kept: a CTE that has one reader is better folded into it.
+    shared = {"suspect", "clamped"} if any(name == "scale" for name, _ in ctes) else {"suspect"}
     definitions = [
-        exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)), materialized=_materialized(name))
+        exp.CTE(
+            this=query,
+            alias=exp.TableAlias(this=exp.to_identifier(name)),
+            materialized=True if name in shared else None,
+        )
         for name, query in ctes
     ]
     tree.set("with_", exp.With(expressions=definitions))
     return tree
-
-
-def _materialized(name: str) -> bool | None:
-    return True if name in ("clamped", "suspect") else None

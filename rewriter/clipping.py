@@ -13,6 +13,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.dialects import Dialect, double, number
+from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.types import Kind, Type
 from rewriter.value import Value
@@ -46,8 +47,8 @@ def clipped_steps(value: Value, interval: Interval, granularity: Fraction, diale
     value is never NaN; one that were would be taken for the upper bound, and still be bounded.
     """
     low, high = int(interval.low / granularity), int(interval.high / granularity)
-    below = exp.LT(this=value.sql.copy(), expression=_limit(interval.low, value.type))
-    above = exp.GT(this=value.sql.copy(), expression=_limit(interval.high, value.type))
+    below = exp.LT(this=wrap(value.sql.copy()), expression=_limit(interval.low, value.type))
+    above = exp.GT(this=wrap(value.sql.copy()), expression=_limit(interval.high, value.type))
     return exp.Case(
         ifs=[exp.If(this=below, true=number(low)), exp.If(this=above, true=number(high))],
         default=dialect.to_steps(value.sql.copy(), value.type, granularity),

@@ -175,6 +175,8 @@ class Dialect:
         >>> DUCKDB.to_steps(exp.column("x"), DOUBLE, Fraction(1, 8)).sql("duckdb")
         'CAST(x * 8e0 AS BIGINT)'
         """
+        if isinstance(sql, exp.Binary | exp.Unary) and not isinstance(sql, exp.Paren):
+            sql = exp.Paren(this=sql)
         if type_.kind is Kind.DATE:
             type_, sql = BIGINT, self._ordinal(sql)
         if type_.kind is Kind.TIMESTAMP:

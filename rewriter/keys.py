@@ -21,6 +21,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from rewriter.dialects import Dialect, call, double, number
+from rewriter.functions_values import wrap
 from rewriter.interval import Interval, measure
 from rewriter.query import Key
 from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node
@@ -53,8 +54,8 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
     """The public key set of a GROUP BY, or None where the groups must be selected under δ."""
     enumeration = _Enumeration(dialect)
     try:
-        expressions = [enumeration.substitute(key.value.sql, None) for key in keys]
-        conditions = enumeration.narrow(filters)
+        expressions = [enumeration.key(key.value.sql) for key in keys]
+        conditions = [*enumeration.declared(expressions), *enumeration.narrow(filters)]
         domains = enumeration.domains()
     except _NotEnumerable:
         return None
@@ -76,12 +77,42 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
 
 @dataclass(slots=True)
 class _Enumeration:
-    """The variables that key expressions have needed so far, each with the step that timestamps need."""
+    """The variables that key expressions have needed so far, each with the step that timestamps need.
+
+    ``missing`` are those that also take NULL, which is outside of what was declared but is what an expression such as
+    ``CASE WHEN x > 5 THEN 'high' ELSE 'low' END`` makes a declared group of.
+    """
 
     dialect: Dialect
     columns: dict[Variable, str | None] = field(default_factory=dict)
     derived: list[tuple[Domain, Type | None]] = field(default_factory=list)
+    missing: set[Variable] = field(default_factory=set)
     closed: bool = False
+
+    def key(self, node: exp.Expr) -> exp.Expr:
+        """A key over the variables; inside of an expression, columns that may be NULL take NULL too."""
+        expression = self.substitute(node, None)
+        if not isinstance(expression, exp.Column):
+            used = {column.table for column in expression.find_all(exp.Column)}
+            self.missing |= {
+                variable for variable in self.columns if _table_of(variable) in used and _may_miss(variable)
+            }
+        return expression
+
+    def declared(self, expressions: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """A key is NULL only where that follows from declared values: not because a row's value is missing."""
+        conditions: list[exp.Expr] = []
+        for expression in expressions:
+            used = {column.table for column in expression.find_all(exp.Column)}
+            given = [
+                exp.Not(this=exp.Is(this=exp.column("x", _table_of(variable)), expression=exp.Null()))
+                for variable in self.missing
+                if _table_of(variable) in used
+            ]
+            if given:
+                present = exp.Not(this=exp.Is(this=wrap(expression.copy()), expression=exp.Null()))
+                conditions.append(exp.or_(present, exp.and_(*given, copy=False), copy=False))
+        return conditions
 
     def narrow(self, filters: Sequence[Value]) -> list[exp.Expr]:
         """Those conditions that read nothing but the variables of the keys: they may narrow a key set, not widen it."""
@@ -147,7 +178,7 @@ class _Enumeration:
                 self.columns[variable] = "HOUR"
         if variable.table.public:
             return exp.column(exp.to_identifier(variable.column.name, quoted=True), f"d_{variable.alias}")
-        return exp.column("x", f"d_{variable.alias}_{_position(variable)}")
+        return exp.column("x", _table_of(variable))
 
     def domains(self) -> list[tuple[exp.Expr, int]]:
         """FROM items that enumerate the variables, with their sizes. Columns of one public table stay together."""
@@ -158,7 +189,7 @@ class _Enumeration:
                 tables.setdefault(variable.alias, []).append(variable)
             else:
                 query, size = self._column_domain(variable, step)
-                items.append((_aliased(query, f"d_{variable.alias}_{_position(variable)}"), size))
+                items.append((_aliased(query, _table_of(variable)), size))
         for alias, variables in tables.items():
             items.append(
                 (
@@ -172,7 +203,7 @@ class _Enumeration:
 
     def _column_domain(self, variable: Variable, step: str | None) -> tuple[exp.Expr, int]:
         column = variable.column
-        nulls: tuple[Scalar | None, ...] = (None,) if variable.optional else ()
+        nulls: tuple[Scalar | None, ...] = (None,) if variable.optional or variable in self.missing else ()
         if column.values is not None:
             values = tuple(dict.fromkeys((*column.values, *nulls)))
             return _domain_query(Values(values), column.type, self.dialect), len(values)
@@ -191,6 +222,16 @@ class _Enumeration:
         if nulls:
             query = exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)
         return query, size + len(nulls)
+
+
+def _table_of(variable: Variable) -> str:
+    """The alias of the FROM item that enumerates a column of a private table."""
+    return f"d_{variable.alias}_{_position(variable)}"
+
+
+def _may_miss(variable: Variable) -> bool:
+    column = variable.column
+    return not (variable.table.public or variable.optional or not column.nullable or None in (column.values or ()))
 
 
 def _position(variable: Variable) -> int:
@@ -264,11 +305,9 @@ def _table_domain(variables: Sequence[Variable], dialect: Dialect) -> exp.Expr:
 def _domain_query(domain: Domain, kind: Type | None, dialect: Dialect) -> exp.Query:
     if isinstance(domain, IntegerRange):
         return _series(number(domain.low), number(domain.high), None, kind or BIGINT, dialect)
-    rows = [_literal(value, kind, dialect) for value in domain.values]
-    selects = [exp.select(exp.alias_(row, "x")) for row in rows]
-    if len(selects) == 1:
-        return selects[0]
-    return exp.union(*selects, distinct=False)
+    rows = [exp.Tuple(expressions=[_literal(value, kind, dialect)]) for value in domain.values]
+    alias = exp.TableAlias(this=exp.to_identifier("v"), columns=[exp.to_identifier("x")])
+    return exp.select("x").from_(exp.Values(expressions=rows, alias=alias))
 
 
 def _range_query(

@@ -94,14 +94,18 @@ def _unknown(node: exp.Expr) -> Refused:
         return Refused("SIMILAR TO is not answered", hint="use LIKE, or a regular expression: x ~ '…'")
     if isinstance(node, exp.Func):
         name = node.sql_names()[0]
-        return Refused(f"{name} is not answered above aggregates", hint="use the common functions, CASE, CAST or EXTRACT")
+        return Refused(
+            f"{name} is not answered above aggregates", hint="use the common functions, CASE, CAST or EXTRACT"
+        )
     return Refused(f"{form.__name__} is not answered above aggregates", hint="write it in plain SELECTs")
 
 
 def _check_function(node: exp.Expr) -> None:
     name = str(node.name)
     if name.upper() not in FUNCTIONS:
-        raise Refused(f"there is no function {name[:40]}", hint="use the common functions of PostgreSQL", sqlstate="42883")
+        raise Refused(
+            f"there is no function {name[:40]}", hint="use the common functions of PostgreSQL", sqlstate="42883"
+        )
     low, high = FUNCTIONS[name.upper()]
     if not low <= len(node.expressions) <= high:
         raise Refused(f"{name} takes {low} arguments here", hint=f"give it {low}", sqlstate="42883")
@@ -123,7 +127,8 @@ def _check_table(node: exp.Expr, tables: Container[str]) -> None:
     if not isinstance(node.this, exp.Identifier):
         raise Refused("a function in FROM is not answered", hint="name a table", sqlstate=UNKNOWN_TABLE)
     name = node.this.name
-    if name.lower() not in _ctes_in_reach(node) and name not in tables:
+    real = name if node.this.args.get("quoted") else name.lower()
+    if name.lower() not in _ctes_in_reach(node) and name not in tables and real not in tables:
         raise Refused(f"there is no table {name!r}", hint="name a table or a WITH query", sqlstate=UNKNOWN_TABLE)
 
 
@@ -168,20 +173,30 @@ def _check_column(node: exp.Expr) -> None:
 
 def _check_join(node: exp.Expr) -> None:
     kind, method, side = (str(node.args.get(part) or "").upper() for part in ("kind", "method", "side"))
-    if kind not in ("", "INNER", "OUTER", "CROSS") or method not in ("", "NATURAL") or side not in ("", "LEFT", "RIGHT", "FULL"):
-        raise Refused(f"{method or kind or side} JOIN is not answered", hint="use INNER, LEFT, RIGHT, FULL or CROSS JOIN")
+    if (
+        kind not in ("", "INNER", "OUTER", "CROSS")
+        or method not in ("", "NATURAL")
+        or side not in ("", "LEFT", "RIGHT", "FULL")
+    ):
+        raise Refused(
+            f"{method or kind or side} JOIN is not answered", hint="use INNER, LEFT, RIGHT, FULL or CROSS JOIN"
+        )
 
 
 def _check_cast(node: exp.Expr) -> None:
     to = node.args["to"]
     sizes = to.expressions
     if to.this not in CASTS or to.args.get("nested"):
-        raise Refused(f"CAST to {to.sql('postgres')[:40]} is not answered", hint="cast to a number, text, date or timestamp")
+        raise Refused(
+            f"CAST to {to.sql('postgres')[:40]} is not answered", hint="cast to a number, text, date or timestamp"
+        )
     if sizes and to.this is not exp.DType.DECIMAL:
         raise Refused("CAST with a length is not answered", hint="cast to TEXT, then use LEFT(x, n)")
     digits = [_literal(size.this) for size in sizes]
     if digits and not (len(digits) <= 2 and digits[0] is not None and 1 <= digits[0] <= 38):
-        raise Refused("NUMERIC has 1 to 38 digits here", hint="use NUMERIC(38, 10) or DOUBLE PRECISION", sqlstate="22023")
+        raise Refused(
+            "NUMERIC has 1 to 38 digits here", hint="use NUMERIC(38, 10) or DOUBLE PRECISION", sqlstate="22023"
+        )
 
 
 def _check_like(node: exp.Expr) -> None:
@@ -256,7 +271,9 @@ def _check_pad(node: exp.Expr) -> None:
 
 def _check_replace(node: exp.Expr) -> None:
     replacement = node.args.get("replacement")
-    if replacement is not None and not (isinstance(replacement, exp.Literal) and len(replacement.name) <= MAX_REPLACEMENT):
+    if replacement is not None and not (
+        isinstance(replacement, exp.Literal) and len(replacement.name) <= MAX_REPLACEMENT
+    ):
         raise Refused(
             f"a replacement is a literal of at most {MAX_REPLACEMENT} characters",
             hint="use CASE for whole values",

@@ -57,9 +57,7 @@ _AGGREGATES = (
     exp.FirstValue, exp.LastValue, exp.NthValue, exp.IgnoreNulls, exp.RespectNulls,
 )  # fmt: skip
 
-FORMS: frozenset[type[exp.Expr]] = frozenset(
-    _QUERIES + _OPERATORS + _VALUES + _NUMBERS + _TEXTS + _TIMES + _AGGREGATES
-)
+FORMS: frozenset[type[exp.Expr]] = frozenset(_QUERIES + _OPERATORS + _VALUES + _NUMBERS + _TEXTS + _TIMES + _AGGREGATES)
 """Every node class that may appear. A subclass of one of them may not."""
 
 FUNCTIONS: Mapping[str, tuple[int, int]] = {

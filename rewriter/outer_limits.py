@@ -20,7 +20,11 @@ UNKNOWN_WIDTH = 100
 """Columns of a table whose columns are not given."""
 
 _NAMED_WINDOW = "window "
-_TWICE = (exp.Nullif,)
+_TWICE: Mapping[type[exp.Expr], frozenset[str]] = {
+    exp.Nullif: frozenset({"this"}),
+    exp.SplitPart: frozenset({"this", "delimiter", "part_index"}),
+}
+"""Macros of DuckDB, and the arguments that they repeat."""
 
 _Sizes = Mapping[str, int]
 
@@ -56,15 +60,14 @@ class _Measure:
         elif isinstance(node, exp.Column):
             total += 0 if node.args.get("table") else aliases.get(node.name.lower(), 0)
         else:
-            if isinstance(node, _TWICE):
-                total += self.size(node.this, aliases, ctes)
-            elif isinstance(node, exp.Window) and node.alias:
+            if isinstance(node, exp.Window) and node.alias:
                 total += aliases.get(_NAMED_WINDOW + node.alias.lower(), 0)
             elif isinstance(node, exp.Table):
                 self._widths[id(node)] = self._stored(node, ctes)
-            total += sum(
-                self.size(child, aliases, ctes) for child in node.iter_expressions() if not isinstance(child, exp.With)
-            )
+            twice = _TWICE.get(type(node), frozenset())
+            for child in node.iter_expressions():
+                if not isinstance(child, exp.With):
+                    total += self.size(child, aliases, ctes) * (2 if child.arg_key in twice else 1)
             if isinstance(node, exp.Query | exp.Values | exp.SetOperation):
                 self._widths[id(node)] = self._width(node)
         return _bounded(total, MAX_SIZE, "the query becomes too large when its names are put in")

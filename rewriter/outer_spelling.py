@@ -51,7 +51,9 @@ def _wrap(node: exp.Expr, wrapper: exp.Expr) -> None:
 
 def _divide(node: exp.Expr) -> exp.Expr:
     """A plain ``/``: the database truncates integers by its own setting, knowing their types."""
-    return exp.Div(this=_exact_part(node.this), expression=_exact_part(node.args["expression"]), typed=False, safe=False)
+    return exp.Div(
+        this=_exact_part(node.this), expression=_exact_part(node.args["expression"]), typed=False, safe=False
+    )
 
 
 def _exact_part(operand: exp.Expr) -> exp.Expr:
@@ -105,19 +107,24 @@ def _like(node: exp.Expr) -> exp.Expr:
 
 
 def _is_whole_text(node: exp.Expr) -> bool:
-    """Whether a text is put together here, and not part of a longer one that is."""
+    """Whether a text is put together here, and not part of a longer sum of texts. A replacement multiplies: each counts."""
+    if type(node) in _MULTIPLYING:
+        return True
     parent = node.parent
     while isinstance(parent, exp.Paren):
         parent = parent.parent
-    return type(node) in _GROWING and type(parent) not in _GROWING
+    return type(node) in _ADDING and type(parent) not in _ADDING
 
 
 def _grows(node: exp.Expr, schema: _Schema) -> bool:
     """Whether it is put together from more than literals and columns of tables."""
-    inside = list(node.walk())
-    if sum(isinstance(part, exp.Replace | exp.RegexpReplace) for part in inside) > 1:
-        return True
-    return any(isinstance(part, exp.Subquery) or (type(part) is exp.Column and not _is_stored(part, schema)) for part in inside)
+    return any(
+        type(part) in _MULTIPLYING
+        or isinstance(part, exp.Subquery)
+        or (type(part) is exp.Column and not _is_stored(part, schema))
+        for part in node.walk()
+        if part is not node
+    )
 
 
 def _is_stored(column: exp.Column, schema: _Schema) -> bool:
@@ -165,4 +172,5 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.Fetch: _fetch,
 }
 
-_GROWING = frozenset({exp.DPipe, exp.Concat, exp.ConcatWs, exp.Replace, exp.RegexpReplace})
+_ADDING = frozenset({exp.DPipe, exp.Concat, exp.ConcatWs})
+_MULTIPLYING = frozenset({exp.Replace, exp.RegexpReplace})

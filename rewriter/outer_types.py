@@ -25,7 +25,9 @@ def sum_types(tree: exp.Expr, schema: Mapping[str, Mapping[str, Type]]) -> Mappi
     scratch = tree.copy()
     try:
         # Stars and column names are resolved in a copy alone: the query itself stays as it was written.
-        known = {name.lower(): {c.lower(): _word(type_) for c, type_ in columns.items()} for name, columns in schema.items()}
+        known = {
+            name.lower(): {c.lower(): _word(type_) for c, type_ in columns.items()} for name, columns in schema.items()
+        }
         scratch = qualify(
             scratch, schema=known, dialect="duckdb", validate_qualify_columns=False, quote_identifiers=False,
             identify=False, expand_alias_refs=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from rewriter.sensitivity import Sensitivity
@@ -119,13 +119,13 @@ class Plan:
     selection: Selection | None
     cells: int | None
     notes: tuple[str, ...] = ()
+    identity: str = field(init=False, compare=False)
+    """A name that two plans share only when they measure the same integers in the same way."""
+
+    def __post_init__(self) -> None:
+        what = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        object.__setattr__(self, "identity", hashlib.sha256(repr(what).encode()).hexdigest())
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:
         return tuple(statistic for block in self.blocks for statistic in block.statistics)
-
-    @property
-    def identity(self) -> str:
-        """A name that two plans share only when they measure the same integers in the same way."""
-        what = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
-        return hashlib.sha256(repr(what).encode()).hexdigest()

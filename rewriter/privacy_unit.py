@@ -126,8 +126,7 @@ def own(
     kept = [source for source in preserved if not source.optional]
     bound = _row_bound(sources, preserved, classes, outer)
     names = frozenset(source.alias for source in kept if source.bound.unique) | constant
-    unit, joins, semi_join = _reach(kept, catalog, dialect)
-    nullable = catalog.unit is not None and all(source.table is not None or source.unit is None for source in kept)
+    unit, joins, semi_join, nullable = _reach(kept, catalog, dialect)
     return Ownership(unit, joins, semi_join, nullable, bound, names)
 
 
@@ -302,20 +301,24 @@ def _meets_once(
 
 def _reach(
     kept: Sequence[Source], catalog: Catalog, dialect: Dialect
-) -> tuple[exp.Expr, tuple[exp.Join, ...], exp.Expr | None]:
-    """The cheapest expression of the unit, the joins it needs, and the entity's key it must be found in."""
+) -> tuple[exp.Expr, tuple[exp.Join, ...], exp.Expr | None, bool]:
+    """The cheapest expression of the unit, the joins it needs, the entity's key it must be found in, and whether it may
+    be NULL."""
     entity = next((s for s in kept if s.table is not None and catalog.is_entity(s.table)), None)
     subquery = next((source for source in kept if source.table is None), None)
     direct = subquery or entity or next((source for source in kept if source.unit is not None), None)
     if direct is not None and direct.unit is not None:
         hop = _hop(direct)
         dangles = hop is not None and not hop.enforced
-        return direct.unit.copy(), (), _entity_key(catalog, dialect) if dangles else None
+        nullable = False
+        if direct.table is not None and catalog.unit is not None:
+            nullable = direct.table.columns[catalog.unit[1] if hop is None else hop.column].nullable
+        return direct.unit.copy(), (), _entity_key(catalog, dialect) if dangles else None, nullable
     source = kept[0]
     if source.table is None:
         raise AssertionError("a private subquery always carries its unit")
     joins: list[exp.Join] = []
-    alias = source.alias
+    alias, nullable = source.alias, True
     for number, (hop, after) in enumerate(zip(source.table.path, source.table.path[1:], strict=False)):
         parent = catalog.tables[hop.parent]
         next_alias = f"{source.alias}_{number}"
@@ -323,8 +326,10 @@ def _reach(
         condition = exp.EQ(this=_column(alias, hop.column), expression=_column(next_alias, hop.parent_column))
         joins.append(exp.Join(this=item, on=condition))
         alias = next_alias
-        last = after
-    return _column(alias, last.column), tuple(joins), None if last.enforced else _entity_key(catalog, dialect)
+        nullable = parent.columns[after.column].nullable
+    last = source.table.path[-1]
+    key = None if last.enforced else _entity_key(catalog, dialect)
+    return _column(alias, last.column), tuple(joins), key, nullable
 
 
 def _entity_key(catalog: Catalog, dialect: Dialect) -> exp.Expr:

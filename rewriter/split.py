@@ -19,6 +19,7 @@ from rewriter.catalog import Catalog, Table
 from rewriter.contribution import ONE, ContributionBound
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
+from rewriter.functions_values import wrap
 from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, union_all
@@ -434,7 +435,7 @@ class _Splitter:
         query = relation.rows.copy()
         query.set("expressions", [right.sql.copy()])
         return Value(
-            sql=exp.In(this=left.sql, query=exp.Subquery(this=query)),
+            sql=exp.In(this=wrap(left.sql), query=exp.Subquery(this=query)),
             type=BOOLEAN,
             nullable=left.nullable or right.nullable,
             constant=left.constant or (left.unit and not left.nullable),
@@ -468,7 +469,7 @@ class _Splitter:
         relation = found if isinstance(found, Relation) else self._public_relation(found)
         right = relation.columns[0][1]
         rows = relation.rows.copy()
-        rows.where(exp.Not(this=exp.Is(this=right.sql.copy(), expression=exp.Null())), copy=False)
+        rows.where(exp.Not(this=exp.Is(this=wrap(right.sql.copy()), expression=exp.Null())), copy=False)
         value = self._in(scope.column(outer_column), replace(relation, rows=rows), right)
         sql = exp.Coalesce(this=value.sql, expressions=[exp.false()]) if value.nullable else value.sql
         return replace(value, sql=sql, nullable=False)

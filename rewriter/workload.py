@@ -20,6 +20,7 @@ from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.errors import Refused
+from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.plan import Estimator, Linear, Output, Ratio
 from rewriter.query import Aggregate
@@ -143,7 +144,7 @@ def _present(argument: Value | None) -> Value | None:
     """``x IS NOT NULL``, or None where that is always so."""
     if argument is None or not argument.nullable:
         return None
-    sql = exp.Not(this=exp.Is(this=argument.sql.copy(), expression=exp.Null()))
+    sql = exp.Not(this=exp.Is(this=wrap(argument.sql.copy()), expression=exp.Null()))
     return Value(sql=sql, type=BOOLEAN, nullable=False, constant=argument.constant)
 
 

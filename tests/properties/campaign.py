@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
@@ -55,15 +54,8 @@ class Tally:
         return sum(found >= share for found in self.shares) / max(1, self.pairs)
 
 
-def plans_of(asked: Question, place: World, norm: Norm) -> list[Plan]:
-    """The plans of a question. Raises :class:`Refused`."""
-    statement = parse(asked.sql)
-    assert isinstance(statement, Select)
-    return [plan(query, norm) for query in split(statement.tree, place.catalog()).releases]
-
-
 def campaign(
-    seeds: Iterator[int] | range, questions: int, neighbours: int, tally: Tally, stop_at_first: bool = False
+    seeds: range, questions: int, neighbours: int, tally: Tally, stop_at_first: bool = False
 ) -> Tally:
     """Check ``questions`` questions about a world for each seed, each against ``neighbours`` neighbours."""
     for seed in seeds:
@@ -71,7 +63,7 @@ def campaign(
         place = world(random)
         databases = Databases.of(place, worst_units(random, place, neighbours))
         try:
-            _about(seed, place, databases, random, questions, tally)
+            _about(seed, place, databases, random, questions, tally, stop_at_first)
         finally:
             databases.close()
         if tally.leaks and stop_at_first:
@@ -79,7 +71,9 @@ def campaign(
     return tally
 
 
-def _about(seed: int, place: World, databases: Databases, random: Random, questions: int, tally: Tally) -> None:
+def _about(
+    seed: int, place: World, databases: Databases, random: Random, questions: int, tally: Tally, stop_at_first: bool
+) -> None:
     catalog = place.catalog()
     for _ in range(questions):
         asked = question(random, place)
@@ -99,3 +93,5 @@ def _about(seed: int, place: World, databases: Databases, random: Random, questi
             except (Unsound, Failed) as reason:
                 tally.leaks.append(Leak(seed, asked, norm, one, str(reason), place.policy()))
         tally.executed += 1
+        if tally.leaks and stop_at_first:
+            return

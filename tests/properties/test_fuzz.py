@@ -95,10 +95,14 @@ def mutated(random: Random, place: World) -> str:
 
 
 def _sort(token: str) -> str:
-    """Words, names, numbers, texts and signs: what may stand for each other."""
+    """What may stand for each other: names, numbers, texts, functions, comparisons; nothing else but itself."""
     if token[0].isdigit() or token[0] == "'":
         return "number" if token[0].isdigit() else "text"
-    return "word" if token.isupper() else "name" if token[0].isalpha() else "sign"
+    if token in ("COUNT", "SUM", "AVG", "ABS", "FLOOR", "LENGTH", "UPPER", "COALESCE", "GREATEST", "LEAST"):
+        return "function"
+    if token in ("=", "<", ">", "<>", "<=", ">=", "+", "-", "*", "/", "%", "||", "AND", "OR", "LIKE", "IS", "IN"):
+        return "operator"
+    return "name" if token[0].isalpha() and not token.isupper() else token
 
 
 def deep(random: Random, _: World) -> str:

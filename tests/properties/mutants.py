@@ -1,0 +1,251 @@
+"""Planted bugs: each is a mistake that a system like this one has made, put into the rewriter for the length of a test.
+
+A neighbour test that lets one of them live proves nothing about the others that nobody thought of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from sqlglot import exp
+
+from rewriter import bound, clipping, contribution, planner, privacy_unit, split, workload
+from rewriter.contribution import ONE
+from rewriter.dialects import Dialect, number
+from rewriter.interval import Interval
+from rewriter.plan import Block
+from rewriter.sensitivity import Sensitivity
+from rewriter.source import VARIABLE, Variable
+from rewriter.types import BIGINT, DOUBLE, SMALLINT
+from rewriter.value import Value
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+PLANTS: dict[str, Plant] = {}
+
+
+def plant(function: Plant) -> Plant:
+    """Register a bug under the name of its function, in words."""
+    PLANTS[function.__name__.replace("_", " ")] = function
+    return function
+
+
+# What one row may add.
+
+
+@plant
+def value_not_clamped(patch: pytest.MonkeyPatch) -> None:
+    def steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+        exact = dialect.to_steps(value.sql.copy(), value.type, granularity)
+        return dialect.try_cast(exact.this if isinstance(exact, exp.Cast) else exact, BIGINT)
+
+    patch.setattr(workload, "clipped_steps", steps)
+
+
+@plant
+def clamp_before_a_multiplication(patch: pytest.MonkeyPatch) -> None:
+    honest = clipping.clipped_steps
+
+    def steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+        clipped = honest(value, interval, granularity, dialect)
+        if value.sql.find(exp.Mul) is None:
+            return clipped
+        return exp.Paren(this=exp.Mul(this=exp.Paren(this=clipped), expression=number(2)))
+
+    patch.setattr(workload, "clipped_steps", steps)
+
+
+@plant
+def upper_bound_claimed_where_the_lower_is_larger(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Interval, "magnitude", property(lambda interval: max(abs(interval.high), Fraction(1))))
+
+
+@plant
+def sum_of_doubles(patch: pytest.MonkeyPatch) -> None:
+    honest = clipping.clipped_steps
+
+    def steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+        return dialect.cast(honest(value, interval, granularity, dialect), DOUBLE)
+
+    patch.setattr(workload, "clipped_steps", steps)
+
+
+@plant
+def bounds_from_data(patch: pytest.MonkeyPatch) -> None:
+    """Values above the mean of their column are clipped to it."""
+    honest = clipping.clipped_steps
+
+    def steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+        found = value.sql.meta.get(VARIABLE)
+        clipped = honest(value, interval, granularity, dialect)
+        if not isinstance(found, Variable) or found.column.type.numeric is False:
+            return clipped
+        column = exp.column(exp.to_identifier(found.name, quoted=True))
+        mean = exp.select(exp.Avg(this=column)).from_(exp.to_identifier(found.table.name, quoted=True))
+        above = exp.GT(this=dialect.cast(value.sql.copy(), DOUBLE), expression=exp.Subquery(this=mean))
+        return exp.Case(ifs=[exp.If(this=above, true=number(int(interval.low / granularity)))], default=clipped)
+
+    patch.setattr(workload, "clipped_steps", steps)
+
+
+@plant
+def codes_by_order_of_appearance(patch: pytest.MonkeyPatch) -> None:
+    """Values are replaced by their rank among all values, clipped into the range."""
+    honest = clipping.clipped_steps
+
+    def steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+        order = exp.Order(expressions=[exp.Ordered(this=value.sql.copy())])
+        rank = exp.Window(this=exp.Anonymous(this="dense_rank"), order=order)
+        coded = replace(value, sql=dialect.cast(rank, BIGINT), type=BIGINT)
+        return honest(coded, interval, granularity, dialect)
+
+    patch.setattr(workload, "clipped_steps", steps)
+
+
+@plant
+def conditions_believed_exclusive(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(workload, "_exclusive", lambda one, other: True)
+
+
+# What one unit may add.
+
+
+@plant
+def one_row_claimed_and_three_allowed(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._block
+
+    def block(ball: bound._Ball) -> Block:
+        made = honest(ball)
+        declared = made.sensitivity
+        l1 = None if declared.l1 is None else declared.l1 // 3
+        return Block(made.statistics, Sensitivity(l1, declared.l2_squared // 9))
+
+    patch.setattr(bound, "_block", block)
+
+
+@plant
+def no_row_limit(patch: pytest.MonkeyPatch) -> None:
+    def clamped(keys: list[str], balls: Sequence[bound._Ball], dialect: Dialect) -> exp.Select:
+        cells = [cell.name for ball in balls for cell in ball.vector.cells]
+        columns = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in cells]
+        return exp.Select(expressions=[exp.column("u"), *map(exp.column, keys), *columns]).from_("partial")
+
+    patch.setattr(bound, "_clamped", clamped)
+
+
+@plant
+def no_group_limit(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bound, "_radius", lambda ball: 10**18)
+
+
+@plant
+def limit_per_group_and_not_per_unit(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._summed
+    patch.setattr(
+        bound, "_summed", lambda keys, balls, selection, one_group, dialect: honest(keys, balls, selection, True, dialect)
+    )
+
+
+@plant
+def weight_ignores_the_number_of_groups(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bound, "_weight", lambda selection, *rest: number(int(1 / selection.granularity)))
+
+
+@plant
+def distinct_rows_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._clamped
+
+    def clamped(keys: list[str], balls: Sequence[bound._Ball], dialect: Dialect) -> exp.Select:
+        select = honest(keys, balls, dialect)
+        distinct = {cell.name for ball in balls if ball.vector.distinct for cell in ball.vector.cells}
+        for item in list(select.expressions):
+            if item.alias in distinct:
+                item.replace(exp.alias_(dialect.cast(exp.column(item.alias), BIGINT), item.alias))
+        return select
+
+    patch.setattr(bound, "_clamped", clamped)
+
+
+@plant
+def bound_on_one_key_and_group_by_another(patch: pytest.MonkeyPatch) -> None:
+    """A person's groups by another key are believed to be one row per person."""
+    patch.setattr(split, "ContributionBound", lambda *args, **kwargs: ONE)
+
+
+@plant
+def bounds_before_a_join(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(privacy_unit, "_row_bound", lambda sources, private, *rest: private[0].bound)
+
+
+@plant
+def rounded_away_from_zero(patch: pytest.MonkeyPatch) -> None:
+    def rounded(dialect: Dialect, sql: exp.Expr) -> exp.Expr:
+        outward = exp.Case(
+            ifs=[exp.If(this=exp.GT(this=sql.copy(), expression=number(0)), true=exp.Ceil(this=sql.copy()))],
+            default=exp.Floor(this=sql),
+        )
+        return dialect.cast(outward, BIGINT)
+
+    patch.setattr(bound, "_truncated", rounded)
+
+
+@plant
+def groups_believed_constant(patch: pytest.MonkeyPatch) -> None:
+    honest = planner.bound
+    patch.setattr(planner, "bound", lambda *args, one_group: honest(*args, one_group=True))
+
+
+# Which rows and which groups.
+
+
+@plant
+def limit_before_aggregation(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._rows
+    patch.setattr(bound, "_rows", lambda query, work: honest(query, work).limit(7))
+
+
+@plant
+def rows_of_nobody_escape(patch: pytest.MonkeyPatch) -> None:
+    from rewriter import block
+
+    honest = block.own
+    patch.setattr(block, "own", lambda *args: replace(honest(*args), semi_join=None, nullable=False))
+
+
+@plant
+def keys_from_data(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._with_keys
+
+    def with_keys(final, ctes, keys, names, selection, public):  # type: ignore[no-untyped-def]
+        return honest(final, ctes, keys, names, selection, None if final is not None else public)
+
+    patch.setattr(bound, "_with_keys", with_keys)
+
+
+@plant
+def having_before_noise(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._with_keys
+
+    def with_keys(final, ctes, keys, names, selection, public):  # type: ignore[no-untyped-def]
+        if final is not None and keys:
+            final.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(2))))
+        return honest(final, ctes, keys, names, selection, public)
+
+    patch.setattr(bound, "_with_keys", with_keys)
+
+
+@plant
+def narrow_cast_overflows(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bound, "BIGINT", SMALLINT)
+
+
+@plant
+def fan_out_of_a_parent_forgotten(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(privacy_unit, "_meets_once", lambda *args: True)
+
+
+@plant
+def one_row_per_unit_believed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(contribution.ContributionBound, "times", lambda bound, factor: bound)

@@ -1,0 +1,162 @@
+"""With the noise off and bounds wide, answers equal the engine's own answer to the same SQL.
+
+What differs on purpose: SUM over nothing is 0 and not NULL, every group of a public key set is answered, groups outside of
+the declared domains are not, and selected groups of few people may be missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from dpsql.answer import Session
+from dpsql.errors import Error
+from dpsql.testing import open_without_noise
+from tests.properties.questions import Question, question
+from tests.properties.world import World, world
+
+Key = tuple[object, ...]
+Table = dict[Key, tuple[object, ...]]
+SETTINGS = {
+    "integer_division": "true",
+    "error_on_division_by_zero": "false",
+    "ieee_floating_point_ops": "false",
+    "default_null_order": "nulls_last",
+}
+"""PostgreSQL's arithmetic. A quotient by zero, which PostgreSQL refuses, is NULL, as in dpsql."""
+
+
+@dataclass(slots=True)
+class Score:
+    asked: int = 0
+    compared: int = 0
+    cells: int = 0
+    exact: int = 0
+    groups: int = 0
+    unselected: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+def oracle(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    """DuckDB's answer to PostgreSQL's SQL; a cast that fails is NULL."""
+    tree = sqlglot.parse_one(sql, read="postgres")
+    for cast in list(tree.find_all(exp.Cast)):
+        if type(cast) is exp.Cast:
+            cast.replace(exp.TryCast(this=cast.this.copy(), to=cast.to.copy()))
+    cursor = connection.execute(tree.sql("duckdb"))
+    return [column[0] for column in cursor.description or ()], cursor.fetchall()
+
+
+def table(names: list[str], rows: list[tuple[object, ...]]) -> Table:
+    """Rows by their key columns, which are the ones named g…"""
+    keys = [place for place, name in enumerate(names) if name.startswith("g")]
+    rest = [place for place, name in enumerate(names) if not name.startswith("g")]
+    found = {tuple(plain(row[k]) for k in keys): tuple(row[place] for place in rest) for row in rows}
+    assert len(found) == len(rows), "two rows of one group"
+    return found
+
+
+def plain(value: object) -> object:
+    """A key that compares across types: numbers as numbers, days as midnights."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)
+    return Decimal(repr(value)) if isinstance(value, float) else value
+
+
+def same(ours: object, theirs: object, tolerance: float) -> bool:
+    """Equal; doubles within the lattice. NULL of nothing may be 0."""
+    if theirs is None:
+        return ours is None or ours == 0
+    if isinstance(ours, float) or isinstance(theirs, float):
+        return isinstance(ours, int | float | Decimal) and abs(float(ours) - float(theirs)) <= tolerance * max(  # type: ignore[arg-type]
+            1.0, abs(float(theirs))  # type: ignore[arg-type]
+        )
+    return ours == theirs
+
+
+def compare(asked: Question, ours: Table, theirs: Table, *, public: bool, score: Score) -> None:
+    for key, cells in theirs.items():
+        if key not in ours:
+            assert not public or None in key, f"the group {key} is missing: {asked.sql}"
+            score.unselected += 1
+            continue
+        score.groups += 1
+        for place, (mine, other) in enumerate(zip(ours[key], cells, strict=True)):
+            if (other is None and "arithmetic" in asked.features) or (place and "window" in asked.features):
+                # SUM over nothing counts as 0 here; a window runs over the groups that are answered.
+                continue
+            assert same(mine, other, 1e-5), f"{key}, column {place}: {mine!r}, DuckDB says {other!r}\n{asked.sql}"
+            score.cells += 1
+            score.exact += mine == other
+    for key in ours.keys() - theirs.keys():
+        assert public, f"nobody is in the selected group {key}: {asked.sql}"
+        first = ours[key][:1]
+        assert first in ((), (0,), (None,)), f"the empty group {key} has {first}: {asked.sql}"
+
+
+def examine(seed: int, questions: int, folder: Path, score: Score) -> None:
+    random = Random(seed)
+    place = world(random, tame=True)
+    folder.mkdir()
+    (folder / "policy.yaml").write_text(place.policy())
+    with duckdb.connect(str(folder / "world.duckdb")) as connection:
+        place.fill(connection)
+    theirs = duckdb.connect(":memory:", config=dict(SETTINGS))
+    place.fill(theirs)
+    proxy = open_without_noise(folder / "policy.yaml")
+    try:
+        session = proxy.session()
+        for _ in range(questions):
+            ask(question(random, place), session, theirs, score)
+    finally:
+        proxy.close()
+
+
+def ask(asked: Question, session: Session, theirs: duckdb.DuckDBPyConnection, score: Score) -> None:
+    score.asked += 1
+    try:
+        public = all(release.plan.selection is None for release in session.explain(asked.sql).releases)
+        answer = session.execute(asked.sql)
+    except Error as error:
+        assert error.sqlstate not in ("XX000", "58000"), f"{error}: {asked.sql}"
+        score.refused[str(error)] += 1
+        return
+    names = [column.name for column in answer.columns]
+    their_names, rows = oracle(theirs, asked.sql)
+    assert names == their_names, asked.sql
+    compare(asked, table(names, list(answer.rows)), table(their_names, rows), public=public, score=score)
+    score.compared += 1
+
+
+def assert_right(score: Score, questions: int) -> None:
+    assert score.compared >= questions
+    assert score.compared >= 0.9 * score.asked, score.refused.most_common(5)
+    assert score.cells > 2 * questions
+    assert score.exact > 0.6 * score.cells, "too few answers are exact"
+    assert score.unselected < score.groups, "most groups are missing"
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_answers_without_noise_equal_the_engines_own(part: int, tmp_path: Path) -> None:
+    score = Score()
+    for seed in range(100 * part, 100 * part + 12):
+        examine(seed, 24, tmp_path / str(seed), score)
+    assert_right(score, 250)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(10))
+def test_answers_without_noise_equal_the_engines_own_at_length(part: int, tmp_path: Path) -> None:
+    score = Score()
+    for seed in range(1_000 + 100 * part, 1_000 + 100 * part + 30):
+        examine(seed, 40, tmp_path / str(seed), score)
+    assert_right(score, 1_000)
