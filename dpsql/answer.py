@@ -162,6 +162,16 @@ class Proxy:
         except TypeError:
             return self._prepare_text(sql, _Given(parameters))
 
+    def calibrated(self, plans: tuple[Plan, ...], share: PrivacyLoss) -> Calibration:
+        """The noise of a release at a price, remembered: it depends on nothing else."""
+        key = (plans[0].identity, share)
+        found = self._calibrations.get(key)
+        if found is None:
+            if len(self._calibrations) > _REMEMBERED:
+                self._calibrations.clear()
+            found = self._calibrations[key] = _cheapest(plans, self._opened.accountant.accounting, share)
+        return found
+
     def _prepare_text(self, sql: str, given: _Given) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):

@@ -135,7 +135,7 @@ class Cursor:
         return self._last().notices
 
     @property
-    def remaining(self) -> Budget | None:
+    def remaining(self) -> Budget:
         """What was left after the last statement."""
         return self._last().remaining
 

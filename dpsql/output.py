@@ -53,7 +53,7 @@ def as_json(answer: Answer) -> str:
             "epsilon": float(answer.epsilon),
             "loss": paid,
         },
-        "left": left and {"epsilon": plain(left.left_epsilon), "statements": left.statements_left},
+        "left": {"epsilon": plain(left.left_epsilon), "statements": left.statements_left},
         "notices": list(answer.notices),
     }
     return json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n"

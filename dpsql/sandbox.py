@@ -50,7 +50,8 @@ class Sandbox:
     @classmethod
     def open(cls, memory: str = MEMORY, seconds: float = SECONDS, cells: int = CELLS) -> Sandbox:
         config: dict[str, str | bool | int | float | list[str]] = {
-            **LOCKED,
+            # Once there is no external access, there is no choice of a temporary directory either; none is wanted.
+            **{name: value for name, value in LOCKED.items() if name != "enable_external_access"},
             "memory_limit": memory,
             # One thread: the order of rows, and with it every answer, repeats.
             "threads": 1,
@@ -61,6 +62,7 @@ class Sandbox:
             "ieee_floating_point_ops": "false",
         }
         connection = duckdb.connect(":memory:", config=config)
+        connection.execute("SET GLOBAL enable_external_access = false")
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL lock_configuration = true")
         return cls(connection, seconds, cells)

@@ -42,7 +42,7 @@ _MISTAKES = tuple(
         (r"aggregate", "42803", "an aggregate stands where none may", "aggregate in a subquery, then compute with it"),
         (r"[Ww]indow", "42P20", "a window function stands where none may", "use it in a subquery, then filter it"),
         (r"No function matches|Could not choose", "42883", "no such operation for these types", "cast its arguments"),
-        (r"does not exist", "42883", "there is no such function", "see which functions DuckDB and PostgreSQL share"),
+        (r"does not exist", "42883", "there is no such function", "use the common functions of PostgreSQL"),
         (r"Cannot (?:compare|mix|combine)|[Tt]ype|cast", "42804", "these types do not go together", "cast one side"),
         (r"columns? in VALUES|same number|number of (?:result )?columns|[Ss]ubquery", "42601",
          "the number of columns does not fit", "select as many columns on both sides"),
@@ -78,7 +78,9 @@ def sandbox_error(raised: Exception, seconds: float) -> Error:
     if isinstance(raised, duckdb.OutOfMemoryException | MemoryError):
         return too_much()
     if isinstance(raised, duckdb.ConversionException):
-        return error("a value cannot be cast", sqlstate="22P02", hint="filter such values out with CASE before the cast")
+        return error(
+            "a value cannot be cast", sqlstate="22P02", hint="filter such values out with CASE before the cast"
+        )
     if isinstance(raised, duckdb.OutOfRangeException | OverflowError):
         return error(
             "a number is out of range, or a function has no value there",

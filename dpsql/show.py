@@ -41,8 +41,6 @@ def price_line(answer: Answer) -> str:
     """What the statement cost and what is left."""
     paid = f"Paid: {loss(answer.price, answer.epsilon)}." if answer.price else "Free."
     left = answer.remaining
-    if left is None:
-        return paid
     return f"{paid}\nLeft: {left_over(left.left_epsilon, left.statements_left)}."
 
 

@@ -1,9 +1,9 @@
 """What the outer SELECT may consist of: syntax and functions that read only their inputs.
 
-A wide list, for the service's protection and not for privacy's: the outer SELECT runs where nothing secret is. Still it is a
-list of what may, since DuckDB has functions that read files, settings and clocks. Not on it, besides those: whatever has no
-type among ours (arrays, time zones), and nodes that sqlglot spells by repeating an operand (INITCAP, BETWEEN SYMMETRIC),
-which grow without bound when they are nested.
+A wide list, for the service's protection and not for privacy's: the outer SELECT runs where nothing secret is. Still
+it is a list of what may, since DuckDB has functions that read files, settings and clocks. Not on it, besides those:
+whatever has no type among ours (arrays, time zones), and nodes that sqlglot spells by repeating an operand (INITCAP,
+BETWEEN SYMMETRIC), which grow without bound when they are nested.
 """
 
 from __future__ import annotations
@@ -74,8 +74,21 @@ _SETS = frozenset({"this", "expression", "distinct", "with_", "order", "limit", 
 
 PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
     exp.Select: frozenset(
-        "with_ expressions distinct from_ joins where group having windows order limit offset".split()
-    ),
+        [
+            "with_",
+            "expressions",
+            "distinct",
+            "from_",
+            "joins",
+            "where",
+            "group",
+            "having",
+            "windows",
+            "order",
+            "limit",
+            "offset",
+        ]
+    ),  # fmt: skip
     exp.Union: _SETS,
     exp.Except: _SETS,
     exp.Intersect: _SETS,
@@ -115,11 +128,14 @@ CASTS = frozenset(
 """Types that may be cast to; BPCHAR is PostgreSQL's name for text without a length."""
 
 PARTS_OF_TIME = frozenset(
-    "YEAR ISOYEAR QUARTER MONTH WEEK DAY DOW DAYOFWEEK ISODOW DOY DAYOFYEAR HOUR MINUTE EPOCH DECADE CENTURY".split()
-)
+    [
+        "YEAR", "ISOYEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "DAYOFWEEK", "ISODOW", "DOY", "DAYOFYEAR",
+        "HOUR", "MINUTE", "EPOCH", "DECADE", "CENTURY",
+    ]
+)  # fmt: skip
 """What EXTRACT may take; its SECOND has a fraction in PostgreSQL only."""
 
-UNITS = frozenset("YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND DECADE CENTURY".split())
+UNITS = frozenset(["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "DECADE", "CENTURY"])
 """What DATE_TRUNC may take."""
 
 CLOCKS: Mapping[type[exp.Expr], str] = {
@@ -132,7 +148,9 @@ CLOCKS: Mapping[type[exp.Expr], str] = {
 """Clocks, for a hint of their own."""
 
 PSEUDO_COLUMNS = frozenset(
-    """current_catalog current_date current_schema current_role current_time current_timestamp current_user localtime
-    localtimestamp session_user user rowid""".split()
-)
+    [
+        "current_catalog", "current_date", "current_schema", "current_role", "current_time", "current_timestamp",
+        "current_user", "localtime", "localtimestamp", "session_user", "user", "rowid",
+    ]
+)  # fmt: skip
 """Names that DuckDB takes for more than columns."""

@@ -107,7 +107,7 @@ def _like(node: exp.Expr) -> exp.Expr:
 
 
 def _is_whole_text(node: exp.Expr) -> bool:
-    """Whether a text is put together here, and not part of a longer sum of texts. A replacement multiplies: each counts."""
+    """Whether a text is put together here, and not a part of a longer sum of texts. Every replacement counts."""
     if type(node) in _MULTIPLYING:
         return True
     parent = node.parent

@@ -18,7 +18,7 @@ _WORDS = {16: "smallint", 32: "int", 64: "bigint", 128: "int128"}
 
 
 def sum_types(tree: exp.Expr, schema: Mapping[str, Mapping[str, Type]]) -> Mapping[int, Type]:
-    """The type of the argument of each SUM that is of integers, by the id of its node. What is not known is left out."""
+    """The type of what each SUM of integers adds up, by the id of its node. What is not known is left out."""
     sums = list(tree.find_all(exp.Sum))
     for number, node in enumerate(sums):
         node.meta[_NUMBER] = number

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 from sqlglot import exp
 
-from dpsql.engines.column_types import column_type
 from dpsql.engines.deadlines import Deadlines
 from dpsql.engines.exact import exact_table
 from dpsql.engines.schema import Profile, Schema, SchemaTable

@@ -1,8 +1,8 @@
-"""Seven queries, each three times: as an analyst asks it, as DuckDB would be asked without privacy, and bounded by hand.
+"""Seven queries, each in three forms: as an analyst asks it, as DuckDB answers it without privacy, and bounded by hand.
 
 By hand means what an expert would write for the same bounds: partial sums per customer and group, one factor per
-customer whose counts are longer than the bound, the sum over customers. It has no lattice and no NULL or overflow guards, and
-lists only the groups that it finds.
+customer whose counts are longer than the bound, the sum over customers. It has no lattice, no guards against NULL and
+overflow, and lists only the groups that it finds.
 """
 
 from __future__ import annotations

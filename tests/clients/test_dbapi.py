@@ -49,7 +49,7 @@ ANSWER = Answer(
     margins=tuple((None, 2.0, *[None] * 8) for _ in ROWS),
     price=PrivacyLoss(rho=Fraction(1, 200)),
     epsilon=Fraction(1, 10),
-    remaining=LEFT,
+    budget=lambda: LEFT,
     notices=("clipped",),
 )
 
@@ -72,7 +72,7 @@ class FakeSession:
                 time.sleep(0.005)
             if "broken" in sql:
                 raise dpsql.ProgrammingError("no such table", sqlstate="42P01", hint="ask another", position=15)
-            return Answer(tag="SET", remaining=LEFT) if sql.startswith("SET") else ANSWER
+            return Answer(tag="SET", budget=lambda: LEFT) if sql.startswith("SET") else ANSWER
         finally:
             self._busy = False
 

@@ -18,7 +18,21 @@ import pytest
 from dpsql.errors import Error
 from dpsql.sandbox import Sandbox
 from dpsql.table import ReleasedColumn, ReleasedTable
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, INTEGER, NULL, SMALLINT, TEXT, TIMESTAMP, Scalar, Type, decimal
+from rewriter.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INTEGER,
+    NULL,
+    SMALLINT,
+    TEXT,
+    TIMESTAMP,
+    Scalar,
+    Type,
+    decimal,
+)
 
 SECONDS = 1.0
 
@@ -84,10 +98,13 @@ def test_nothing_outside_is_reached(sandbox: Sandbox, tmp_path: Path, sql: str) 
 
 
 BOMBS = {
-    "a cross join": ("SELECT COUNT(*) FROM " + ", ".join(f"range(1000) a{i}(x)" for i in range(6)), "57014"),
+    "a cross join": ("SELECT COUNT(*) FROM " + ", ".join(f"range(1000) a{i}(x)" for i in range(6)), "53200|57014"),
     "a function that takes time": ("SELECT SUM(LENGTH(MD5(x::text))) FROM range(100000000) a(x)", "57014"),
     "a sort": ("SELECT x FROM (SELECT MD5(x::text) AS x FROM range(100000000) a(x)) ORDER BY x", "53200|57014"),
-    "a text of all rows": ("SELECT STRING_AGG('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', '') FROM range(100000000) a(x)", "53200"),
+    "a text of all rows": (
+        "SELECT STRING_AGG('xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', '') FROM range(100000000) a(x)",
+        "53200",
+    ),
     "many groups": ("SELECT COUNT(*) FROM (SELECT x FROM range(100000000) a(x) GROUP BY x) t", "53200|57014"),
     "many rows": ("SELECT x FROM range(100000000) a(x)", "54000"),
     "many wide rows": ("SELECT x, x, x, x, x, x, x, x, x, x FROM range(30000) a(x)", "54000"),
@@ -200,8 +217,14 @@ def test_output_names_may_repeat(sandbox: Sandbox) -> None:
 
 
 def test_public_tables_are_there_in_any_case_and_cannot_be_changed_by_a_statement(sandbox: Sandbox) -> None:
-    assert sandbox.run('SELECT name, people FROM region ORDER BY "People" DESC', {})[1] == (("South", 20), ("North", 10))
-    assert sandbox.run("SELECT n, name FROM r JOIN region ON n * 10 = people", NUMBERS)[1] == ((1, "North"), (2, "South"))
+    assert sandbox.run('SELECT name, people FROM region ORDER BY "People" DESC', {})[1] == (
+        ("South", 20),
+        ("North", 10),
+    )
+    assert sandbox.run("SELECT n, name FROM r JOIN region ON n * 10 = people", NUMBERS)[1] == (
+        (1, "North"),
+        (2, "South"),
+    )
 
 
 MISTAKES = [
@@ -237,7 +260,11 @@ def test_mistakes_are_told_in_our_own_words(sandbox: Sandbox, sql: str, sqlstate
 
 
 def test_an_answer_is_the_same_every_time(sandbox: Sandbox) -> None:
-    table = {"t": released(("g", INTEGER, tuple(i * 7919 % 100 for i in range(5000))), ("v", DOUBLE, tuple(i / 7 for i in range(5000))))}
+    table = {
+        "t": released(
+            ("g", INTEGER, tuple(i * 7919 % 100 for i in range(5000))), ("v", DOUBLE, tuple(i / 7 for i in range(5000)))
+        )
+    }
     sql = "SELECT g, SUM(v), STRING_AGG(v::text, ',') FROM t GROUP BY g"
     first = sandbox.run(sql, table)
     assert all(sandbox.run(sql, table) == first for _ in range(5))

@@ -1,0 +1,7 @@
+CREATE TABLE region (name VARCHAR PRIMARY KEY, country VARCHAR NOT NULL, population INTEGER NOT NULL);
+CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, birth_year SMALLINT, height_cm INTEGER,
+    weight_kg DOUBLE, smoker BOOLEAN, diagnosis VARCHAR, region VARCHAR);
+CREATE TABLE visit (id INTEGER PRIMARY KEY, patient_id INTEGER NOT NULL REFERENCES patient (id), day DATE NOT NULL,
+    cost DECIMAL(8, 2), reason VARCHAR);
+CREATE TABLE prescription (visit_id INTEGER, drug VARCHAR, dose DOUBLE, note VARCHAR, score BIGINT);
+INSERT INTO region VALUES ('north', 'X', 100), ('south', 'X', 200), ('east', 'Y', 300);

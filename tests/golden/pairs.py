@@ -1,0 +1,145 @@
+"""Golden pairs: a query, and what the rewriter makes of it. What follows the line of dashes is generated.
+
+A file begins with comments that say what it shows; ``-- clipped in l1`` chooses the norm (l2 without it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import sqlglot
+
+from dpsql.engines.schema import Profile
+from dpsql.engines.schema_reader import read_schema
+from dpsql.policy import Policy
+from dpsql.schema import catalog
+from rewriter.catalog import Catalog
+from rewriter.contribution import Norm
+from rewriter.errors import Refused
+from rewriter.outer import check_outer, outer_sql
+from rewriter.parse import Explain, Select, parse
+from rewriter.plan import Linear, Output, Plan, Ratio
+from rewriter.planner import plan
+from rewriter.query import Program, release_name
+from rewriter.split import split
+from rewriter.types import Type
+
+FOLDER = Path(__file__).parent
+QUERIES = FOLDER / "queries"
+CUT = "-- ----\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A query with its header, and the expected rest of the file."""
+
+    path: Path
+    question: str
+    expected: str
+
+    @classmethod
+    def read(cls, path: Path) -> Pair:
+        question, _, expected = path.read_text(encoding="utf-8").partition(CUT)
+        return cls(path, question.rstrip() + "\n", expected)
+
+    @property
+    def sql(self) -> str:
+        lines = self.question.splitlines(keepends=True)
+        while lines and lines[0].startswith("--"):
+            lines.pop(0)
+        return "".join(lines).strip().removesuffix(";")
+
+    @property
+    def norm(self) -> Norm:
+        return Norm.L1 if "-- clipped in l1" in self.question else Norm.L2
+
+    def write(self, known: Catalog) -> None:
+        self.path.write_text(f"{self.question}\n{CUT}{rendered(self.sql, self.norm, known)}", encoding="utf-8")
+
+
+def pairs() -> list[Pair]:
+    return [Pair.read(path) for path in sorted(QUERIES.glob("*.sql"))]
+
+
+def clinic() -> Catalog:
+    """The catalog of the clinic, over the schema as DuckDB tells it."""
+    connection = duckdb.connect(":memory:")
+    connection.execute((FOLDER / "clinic.sql").read_text(encoding="utf-8"))
+    policy = Policy.load(FOLDER / "clinic.yaml")
+    region = Profile(3, frozenset({"name", "population"}))
+    return catalog(policy, read_schema(connection), {"region": region})
+
+
+def rendered(sql: str, norm: Norm, known: Catalog) -> str:
+    """What the rewriter makes of a query, for people to read."""
+    try:
+        statement = parse(sql)
+        if isinstance(statement, Explain):
+            statement = statement.query
+        if not isinstance(statement, Select):
+            return f"-- {statement}\n"
+        program = split(statement.tree, known)
+        plans = [plan(query, norm) for query in program.releases]
+        tables = _tables(program, plans, known)
+        check_outer(program.outer, tables)
+        outer = outer_sql(program.outer, tables)
+    except Refused as refused:
+        place = f" at {refused.position}" if refused.position is not None else ""
+        return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
+    parts = ["\n".join(_described(number, one)) + "\n" + _pretty(one.sql) for number, one in enumerate(plans)]
+    return "\n".join([*parts, "-- outer\n" + _pretty(outer)])
+
+
+def _pretty(sql: str) -> str:
+    return sqlglot.parse_one(sql, read="duckdb").sql("duckdb", pretty=True, max_text_width=110) + ";\n"
+
+
+def _tables(program: Program, plans: list[Plan], known: Catalog) -> dict[str, dict[str, Type]]:
+    tables = {
+        release_name(number): {column.name: column.type for column in (*one.keys, *one.outputs)}
+        for number, one in enumerate(plans)
+    }
+    for name in program.tables:
+        if name in known.tables:
+            tables[name] = {column.name: column.type for column in known.tables[name].columns.values()}
+        else:
+            tables[name] = {}
+    return tables
+
+
+def _described(number: int, one: Plan) -> Iterator[str]:
+    yield f"-- release {number}"
+    groups = "selected" if one.selection is not None else f"public, at most {one.cells}" if one.keys else "one group"
+    yield f"-- groups: {groups}"
+    for key in one.keys:
+        yield f"--   {key.name}: {key.text} ({key.type})"
+    if one.selection is not None:
+        steps = one.selection.granularity.denominator
+        yield f"-- selection: weight {one.selection.name} in 1/{steps}, at most {one.selection.max_groups} groups"
+    for block in one.blocks:
+        declared = block.sensitivity
+        yield f"-- one unit moves: l1 {declared.l1}, l2 {_root(declared.l2_squared)}"
+        for statistic in block.statistics:
+            yield f"--   {statistic.name}: {statistic.text} (steps of {statistic.granularity}, at most {statistic.bound})"
+    for output in one.outputs:
+        yield f"-- {output.name}: {output.text} ({output.type}) = {_finished(output)}"
+    for note in one.notes:
+        yield f"-- note: {note}"
+
+
+def _root(squared: int) -> str:
+    root = int(squared**0.5)
+    return str(root) if root * root == squared else f"√{squared}"
+
+
+def _finished(output: Output) -> str:
+    how = output.estimator
+    if isinstance(how, Ratio):
+        return f"{how.low} + {how.high - how.low} · {how.above} / ({how.above} + {how.below})"
+    assert isinstance(how, Linear)
+    terms = " + ".join(name if weight == 1 else f"{weight} · {name}" for name, weight in how.terms)
+    least = f", at least {how.minimum}" if how.minimum is not None else ""
+    return f"{terms}{', rounded' if how.integer else ''}{least}"

@@ -1,0 +1,61 @@
+SELECT sex, 100.0 * COUNT(*) FILTER (WHERE smoker) / NULLIF(COUNT(*), 0) AS share FROM patient GROUP BY sex;
+
+-- ----
+-- release 0
+-- groups: public, at most 2
+--   k0: sex (text)
+-- one unit moves: l1 1, l2 1
+--   s0: rows with COUNT(*) FILTER(WHERE smoker) (steps of 1, at most 1)
+--   s1: rows with not COUNT(*) FILTER(WHERE smoker) (steps of 1, at most 1)
+-- a0: COUNT(*) (bigint) = s0 + s1, rounded, at least 0
+-- a1: COUNT(*) FILTER(WHERE smoker) (bigint) = s0, rounded, at least 0
+-- note: 2 counts are measured as 2 disjoint atoms
+WITH released AS (
+  SELECT
+    k0,
+    (
+      COUNT(*) FILTER(WHERE
+        f0)
+    ) AS s0,
+    (
+      COUNT(*) FILTER(WHERE
+        f1)
+    ) AS s1
+  FROM (
+    SELECT
+      t1."id" AS u,
+      t1."sex" AS k0,
+      t1."smoker" AS f0,
+      NOT (
+        COALESCE(t1."smoker", FALSE)
+      ) AS f1
+    FROM "main"."patient" AS t1
+  ) AS r
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_1.x AS TEXT) AS k0
+  FROM (
+    SELECT
+      x
+    FROM (VALUES
+      (CAST('F' AS TEXT)),
+      (CAST('M' AS TEXT))) AS v(x)
+  ) AS d_t1_1
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "sex",
+  100.0 * dpsql_release_0.a1 / NULLIF(dpsql_release_0.a0, 0) AS "share"
+FROM dpsql_release_0;

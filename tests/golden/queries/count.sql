@@ -1,0 +1,28 @@
+-- All patients: one row each, so that nothing is aggregated by person.
+SELECT COUNT(*) FROM patient;
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 1, l2 1
+--   s0: COUNT(*) (steps of 1, at most 1)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+WITH released AS (
+  SELECT
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."id" AS u
+    FROM "main"."patient" AS t1
+  ) AS r
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

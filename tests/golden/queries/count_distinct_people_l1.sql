@@ -1,0 +1,85 @@
+-- clipped in l1
+SELECT reason, COUNT(DISTINCT patient_id) AS people FROM visit GROUP BY reason;
+
+-- ----
+-- release 0
+-- groups: public, at most 3
+--   k0: reason (text)
+-- one unit moves: l1 6144, l2 6144
+--   s0: COUNT(DISTINCT patient_id) (steps of 1/2048, at most 6144)
+-- a0: COUNT(DISTINCT patient_id) (bigint) = 1/2048 · s0, rounded, at least 0
+-- note: each person counts with at most 40 rows
+WITH partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      t1."reason" AS k0
+    FROM "main"."visit" AS t1
+  ) AS r
+  GROUP BY
+    u,
+    k0
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    CASE WHEN s0 > 0 THEN 1 ELSE 0 END AS s0
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE WHEN SUM(clamped.s0) > 3 THEN (
+      6143.999999994412e0 / CAST(SUM(clamped.s0) AS DOUBLE)
+    ) ELSE NULL END AS m0
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(clamped.s0) > 3
+), released AS (
+  SELECT
+    clamped.k0,
+    SUM(
+      CASE
+        WHEN NOT scale.m0 IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
+        ELSE clamped.s0 * 2048
+      END
+    ) AS s0
+  FROM clamped
+  LEFT JOIN scale
+    ON clamped.u = scale.u
+  GROUP BY
+    clamped.k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_4.x AS TEXT) AS k0
+  FROM (
+    SELECT
+      x
+    FROM (VALUES
+      (CAST('check-up' AS TEXT)),
+      (CAST('acute' AS TEXT)),
+      (CAST('chronic' AS TEXT))) AS v(x)
+  ) AS d_t1_4
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "reason",
+  dpsql_release_0.a0 AS "people"
+FROM dpsql_release_0;

@@ -1,0 +1,64 @@
+WITH adult AS (SELECT * FROM patient WHERE birth_year < 2005) SELECT region, COUNT(*) FROM adult GROUP BY region;
+
+-- ----
+-- release 0
+-- groups: public, at most 3
+--   k0: region (text)
+-- one unit moves: l1 1, l2 1
+--   s0: COUNT(*) (steps of 1, at most 1)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+WITH released AS (
+  SELECT
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t2.u AS u,
+      t2.c7 AS k0
+    FROM (
+      SELECT
+        t1."id" AS c0,
+        t1."sex" AS c1,
+        t1."birth_year" AS c2,
+        t1."height_cm" AS c3,
+        CASE WHEN t1."weight_kg" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."weight_kg" END AS c4,
+        t1."smoker" AS c5,
+        t1."diagnosis" AS c6,
+        t1."region" AS c7,
+        t1."id" AS u
+      FROM "main"."patient" AS t1
+      WHERE
+        CAST(t1."birth_year" AS INT) < 2005
+    ) AS t2
+  ) AS r
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_7.x AS TEXT) AS k0
+  FROM (
+    SELECT DISTINCT
+      "name" AS x
+    FROM "main"."region"
+    WHERE
+      NOT "name" IS NULL
+  ) AS d_t1_7
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "region",
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

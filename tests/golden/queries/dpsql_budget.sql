@@ -1,0 +1,7 @@
+SELECT * FROM dpsql.budget;
+
+-- ----
+-- outer
+SELECT
+  *
+FROM "dpsql_budget" AS "budget";

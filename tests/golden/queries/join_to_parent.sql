@@ -1,0 +1,111 @@
+SELECT p.sex, COUNT(*) AS n, AVG(v.cost) AS c FROM visit v JOIN patient p ON v.patient_id = p.id GROUP BY p.sex;
+
+-- ----
+-- release 0
+-- groups: public, at most 2
+--   k0: sex (text)
+-- one unit moves: l1 None, l2 20000000
+--   s0: Σ(cost - 0) (steps of 1/100, at most 20000000)
+--   s1: Σ(5000 - cost) (steps of 1/100, at most 20000000)
+-- one unit moves: l1 40, l2 40
+--   s2: COUNT(*) (steps of 1, at most 40)
+-- a0: COUNT(*) (bigint) = s2, rounded, at least 0
+-- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
+-- note: each person counts with at most 40 rows
+-- note: cost is clipped into [0, 5000]
+WITH partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COALESCE(SUM(v0), 0)
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
+    ) AS s1,
+    (
+      COUNT(*)
+    ) AS s2
+  FROM (
+    SELECT
+      t2."id" AS u,
+      t2."sex" AS k0,
+      CASE
+        WHEN t1."cost" < 0
+        THEN 0
+        WHEN t1."cost" > 5000
+        THEN 500000
+        ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
+      END AS v0
+    FROM "main"."visit" AS t1
+    JOIN "main"."patient" AS t2
+      ON t1."patient_id" = t2."id"
+  ) AS r
+  GROUP BY
+    u,
+    k0
+), clamped AS (
+  SELECT
+    u,
+    k0,
+    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20000000 THEN 20000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+  FROM partial
+), released AS (
+  SELECT
+    clamped.k0,
+    SUM(
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 400000000000000
+        THEN CAST(TRUNC(
+          CAST(clamped.s0 AS DOUBLE) * (
+            19999999.99998181e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          )
+        ) AS BIGINT)
+        ELSE clamped.s0
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 400000000000000
+        THEN CAST(TRUNC(
+          CAST(clamped.s1 AS DOUBLE) * (
+            19999999.99998181e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          )
+        ) AS BIGINT)
+        ELSE clamped.s1
+      END
+    ) AS s1,
+    SUM(clamped.s2) AS s2
+  FROM clamped
+  GROUP BY
+    clamped.k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t2_1.x AS TEXT) AS k0
+  FROM (
+    SELECT
+      x
+    FROM (VALUES
+      (CAST('F' AS TEXT)),
+      (CAST('M' AS TEXT))) AS v(x)
+  ) AS d_t2_1
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "sex",
+  dpsql_release_0.a0 AS "n",
+  dpsql_release_0.a1 AS "c"
+FROM dpsql_release_0;

@@ -1,0 +1,84 @@
+-- The rewriter joins the visits to find the person.
+SELECT AVG(dose) AS dose FROM prescription;
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 None, l2 131072000
+--   s0: Σ(dose - 0) (steps of 1/131072, at most 131072000)
+--   s1: Σ(10 - dose) (steps of 1/131072, at most 131072000)
+-- a0: AVG(dose) (double) = 0 + 10 · s0 / (s0 + s1)
+-- note: each person counts with at most 100 rows
+-- note: dose is clipped into [0, 10]
+WITH partial AS (
+  SELECT
+    u,
+    (
+      COALESCE(SUM(v0), 0)
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 1310720
+    ) AS s1
+  FROM (
+    SELECT
+      t1_0."patient_id" AS u,
+      CASE
+        WHEN CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END < 0e0
+        THEN 0
+        WHEN CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END > 10e0
+        THEN 1310720
+        ELSE CAST(CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END * 131072e0 AS BIGINT)
+      END AS v0
+    FROM "main"."prescription" AS t1
+    JOIN "main"."visit" AS t1_0
+      ON t1."visit_id" = t1_0."id"
+  ) AS r
+  GROUP BY
+    u
+), clamped AS (
+  SELECT
+    u,
+    CAST(CASE WHEN s0 > 131072000 THEN 131072000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 131072000 THEN 131072000 ELSE s1 END AS BIGINT) AS s1
+  FROM partial
+), released AS (
+  SELECT
+    SUM(
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 17179869184000000
+        THEN CAST(TRUNC(
+          CAST(clamped.s0 AS DOUBLE) * (
+            131071999.99988079e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          )
+        ) AS BIGINT)
+        ELSE clamped.s0
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 17179869184000000
+        THEN CAST(TRUNC(
+          CAST(clamped.s1 AS DOUBLE) * (
+            131071999.99988079e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          )
+        ) AS BIGINT)
+        ELSE clamped.s1
+      END
+    ) AS s1
+  FROM clamped
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "dose"
+FROM dpsql_release_0;

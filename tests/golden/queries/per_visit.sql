@@ -1,0 +1,89 @@
+-- Aggregates of one visit belong to its patient.
+SELECT AVG(n) AS n FROM (SELECT visit_id, COUNT(*) AS n FROM prescription GROUP BY visit_id) AS t;
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 None, l2 9900
+--   s0: Σ(n - 1) (steps of 1, at most 9900)
+--   s1: Σ(100 - n) (steps of 1, at most 9900)
+-- a0: AVG(n) (double) = 1 + 99 · s0 / (s0 + s1)
+-- note: each person counts with at most 100 rows
+-- note: n is clipped into [1, 100]
+WITH partial AS (
+  SELECT
+    u,
+    (
+      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
+        -1
+      )
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 100
+    ) AS s1
+  FROM (
+    SELECT
+      t3.u AS u,
+      CASE WHEN t3.c1 < 1 THEN 1 WHEN t3.c1 > 100 THEN 100 ELSE CAST(t3.c1 AS BIGINT) END AS v0
+    FROM (
+      SELECT
+        t2.k0 AS c0,
+        t2.a0 AS c1,
+        t2.u AS u
+      FROM (
+        SELECT
+          t1_0."patient_id" AS u,
+          t1."visit_id" AS k0,
+          COUNT(*) AS a0
+        FROM "main"."prescription" AS t1
+        JOIN "main"."visit" AS t1_0
+          ON t1."visit_id" = t1_0."id"
+        GROUP BY
+          t1_0."patient_id",
+          t1."visit_id"
+      ) AS t2
+    ) AS t3
+  ) AS r
+  GROUP BY
+    u
+), clamped AS (
+  SELECT
+    u,
+    CAST(CASE WHEN s0 > 9900 THEN 9900 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 9900 THEN 9900 ELSE s1 END AS BIGINT) AS s1
+  FROM partial
+), released AS (
+  SELECT
+    SUM(
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 98010000
+        THEN CAST(TRUNC(
+          CAST(clamped.s0 AS DOUBLE) * (
+            9899.999999990996e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          )
+        ) AS BIGINT)
+        ELSE clamped.s0
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 98010000
+        THEN CAST(TRUNC(
+          CAST(clamped.s1 AS DOUBLE) * (
+            9899.999999990996e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          )
+        ) AS BIGINT)
+        ELSE clamped.s1
+      END
+    ) AS s1
+  FROM clamped
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "n"
+FROM dpsql_release_0;

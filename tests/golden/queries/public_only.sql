@@ -1,0 +1,11 @@
+-- No person is in it: free and exact.
+SELECT country, SUM(population) FROM region GROUP BY country;
+
+-- ----
+-- outer
+SELECT
+  country AS "country",
+  CAST(SUM(population) AS BIGINT) AS "sum"
+FROM "region" AS "region"
+GROUP BY
+  country;

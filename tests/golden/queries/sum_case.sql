@@ -1,0 +1,49 @@
+-- A sum of some rows.
+SELECT SUM(CASE WHEN reason = 'acute' THEN cost ELSE 0 END) AS acute FROM visit;
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 20000000, l2 20000000
+--   s0: Σ CASE WHEN reason = 'acute' THEN cost ELSE 0 END (steps of 1/100, at most 20000000)
+-- a0: SUM(CASE WHEN reason = 'acute' THEN cost ELSE 0 END) (decimal(38,2)) = 1/100 · s0
+-- note: each person counts with at most 40 rows
+-- note: CASE WHEN reason = 'acute' THEN cost ELSE 0 END is clipped into [0, 5000]
+WITH partial AS (
+  SELECT
+    u,
+    (
+      COALESCE(SUM(v0), 0)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      CASE
+        WHEN CASE WHEN t1."reason" = 'acute' THEN t1."cost" ELSE CAST(0 AS DECIMAL(8, 2)) END < 0
+        THEN 0
+        WHEN CASE WHEN t1."reason" = 'acute' THEN t1."cost" ELSE CAST(0 AS DECIMAL(8, 2)) END > 5000
+        THEN 500000
+        ELSE CAST(CASE WHEN t1."reason" = 'acute' THEN t1."cost" ELSE CAST(0 AS DECIMAL(8, 2)) END * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
+      END AS v0
+    FROM "main"."visit" AS t1
+  ) AS r
+  GROUP BY
+    u
+), clamped AS (
+  SELECT
+    u,
+    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), released AS (
+  SELECT
+    SUM(clamped.s0) AS s0
+  FROM clamped
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "acute"
+FROM dpsql_release_0;

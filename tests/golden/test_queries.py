@@ -1,0 +1,61 @@
+"""Each accepted and each refused form, with the SQL or the refusal that it is expected to become."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from rewriter.catalog import Catalog
+from rewriter.contribution import Norm
+from rewriter.errors import Refused
+from rewriter.parse import Select, parse
+from rewriter.planner import plan
+from rewriter.split import split
+from tests.golden.pairs import FOLDER, Pair, clinic, pairs, rendered
+
+PAIRS = pairs()
+
+
+@pytest.fixture(scope="module")
+def known() -> Catalog:
+    return clinic()
+
+
+@pytest.fixture(scope="module")
+def empty() -> duckdb.DuckDBPyConnection:
+    """The clinic before its first patient."""
+    connection = duckdb.connect(":memory:")
+    connection.execute((FOLDER / "clinic.sql").read_text(encoding="utf-8"))
+    return connection
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[pair.path.stem for pair in PAIRS])
+def test_a_query_becomes_what_was_read_and_approved(pair: Pair, known: Catalog) -> None:
+    assert rendered(pair.sql, pair.norm, known) == pair.expected, "python -m tests.golden.update, and read the diff"
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=[pair.path.stem for pair in PAIRS])
+def test_its_name_tells_whether_it_is_refused(pair: Pair) -> None:
+    assert pair.path.stem.startswith("refused_") == pair.expected.startswith("-- refused: "), pair.expected[:200]
+    if pair.expected.startswith("-- refused: "):
+        assert pair.expected.strip().partition(" | ")[2], "a refusal says what would work"
+
+
+@pytest.mark.parametrize("norm", list(Norm))
+def test_every_planned_query_runs_on_an_empty_database(
+    norm: Norm, known: Catalog, empty: duckdb.DuckDBPyConnection
+) -> None:
+    ran = 0
+    for pair in PAIRS:
+        try:
+            statement = parse(pair.sql)
+            releases = split(statement.tree, known).releases if isinstance(statement, Select) else ()
+            plans = [plan(query, norm) for query in releases]
+        except Refused:
+            continue
+        for one in plans:
+            rows = empty.execute(one.sql).fetchall()
+            assert one.selection is None or not rows, pair.path.stem
+            assert all(cell == 0 for row in rows for cell in row[len(one.keys) :]), pair.path.stem
+            ran += 1
+    assert ran > 30
