@@ -1,7 +1,7 @@
 """What the sandbox's DuckDB says, in our own words.
 
 The sandbox knows released numbers, public tables and the analyst's own text, so its errors hold no secret; but they
-name tables and functions that the analyst never wrote, and they are another database's words. Only names are taken over.
+name tables and functions that the analyst never wrote, and are another database's words. Only names are taken over.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class _Mistake:
 _MISTAKES = tuple(
     _Mistake(re.compile(pattern), sqlstate, message, hint)
     for pattern, sqlstate, message, hint in (
-        (rf"Referenced column {_NAME} not found", "42703", "there is no column {0}", "check the names in SELECT and FROM"),
-        (rf"does not have a column named {_NAME}", "42703", "there is no column {0}", "check the names in SELECT and FROM"),
+        (rf"Referenced column {_NAME} (?:was )?not found", "42703", "there is no column {0}", "name a column of FROM"),
+        (rf"does not have a column named {_NAME}", "42703", "there is no column {0}", "name a column of FROM"),
         (rf"Referenced table {_NAME} not found", "42P01", "there is no table {0} in FROM", "name it in FROM first"),
         (rf"Table with name {_NAME} does not exist", "42P01", "there is no table {0}", "check the names in FROM"),
         (rf"Ambiguous reference to (?:column name|table) {_NAME} ", "42702", "{0} is ambiguous", "write table.column"),
@@ -70,7 +70,7 @@ def too_much() -> Error:
 def sandbox_error(raised: Exception, seconds: float) -> Error:
     """One of a fixed set of errors; runtime errors depend on released values alone.
 
-    >>> sandbox_error(duckdb.BinderException('Binder Error: Referenced column "x" not found in FROM clause!'), 1).message
+    >>> sandbox_error(duckdb.BinderException('Referenced column "x" not found in FROM clause!'), 1).message
     'there is no column x'
     """
     if isinstance(raised, duckdb.InterruptException):

@@ -34,6 +34,7 @@ _INSTEAD: dict[type[exp.Expr], str] = {
     exp.StddevPop: "ask for AVG(x) and AVG(x * x)",
     exp.Variance: "ask for AVG(x) and AVG(x * x)",
     exp.VariancePop: "ask for AVG(x) and AVG(x * x)",
+    exp.WithinGroup: "count by ranges: GROUP BY FLOOR(x / 10)",
     exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.LogicalOr: "count the rows: COUNT(*) FILTER (WHERE …)",
@@ -56,7 +57,20 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, text:
     return compile_(node, test, scope, dialect, text)
 
 
+_WORDS: dict[type[exp.Expr], str] = {
+    exp.GroupConcat: "STRING_AGG",
+    exp.LogicalOr: "BOOL_OR",
+    exp.LogicalAnd: "BOOL_AND",
+    exp.PercentileCont: "PERCENTILE_CONT",
+    exp.PercentileDisc: "PERCENTILE_DISC",
+}
+
+
 def _word(node: exp.Expr) -> str:
+    if isinstance(node, exp.WithinGroup):
+        return _word(node.this)
+    if type(node) in _WORDS:
+        return _WORDS[type(node)]
     return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
 
 
@@ -183,7 +197,7 @@ MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg})
 def check_measured(aggregate: Aggregate) -> None:
     """Refuse an aggregate over people that only one person's rows may have."""
     if aggregate.function not in MEASURED:
-        name = aggregate.function.__name__.upper()
+        name = _WORDS.get(aggregate.function, aggregate.function.__name__.upper())
         raise Refused(f"{name} is not answered over people", hint=_INSTEAD.get(aggregate.function, _HINT))
     if aggregate.distinct and aggregate.argument is not None and not aggregate.argument.unit:
         raise Refused(

@@ -38,7 +38,7 @@ from rewriter.workload import Cell, Vector, Workload
 _REFINE_BITS = 12
 _WEIGHT_BITS = 20
 _MOST_SELECTED_GROUPS = 1 << 16
-_MOST_STEPS = 1 << 55
+_MOST_STEPS = 1 << 48
 _SHRINK = 1 - 2.0**-40
 
 

@@ -1,7 +1,7 @@
 """The outer SELECT: everything above the released tables, checked against a list and spelled for DuckDB.
 
-Guarantee: a tree that passes :func:`check_outer` names only the given tables and its own CTEs, and consists only of forms
-and functions that read their inputs (:mod:`rewriter.outer_forms`). No table function, file, setting or clock is reached.
+Guarantee: a tree that passes :func:`check_outer` names only the given tables and its own CTEs, and consists only of
+forms and functions that read their inputs (:mod:`rewriter.outer_forms`): no table function, file, setting or clock.
 What could make one value grow without bound (REPEAT, LPAD, REPLACE) takes literals of limited size.
 """
 
@@ -57,9 +57,9 @@ def outer_sql(tree: exp.Query, schema: Mapping[str, Mapping[str, Type]]) -> str:
     For a database with ``integer_division`` on: there ``/`` of integers truncates, as in PostgreSQL.
 
     >>> import sqlglot
-    >>> tree = sqlglot.parse_one("SELECT A0 / 2 AS Half FROM r WHERE k0 LIKE 'a\\\\_%' ORDER BY 1 DESC", read="postgres")
+    >>> tree = sqlglot.parse_one("SELECT A0 / 2 AS H FROM r WHERE k0 LIKE 'a\\\\_%' ORDER BY 1 DESC", read="postgres")
     >>> outer_sql(tree, {})
-    "SELECT a0 / 2 AS half FROM r WHERE k0 LIKE 'a\\\\_%' ESCAPE '\\\\' ORDER BY 1 DESC NULLS FIRST"
+    "SELECT a0 / 2 AS h FROM r WHERE k0 LIKE 'a\\\\_%' ESCAPE '\\\\' ORDER BY 1 DESC NULLS FIRST"
     """
     return spelled(tree, schema).sql("duckdb", comments=False)
 
@@ -133,7 +133,7 @@ def _check_table(node: exp.Expr, tables: Container[str]) -> None:
 
 
 def _ctes_in_reach(table: exp.Expr) -> set[str]:
-    """The names that the WITH clauses around a table give it: those of enclosing queries, and earlier ones of its own."""
+    """The names that the WITH clauses around a table give it: all of enclosing queries, earlier ones of its own."""
     names: set[str] = set()
     child, node = table, table.parent
     inside: exp.Expr | None = None

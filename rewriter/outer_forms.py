@@ -88,7 +88,7 @@ PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
             "limit",
             "offset",
         ]
-    ),  # fmt: skip
+    ),
     exp.Union: _SETS,
     exp.Except: _SETS,
     exp.Intersect: _SETS,

@@ -1,8 +1,8 @@
 """How large an outer SELECT becomes when DuckDB binds it: what is bounded in text can be exponential there.
 
-Guarantee: a tree that passes has a bounded number of expressions, columns and grouping sets *after* binding. DuckDB puts
-the expression of a select item in the place of its alias, NULLIF and a named window repeat what they are given, and
-``SELECT *, *`` doubles its columns; each of these, nested, doubles with every level, and no time limit interrupts binding.
+Guarantee: a tree that passes has a bounded number of expressions, columns and grouping sets *after* binding. DuckDB
+puts the expression of a select item in the place of its alias, NULLIF and a named window repeat what they are given,
+and ``SELECT *, *`` doubles its columns. Nested, each doubles with every level, and no time limit interrupts that.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -25,6 +26,7 @@ MAX_NESTING = 50
 MAX_NODES = 5_000
 MAX_DEPTH = 200
 
+_QUANTITY = re.compile(r"\s*[-+]?\d+(\.\d+)?(\s*[A-Za-z]+)?\s*")
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
@@ -132,7 +134,7 @@ def _tokenize(text: str) -> list[Token]:
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     depth = prefixes = 0
-    for token in tokens:
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
         prefixes = prefixes + 1 if kind in _PREFIXES else 0
@@ -143,6 +145,8 @@ def _tokenize(text: str) -> list[Token]:
                 sqlstate=TOO_COMPLEX,
                 position=token.start + 1,
             )
+        if kind is TokenType.INTERVAL and following is not None and following.token_type is TokenType.STRING:
+            _check_interval(following)
         if kind is TokenType.SEMICOLON:
             raise Refused(
                 "there is more than one statement",
@@ -151,6 +155,16 @@ def _tokenize(text: str) -> list[Token]:
                 position=token.start + 1,
             )
     return tokens
+
+
+def _check_interval(token: Token) -> None:
+    """The parser reads one quantity of an interval's text and drops the rest: more than one is not passed to it."""
+    if not _QUANTITY.fullmatch(token.text):
+        raise Refused(
+            "an interval has one quantity here",
+            hint="write INTERVAL '1 day' + INTERVAL '2 hours'",
+            position=token.start + 1,
+        )
 
 
 def _select(text: str, tokens: list[Token], parameters: Parameters, start: int) -> Select:

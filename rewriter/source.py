@@ -13,6 +13,7 @@ from rewriter.contribution import ONE, ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.errors import AMBIGUOUS_COLUMN, UNKNOWN_COLUMN, Refused
 from rewriter.total import read_column
+from rewriter.types import Kind
 from rewriter.value import Value
 
 VARIABLE = "variable"
@@ -109,7 +110,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             sql=sql,
             type=column.type,
             interval=column.interval,
-            nullable=column.nullable and column.name != unit_column,
+            nullable=(column.nullable and column.name != unit_column) or _may_read_null(column),
             unit=column.name == unit_column,
             identifies=column.name == unit_column
             or (private and (column.name in keys or (column.unique and not column.nullable))),
@@ -136,6 +137,14 @@ def table_node(table: Table, dialect: Dialect) -> exp.Table:
     """A table in the engine's words, always with its schema, so that no CTE of the bounded query can hide it."""
     schema = exp.to_identifier(table.schema or dialect.default_schema, quoted=True)
     return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
+
+
+def _may_read_null(column: Column) -> bool:
+    """Whether reading maps some values to NULL: NaN, infinities, times outside of the calendar, failed conversions."""
+    return column.type.kind in (Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP) or column.engine_type.upper() in (
+        "UHUGEINT",
+        "BIGNUM",
+    )
 
 
 def _unit_column(table: Table, catalog: Catalog) -> str | None:

@@ -22,6 +22,7 @@ from rewriter.dialects import Dialect
 from rewriter.errors import Refused
 from rewriter.functions_values import wrap
 from rewriter.interval import Interval
+from rewriter.narrowing import narrowed
 from rewriter.plan import Estimator, Linear, Output, Ratio
 from rewriter.query import Aggregate
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
@@ -78,8 +79,9 @@ class Workload:
 class _Builder:
     """Collects row columns and vectors; equal expressions share one column."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, filters: Sequence[Value]) -> None:
         self.dialect = dialect
+        self.filters = filters
         self.columns: dict[str, tuple[str, exp.Expr]] = {}
         self.vectors: list[Vector] = []
         self.notes: list[str] = []
@@ -99,9 +101,11 @@ class _Builder:
         return f"s{self._cells - 1}"
 
 
-def workload(aggregates: Sequence[Aggregate], norm: Norm, *, one_row: bool, dialect: Dialect) -> Workload:
-    """Plan the measurements. ``one_row``: a unit has at most one row, so that counting units is counting rows."""
-    builder = _Builder(dialect)
+def workload(
+    aggregates: Sequence[Aggregate], filters: Sequence[Value], norm: Norm, *, one_row: bool, dialect: Dialect
+) -> Workload:
+    """Plan the measurements. ``filters`` hold on every row. ``one_row``: a unit has at most one row, so that counting units is counting rows."""
+    builder = _Builder(dialect, filters)
     estimators: dict[int, Estimator] = {}
     pairs: dict[str, tuple[str, str, Interval, Fraction]] = {}
     for number, aggregate in enumerate(aggregates):
@@ -148,27 +152,24 @@ def _present(argument: Value | None) -> Value | None:
     return Value(sql=sql, type=BOOLEAN, nullable=False, constant=argument.constant)
 
 
-def _bounded(aggregate: Aggregate) -> tuple[Value, Interval, Fraction]:
+def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
     """The argument with its declared range on the lattice, or a refusal that names what to declare."""
     argument = aggregate.argument
     if argument is None:
         raise AssertionError("SUM and AVG have an argument")
-    if argument.interval is None:
+    conditions = [*filters, *([aggregate.condition] if aggregate.condition is not None else [])]
+    declared = narrowed(argument, conditions)
+    if declared is None:
+        inner = _inner(aggregate)
         raise Refused(
             f"{aggregate.text} has no bounds: one person could move it without limit",
-            hint=f"the owner can declare a range for the columns in it; or narrow it: {_narrowed(aggregate)}",
+            hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
         )
-    granularity = lattice(argument.type, argument.interval)
-    interval = argument.interval.outward(granularity)
+    granularity = lattice(argument.type, declared)
+    interval = declared.outward(granularity)
     if interval.width == 0:
         interval = Interval(interval.low, interval.high + granularity)
     return argument, interval, granularity
-
-
-def _narrowed(aggregate: Aggregate) -> str:
-    word = aggregate.function.__name__.upper()
-    inner = aggregate.text.split("(", 1)[-1].split(") FILTER")[0].rstrip(")")
-    return f"{word}(GREATEST(0, LEAST({inner}, 100)))"
 
 
 def _pair_key(aggregate: Aggregate, builder: _Builder) -> str:
@@ -180,7 +181,7 @@ def _pair_key(aggregate: Aggregate, builder: _Builder) -> str:
 def _mean(aggregate: Aggregate, builder: _Builder, pairs: dict[str, tuple[str, str, Interval, Fraction]]) -> Estimator:
     key = _pair_key(aggregate, builder)
     if key not in pairs:
-        argument, interval, granularity = _bounded(aggregate)
+        argument, interval, granularity = _bounded(aggregate, builder.filters)
         low, high = int(interval.low / granularity), int(interval.high / granularity)
         column = builder.column("v", clipped_steps(argument, interval, granularity, builder.dialect))
         test = builder.condition(aggregate.condition)
@@ -206,7 +207,7 @@ def _total(aggregate: Aggregate, builder: _Builder, pairs: dict[str, tuple[str, 
         # Σx = Σ(x-L) + L·n, and n = (Σ(x-L) + Σ(U-x)) / (U-L).
         share = interval.low * granularity / interval.width
         return Linear(((above, granularity + share), (below, share)), integer=is_integer)
-    argument, interval, granularity = _bounded(aggregate)
+    argument, interval, granularity = _bounded(aggregate, builder.filters)
     most = int(interval.magnitude / granularity)
     column = builder.column("v", clipped_steps(argument, interval, granularity, builder.dialect))
     name = builder.cell()

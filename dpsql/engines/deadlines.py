@@ -1,4 +1,4 @@
-"""Interrupting what runs too long, with one thread for all of it: a timer for each query would cost more than the query."""
+"""Interrupting what runs too long, with one thread for all: a timer for each query would cost more than the query."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class DuckDBEngine:
         return found
 
     def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R], timeout: float | None = None) -> _R:
-        """Run ``work`` on a cursor. What fails is told outside the handler, so that no error has the cause within it."""
+        """Run ``work`` on a cursor. A failure is told outside the handler, so that no error holds its cause."""
         started = time.monotonic()
         if not self._slots.acquire(timeout=timeout):
             raise _too_long(timeout)

@@ -148,10 +148,13 @@ def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[N
     a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
     total = np.where(known, a + b, 1.0)
     share = np.where(known, a / total, 0.5)
-    low = _farthest(share, np.zeros_like(share), a, total, noises)
-    high = _farthest(share, np.ones_like(share), a, total, noises)
-    widths = np.where(known, np.maximum(high - share, share - low), 1.0)
-    return [float(width) for width in widths]
+    # Downwards is upwards with a and b exchanged, and both are done at once.
+    x, y = (np.full(share.shape, _alone(noise)) for noise in noises)
+    both = (np.concatenate(pair) for pair in ((share, 1 - share), (total, total), (x, y), (y, x)))
+    laplace = noises[0].kind == noises[1].kind == "laplace"
+    up, down = (_laplace_reach(*both) if laplace else _gaussian_reach(*both)).reshape(2, -1)
+    widths: list[float] = np.where(known, np.maximum(up, down), 1.0).tolist()
+    return widths
 
 
 def widest_mean_half_width(total: float, noises: tuple[Noise, Noise]) -> float:
@@ -161,41 +164,68 @@ def widest_mean_half_width(total: float, noises: tuple[Noise, Noise]) -> float:
     >>> round(widest_mean_half_width(1000.0, (noise, noise)), 4)
     0.0196
     """
-    widest = float(_contrast_half_width(np.array([0.0, 1.0]), noises).max())
-    return min(1.0, widest / total) if total > 0 else 1.0
-
-
-def _farthest(share: Floats, end: Floats, a: Floats, total: Floats, noises: tuple[Noise, Noise]) -> Floats:
-    """The believed share that is farthest from the estimate, towards ``end`` (0 or 1).
-
-    Bisection finds it: quantiles of symmetric log-concave noise are norms (Bobkov 2010), so the half-width is convex in
-    p while ``a - p·total`` is linear, and on either side of the estimate disbelief is one range that reaches the end.
-    """
-
-    def believed(p: Floats) -> NDArray[np.bool_]:
-        return np.asarray(np.abs(a - p * total) <= _contrast_half_width(p, noises))
-
-    inner, outer = share, np.where(believed(end), share, end)
-    for _ in range(40):
-        middle = (inner + outer) / 2
-        keep = believed(middle)
-        inner, outer = np.where(keep, middle, inner), np.where(keep, outer, middle)
-    return np.where(believed(end), end, outer)
-
-
-def _contrast_half_width(p: Floats, noises: tuple[Noise, Noise]) -> Floats:
-    """The 95 % half-width of ``(1-p)X - pY``."""
-    x, y = (float(noise.scale) for noise in noises)
-    if noises[0].kind == noises[1].kind == "gaussian":
-        return np.asarray(Z * np.hypot((1 - p) * x, p * y))
-    if noises[0].kind == noises[1].kind == "laplace":
-        wide, narrow = np.maximum((1 - p) * x, p * y), np.minimum((1 - p) * x, p * y)
-        return np.asarray(wide * np.interp(narrow / wide, *_laplace_pairs()))
-    return np.asarray(np.hypot((1 - p) * _alone(noises[0]), p * _alone(noises[1])))
+    return min(1.0, max(_alone(noise) for noise in noises) / total) if total > 0 else 1.0
 
 
 def _alone(noise: Noise) -> float:
+    """The 95 % half-width of one noise, as if it were continuous."""
     return float(noise.scale) * (Z if noise.kind == "gaussian" else math.log(1 / ALPHA))
+
+
+# The way from a share s = a/total up to the farthest share s + d that is believed: there the line ``d·total`` meets
+# w(s + d), the half-width of ``(1-p)X - pY`` at p = s + d. Quantiles of symmetric log-concave noise are norms (Bobkov
+# 2010), hence w is convex, and grows with |1-p| and |p|: once the line is above, it stays above. Where it does not meet
+# w before p = 1, everything up to 1 is believed. Below, x and y are the half-widths of X and Y alone.
+
+
+def _gaussian_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Floats:
+    """With w = hypot((1-p)x, py), as for Gaussian noise: the first d > 0 with (d·total)² = w², a quadratic in d."""
+    square = ((1 - share) * x) ** 2 + (share * y) ** 2  # w² at s + d is this + 2·slope·d + (x² + y²)d²
+    slope = share * y**2 - (1 - share) * x**2
+    lead = (total - np.hypot(x, y)) * (total + np.hypot(x, y))
+    root = np.sqrt(np.maximum(slope**2 + square * lead, 0.0))
+    # Of two spellings of the solution, the one that adds numbers of the same sign.
+    up = slope > 0
+    above, below = np.where(up, slope + root, square), np.where(up, lead, root - slope)
+    meets = (slope**2 + square * lead >= 0) & (below > 0)
+    distance = np.where(meets, above / np.where(meets, below, 1.0), 1.0)
+    return np.asarray(np.minimum(distance, 1 - share))
+
+
+def _laplace_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Floats:
+    """For a Laplace pair, whose w is a table: straight pieces, ``left·(1-p)x + right·py``, the first d with d·total = w.
+
+    Newton's method: w is above each of its pieces, so the line meets a piece no later than w, and the piece there is
+    the next to try, until it is the same again.
+    """
+    knots, left, right = _laplace_pieces()
+    distance, piece = np.zeros_like(share), np.full(share.shape, -1)
+    for _ in range(len(knots)):
+        p = share + distance
+        right_part = p * y
+        last, piece = piece, np.searchsorted(knots, right_part / ((1 - p) * x + right_part))
+        if np.array_equal(piece, last):
+            break
+        rise = total - (right[piece] * y - left[piece] * x)
+        level = left[piece] * (1 - share) * x + right[piece] * share * y
+        meets = rise > 0
+        distance = np.where(meets, np.minimum(level / np.where(meets, rise, 1.0), 1 - share), 1 - share)
+    return distance
+
+
+@functools.cache
+def _laplace_pieces() -> tuple[Floats, Floats, Floats]:
+    """The half-width of uX + vY, for continuous Laplace X, Y of half-width 1, as pieces ``left·u + right·v``.
+
+    A piece ends at the knot of its number, a value of v/(u + v). There are a thousand for u > v, and as many for u < v.
+    """
+    ratios, widths = _laplace_pairs()
+    inner = np.diff(widths) / np.diff(ratios)
+    outer = widths[:-1] - inner * ratios[:-1]
+    knots = np.concatenate((ratios[1:] / (1 + ratios[1:]), 1 / (1 + ratios[-2:0:-1])))
+    pieces = (np.concatenate((outer, inner[::-1])), np.concatenate((inner, outer[::-1])))
+    unit = math.log(1 / ALPHA)
+    return knots, pieces[0] / unit, pieces[1] / unit
 
 
 @functools.cache

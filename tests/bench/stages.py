@@ -23,7 +23,6 @@ _STAGES: tuple[tuple[str, object, str], ...] = (
     ("store", ReleaseStore, "put"),
     ("infer", answer, "infer"),
     ("sandbox", Sandbox, "run"),
-    ("budget", answer.Session, "budget"),
 )
 STAGES = (*(name for name, _, _ in _STAGES), "rest")
 

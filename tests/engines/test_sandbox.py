@@ -229,6 +229,7 @@ def test_public_tables_are_there_in_any_case_and_cannot_be_changed_by_a_statemen
 
 MISTAKES = [
     ("SELECT nothing FROM r", "42703", "nothing"),
+    ("SELECT nothing", "42703", "nothing"),
     ("SELECT s.k FROM r", "42P01", "s"),
     ("SELECT * FROM nothing", "42P01", "nothing"),
     ("SELECT k FROM r a JOIN r b ON true", "42702", "k"),

@@ -29,9 +29,7 @@ class Leak:
     policy: str
 
     def __str__(self) -> str:
-        return (
-            f"seed {self.seed}: {self.reason}\n{self.question.sql}\nclipped in {self.norm}: {self.plan.sql}\n{self.policy}"
-        )
+        return f"seed {self.seed}: {self.reason}\n{self.question.sql}\nclipped in {self.norm}: {self.plan.sql}\n{self.policy}"
 
 
 @dataclass(slots=True)
@@ -54,9 +52,7 @@ class Tally:
         return sum(found >= share for found in self.shares) / max(1, self.pairs)
 
 
-def campaign(
-    seeds: range, questions: int, neighbours: int, tally: Tally, stop_at_first: bool = False
-) -> Tally:
+def campaign(seeds: range, questions: int, neighbours: int, tally: Tally, stop_at_first: bool = False) -> Tally:
     """Check ``questions`` questions about a world for each seed, each against ``neighbours`` neighbours."""
     for seed in seeds:
         random = Random(seed)

@@ -144,7 +144,9 @@ def no_group_limit(patch: pytest.MonkeyPatch) -> None:
 def limit_per_group_and_not_per_unit(patch: pytest.MonkeyPatch) -> None:
     honest = bound._summed
     patch.setattr(
-        bound, "_summed", lambda keys, balls, selection, one_group, dialect: honest(keys, balls, selection, True, dialect)
+        bound,
+        "_summed",
+        lambda keys, balls, selection, one_group, dialect: honest(keys, balls, selection, True, dialect),
     )
 
 

@@ -12,6 +12,7 @@ from random import Random
 
 import duckdb
 
+from dpsql.engines.duckdb import LOCKED
 from rewriter.plan import Plan
 from rewriter.sensitivity import Sensitivity
 from tests.properties.world import Owner, World
@@ -37,7 +38,8 @@ class Databases:
 
     @classmethod
     def of(cls, world: World, units: Sequence[Owner]) -> Databases:
-        connection = duckdb.connect(":memory:", config={"threads": 1})
+        optimizers = LOCKED["disabled_optimizers"]
+        connection = duckdb.connect(":memory:", config={"threads": 1, "disabled_optimizers": optimizers})
         world.fill(connection)
         databases = cls(world, connection)
         owners = world.owners()
@@ -91,14 +93,6 @@ class Databases:
 def _spelt(value: object) -> tuple[str, str]:
     """A key with its exact spelling: 0.0 is not -0.0, and 1 is not True."""
     return type(value).__name__, repr(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """How far a block moved, as a share of what it declares: 1 where a bound is attained."""
-
-    l1: float
-    l2: float
 
 
 def compare(plan: Plan, here: Table, there: Table) -> float:

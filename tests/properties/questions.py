@@ -454,7 +454,9 @@ class _Asker:
             self._has("is null")
             return f"{text} IS {self.random.choice(['', 'NOT '])}NULL"
         if found.kind == "flag":
-            return self.random.choice([text, f"NOT {text}", f"{text} = TRUE", f"{text} IS TRUE", f"{text} IS NOT FALSE"])
+            return self.random.choice(
+                [text, f"NOT {text}", f"{text} = TRUE", f"{text} IS TRUE", f"{text} IS NOT FALSE"]
+            )
         if found.kind in TEXTS:
             return self._text_test(text)
         if found.kind == "day":
@@ -506,7 +508,9 @@ class _Asker:
     def _literal(self, found: Field) -> str:
         if found.span is not None and not isinstance(found.span[0], date):
             low, high = found.span
-            return self.random.choice([str(low), str(high), str((low + high) / 2) if found.kind == "ratio" else str(low)])  # type: ignore[operator]
+            return self.random.choice(
+                [str(low), str(high), str((low + high) / 2) if found.kind == "ratio" else str(low)]
+            )  # type: ignore[operator]
         return self.random.choice(["0", "1", "2.5", "-3", "100"])
 
     # Numbers
@@ -611,7 +615,10 @@ class _Asker:
             self._has("key of time")
             unit = self.random.choice(["month", "week", "year", "day"])
             return self.random.choice(
-                [f"date_trunc('{unit}', {text})", f"EXTRACT({self.random.choice(['DOW', 'MONTH', 'YEAR'])} FROM {text})"]
+                [
+                    f"date_trunc('{unit}', {text})",
+                    f"EXTRACT({self.random.choice(['DOW', 'MONTH', 'YEAR'])} FROM {text})",
+                ]
                 + ([text] if found.kind == "day" else [])
             )
         self._has("key of number")

@@ -78,7 +78,8 @@ def same(ours: object, theirs: object, tolerance: float) -> bool:
         return ours is None or ours == 0
     if isinstance(ours, float) or isinstance(theirs, float):
         return isinstance(ours, int | float | Decimal) and abs(float(ours) - float(theirs)) <= tolerance * max(  # type: ignore[arg-type]
-            1.0, abs(float(theirs))  # type: ignore[arg-type]
+            1.0,
+            abs(float(theirs)),  # type: ignore[arg-type]
         )
     return ours == theirs
 

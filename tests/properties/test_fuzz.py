@@ -60,7 +60,9 @@ def answered(text: str, catalog: Catalog, databases: Databases, seen: Counter[st
 
 def random_text(random: Random, _: World) -> str:
     """Characters of every kind."""
-    alphabet = random.choice(["abcSELECT*()'\"; \n\t", "\0\x01\x7f\ud7ff\ue000\U0010ffff 'é", "01.-+eE()", "()[]{}'\"$:?\\"])
+    alphabet = random.choice(
+        ["abcSELECT*()'\"; \n\t", "\0\x01\x7f\ud7ff\ue000\U0010ffff 'é", "01.-+eE()", "()[]{}'\"$:?\\"]
+    )
     return "".join(random.choice(alphabet) for _ in range(random.choice([0, 1, 5, 40, 400])))
 
 
@@ -174,9 +176,7 @@ def test_any_text_gives_a_plan_or_a_clean_refusal_at_length(
     fuzz(maker, range(100_000, 110_000 if maker is not deep else 101_000), place, databases, 0)
 
 
-def fuzz(
-    maker: Callable[[Random, World], str], seeds: range, place: World, databases: Databases, planned: int
-) -> None:
+def fuzz(maker: Callable[[Random, World], str], seeds: range, place: World, databases: Databases, planned: int) -> None:
     catalog = place.catalog()
     seen: Counter[str] = Counter()
     for seed in seeds:

@@ -130,7 +130,9 @@ class World:
         for table in self.tables:
             connection.execute(table.ddl())
             content = (self.rows if rows is None else rows)[table.name]
-            columns = [pa.array([spelt(row[place]) for row in content], pa.string()) for place, _ in enumerate(table.columns)]
+            columns = [
+                pa.array([spelt(row[place]) for row in content], pa.string()) for place, _ in enumerate(table.columns)
+            ]
             incoming = pa.table(columns, names=[column.name for column in table.columns])
             connection.register("incoming", incoming)
             casts = ", ".join(f'CAST("{column.name}" AS {column.type})' for column in table.columns)
@@ -258,6 +260,7 @@ def _schema_of(table: Table) -> SchemaTable:
 
 # The kinds of columns: a type, a declaration, values that fit and values that do not.
 
+
 def _in_span(random: Random, column: Column, tame: bool) -> object:
     low, high = column.span  # type: ignore[misc]
     if isinstance(low, datetime):
@@ -265,7 +268,9 @@ def _in_span(random: Random, column: Column, tame: bool) -> object:
     if isinstance(low, date):
         return low + timedelta(days=random.randrange((high - low).days + 1))
     if isinstance(low, float):
-        return random.choice([low, high, round(random.uniform(low, high) * 8) / 8 if tame else random.uniform(low, high)])
+        return random.choice(
+            [low, high, round(random.uniform(low, high) * 8) / 8 if tame else random.uniform(low, high)]
+        )
     if isinstance(low, Decimal):
         return random.choice([low, high, low + (high - low) * random.randrange(101) / 100]).quantize(Decimal("0.01"))
     return random.choice([low, high, random.randint(low, high)])
@@ -349,7 +354,13 @@ def draw(random: Random, column: Column, areas: Sequence[object], *, tame: bool)
 
 WIDE = 500
 """A bound that no unit of a tame world reaches."""
-_LIMITS = ((), (("max_groups", 2),), (("max_groups", 1),), (("max_rows_per_group", 2),), (("max_groups", 3), ("max_rows_per_group", 2)))
+_LIMITS = (
+    (),
+    (("max_groups", 2),),
+    (("max_groups", 1),),
+    (("max_rows_per_group", 2),),
+    (("max_groups", 3), ("max_rows_per_group", 2)),
+)
 
 
 def world(random: Random, *, tame: bool = False) -> World:
@@ -368,9 +379,7 @@ def _regions(random: Random) -> tuple[Table, tuple[Table, ...], dict[str, list[R
         public=True,
         key=random.choice(["name", None]),
     )
-    code = Table(
-        "code", (Column("low", "size", "INTEGER"), Column("label", "name", "VARCHAR")), public=True
-    )
+    code = Table("code", (Column("low", "size", "INTEGER"), Column("label", "name", "VARCHAR")), public=True)
     rows: dict[str, list[Row]] = {
         "region": [(name, random.choice("XY"), random.randrange(5)) for name in names],
         "code": [(random.randrange(6), random.choice("pq")) for _ in range(random.choice([1, 3, 6]))],
@@ -404,7 +413,9 @@ def _of_people(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str
     keyed = random.random() < 0.6
     type_ = random.choice(["INTEGER", "BIGINT", "VARCHAR"])
     identifier: Callable[[int], object] = (lambda n: f"u{n}") if type_ == "VARCHAR" else (lambda n: n)
-    person = Table("person", (Column("id", "key", type_), *_features(random, 4, tame=tame)), key="id" if keyed else None)
+    person = Table(
+        "person", (Column("id", "key", type_), *_features(random, 4, tame=tame)), key="id" if keyed else None
+    )
     limit = random.choice([1, 2, 5, 20, 40])
     visit = _child(random, "visit", "person_id", type_, person, limit, tame=tame)
     item = _child(random, "item", "visit_id", "INTEGER", visit, random.choice([1, 3, 30]), tame=tame)
@@ -440,9 +451,7 @@ def _again(random: Random, row: Row, table: Table, areas: Sequence[object]) -> R
     return (row[0], *(draw(random, c, areas, tame=False) for c in table.columns[1:]))
 
 
-def _child(
-    random: Random, name: str, link: str, type_: str, parent: Table, limit: int, *, tame: bool
-) -> Table:
+def _child(random: Random, name: str, link: str, type_: str, parent: Table, limit: int, *, tame: bool) -> Table:
     """A table whose rows refer to ``parent``; the database may enforce that, or nobody."""
     keyed = random.random() < 0.6
     enforced = parent.key is not None and random.random() < 0.5

@@ -1,0 +1,77 @@
+"""What a query's own conditions say of a value's range: ``WHERE cost BETWEEN 0 AND 100`` bounds ``SUM(cost)``.
+
+The range that follows is where values lie on the rows that are counted, so clipping into it changes nothing; it is
+narrower than the declared one, or stands for one that was not declared. It depends on the query's text alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.interval import Interval
+from rewriter.value import Value
+
+_LOWER = (exp.GTE, exp.GT)
+_UPPER = (exp.LTE, exp.LT)
+
+
+def narrowed(value: Value, conditions: Iterable[Value]) -> Interval | None:
+    """The value's interval within the limits that conditions put on the very same expression; None: still unbounded.
+
+    >>> from rewriter.types import INTEGER
+    >>> x = exp.column("x")
+    >>> within = Value(exp.Between(this=x.copy(), low=exp.Literal.number(2), high=exp.Literal.number(9)), INTEGER)
+    >>> narrowed(Value(x, INTEGER, Interval.of(5, 100)), [within])
+    Interval(low=Fraction(5, 1), high=Fraction(9, 1))
+    """
+    low = None if value.interval is None else value.interval.low
+    high = None if value.interval is None else value.interval.high
+    for condition in conditions:
+        for least, most in _limits(condition.sql, value.sql):
+            low = least if low is None or (least is not None and least > low) else low
+            high = most if high is None or (most is not None and most < high) else high
+    if low is None or high is None or low > high:
+        return value.interval
+    return Interval(low, high)
+
+
+def _limits(condition: exp.Expr, wanted: exp.Expr) -> Iterator[tuple[Fraction | None, Fraction | None]]:
+    """(lower, upper) limits on ``wanted`` from the parts that AND joins."""
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, exp.Paren):
+            stack.append(node.this)
+        elif isinstance(node, exp.And):
+            stack += [node.this, node.expression]
+        elif isinstance(node, exp.Between) and node.this == wanted:
+            yield _number(node.args["low"]), _number(node.args["high"])
+        elif isinstance(node, exp.EQ | exp.GTE | exp.GT | exp.LTE | exp.LT):
+            yield from _comparison(node, wanted)
+
+
+def _comparison(node: exp.Binary, wanted: exp.Expr) -> Iterator[tuple[Fraction | None, Fraction | None]]:
+    flipped = node.expression == wanted
+    if not flipped and node.this != wanted:
+        return
+    limit = _number(node.this if flipped else node.expression)
+    lower, upper = (_UPPER, _LOWER) if flipped else (_LOWER, _UPPER)
+    if isinstance(node, (*lower, exp.EQ)):
+        yield limit, None
+    if isinstance(node, (*upper, exp.EQ)):
+        yield None, limit
+
+
+def _number(node: exp.Expr) -> Fraction | None:
+    """The number that a literal of our own making stands for."""
+    if isinstance(node, exp.Paren | exp.Cast):
+        return _number(node.this)
+    if isinstance(node, exp.Neg):
+        inner = _number(node.this)
+        return None if inner is None else -inner
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return Fraction(node.this)
+    return None
