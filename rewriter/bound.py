@@ -28,11 +28,13 @@ from sqlglot import exp
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import Refused
+from rewriter.functions_values import wrap
 from rewriter.keys import PublicKeys
 from rewriter.plan import Block, Selection, Statistic
 from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
-from rewriter.types import BIGINT, DOUBLE, HUGEINT
+from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind
+from rewriter.value import Value
 from rewriter.workload import Cell, Vector, Workload
 
 _REFINE_BITS = 12
@@ -224,11 +226,18 @@ def _rows(query: Query, work: Workload) -> exp.Select:
         "expressions",
         [
             exp.alias_(query.unit.copy(), "u"),
-            *(exp.alias_(key.value.sql.copy(), f"k{place}") for place, key in enumerate(query.keys)),
+            *(exp.alias_(_key(key.value), f"k{place}") for place, key in enumerate(query.keys)),
             *(exp.alias_(sql, name) for name, sql in work.columns),
         ],
     )
     return rows
+
+
+def _key(value: Value) -> exp.Expr:
+    """A grouping key. 0.0 and -0.0 are one group, and whose row comes first must not name it."""
+    if value.type.kind is not Kind.DOUBLE:
+        return value.sql.copy()
+    return exp.Paren(this=exp.Add(this=wrap(value.sql.copy()), expression=double(0.0)))
 
 
 def _from_rows(rows: exp.Select) -> exp.Subquery:

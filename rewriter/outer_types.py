@@ -25,7 +25,7 @@ def sum_types(tree: exp.Expr, schema: Mapping[str, Mapping[str, Type]]) -> Mappi
     scratch = tree.copy()
     try:
         # Stars and column names are resolved in a copy alone: the query itself stays as it was written.
-        known = {
+        known: dict[str, object] = {
             name.lower(): {c.lower(): _word(type_) for c, type_ in columns.items()} for name, columns in schema.items()
         }
         scratch = qualify(

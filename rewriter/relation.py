@@ -11,7 +11,7 @@ from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.errors import NOT_ANSWERED, TYPE_MISMATCH, Refused
 from rewriter.source import ORIGIN, VARIABLE, Origin, Source, Variable
-from rewriter.types import TEXT, Kind, Type, decimal
+from rewriter.types import Kind, Type, decimal
 from rewriter.value import DOMAIN, Value, Values
 
 UNIT = "u"
@@ -68,11 +68,8 @@ def _outside(value: Value, column: exp.Column) -> Value:
     return replace(value, sql=column, domain=value.domain or value.sql.meta.get(DOMAIN))
 
 
-def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect, *, rows_are_units: bool) -> Relation:
-    """The rows of both: each is still owned by its one unit.
-
-    ``rows_are_units``: units are numbered within a table, so the two sides' units are told apart.
-    """
+def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> Relation:
+    """The rows of both: each is still owned by its one unit."""
     if len(one.columns) != len(other.columns):
         raise Refused("each side of UNION ALL must have as many columns", hint="align the columns", sqlstate="42601")
     if (one.unit is None) != (other.unit is None):
@@ -101,12 +98,6 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect, *, r
     rows = exp.Select().from_(exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier(alias))), copy=False)
     unit = None if one.unit is None else exp.column(UNIT, alias)
     return Relation(tuple(columns), rows, unit, one.bound.plus(other.bound))
-
-
-def _tagged(relation: Relation, tag: str, dialect: Dialect) -> exp.Expr | None:
-    if relation.unit is None:
-        return None
-    return exp.DPipe(this=dialect.cast(relation.unit.copy(), TEXT), expression=exp.Literal.string(tag))
 
 
 def _cast(relation: Relation, types: Sequence[Type], dialect: Dialect) -> Relation:

@@ -146,7 +146,7 @@ class _Splitter:
                 )
             if node.args.get("limit") or node.args.get("offset"):
                 raise _limited()
-            return union_all(left, right, self._alias(), self._dialect, rows_are_units=self._catalog.unit is None)
+            return union_all(left, right, self._alias(), self._dialect)
         raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
 
     # SELECT

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dpsql.inference.intervals import half_width, mean_half_widths, widest_mean_half_width
-from dpsql.inference.rounding import typed
+from dpsql.inference.rounding import nearest, quotients
 from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Estimator, Linear, Output, Plan, Ratio
 from rewriter.types import Scalar
@@ -74,25 +74,29 @@ def _linear(noisy: NoisyTable, output: Output, estimator: Linear) -> ReleasedCol
     for name, weight in estimator.terms:
         factor = int(weight * denominator)
         totals = [total + factor * integer for total, integer in zip(totals, noisy.statistics[name], strict=True)]
-    values = tuple(_value(Fraction(total, denominator), output, estimator) for total in totals)
-    margin = linear_half_width(estimator, noisy.noise)
-    return ReleasedColumn(output.name, output.type, values, (margin,) * len(values))
-
-
-def _value(number: Fraction, output: Output, estimator: Linear) -> Scalar:
     if estimator.integer:
-        number = Fraction(round(number))
+        totals, denominator = [nearest(total, denominator) for total in totals], 1
     if estimator.minimum is not None:
-        number = max(number, Fraction(estimator.minimum))
-    return typed(number, output.type)
+        least = estimator.minimum * denominator
+        totals = [max(total, least) for total in totals]
+    value = quotients(output.type)
+    margin = linear_half_width(estimator, noisy.noise)
+    return ReleasedColumn(
+        output.name, output.type, tuple(value(total, denominator) for total in totals), (margin,) * len(totals)
+    )
 
 
 def _ratio(noisy: NoisyTable, output: Output, estimator: Ratio) -> ReleasedColumn:
     above, below = noisy.statistics[estimator.above], noisy.statistics[estimator.below]
     width = estimator.high - estimator.low
+    # In common units, the range begins at ``low`` and is ``span`` wide.
+    unit = math.lcm(estimator.low.denominator, width.denominator)
+    low, span = int(estimator.low * unit), int(width * unit)
+    value = quotients(output.type)
     values: list[Scalar | None] = []
     for a, b in zip(above, below, strict=True):
-        share = min(max(Fraction(a, a + b), Fraction(0)), Fraction(1)) if a + b > 0 else None
-        values.append(None if share is None else typed(estimator.low + width * share, output.type))
+        total = a + b
+        part = min(max(a, 0), total)
+        values.append(value(low * total + span * part, unit * total) if total > 0 else None)
     shares = mean_half_widths(above, below, (noisy.noise[estimator.above], noisy.noise[estimator.below]))
     return ReleasedColumn(output.name, output.type, tuple(values), tuple(float(width) * share for share in shares))

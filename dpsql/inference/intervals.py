@@ -196,14 +196,14 @@ def _laplace_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Floats
     """For a Laplace pair, whose w is a table: straight pieces, ``left·(1-p)x + right·py``, the first d with d·total = w.
 
     Newton's method: w is above each of its pieces, so the line meets a piece no later than w, and the piece there is
-    the next to try, until it is the same again.
+    the next to try, never one further down, until it is the same again.
     """
     knots, left, right = _laplace_pieces()
     distance, piece = np.zeros_like(share), np.full(share.shape, -1)
     for _ in range(len(knots)):
         p = share + distance
         right_part = p * y
-        last, piece = piece, np.searchsorted(knots, right_part / ((1 - p) * x + right_part))
+        last, piece = piece, np.maximum(piece, np.searchsorted(knots, right_part / ((1 - p) * x + right_part)))
         if np.array_equal(piece, last):
             break
         rise = total - (right[piece] * y - left[piece] * x)

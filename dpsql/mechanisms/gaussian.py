@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +30,7 @@ class Gaussian:
         check_scale(self.sigma)
 
     @classmethod
+    @functools.lru_cache(maxsize=1024)
     def calibrated(cls, sensitivity: Sensitivity, rho: Fraction) -> Gaussian:
         """The least noise that costs at most ``rho``. What nobody can move is hidden as if it moved by one step.
 
@@ -49,11 +51,7 @@ class Gaussian:
         >>> Gaussian(Fraction(30)).variance, Gaussian(Fraction(1, 4)).variance
         (900.0, 0.000670...)
         """
-        sigma = float(self.sigma)
-        if sigma > 8:  # the difference is of order exp(-2π²σ²)
-            return sigma * sigma
-        weights = {x: math.exp(-0.5 * (x / sigma) ** 2) for x in range(-100, 101)}
-        return sum(x * x * weight for x, weight in weights.items()) / sum(weights.values())
+        return _variance(float(self.sigma))
 
     @property
     def noise(self) -> Noise:
@@ -61,6 +59,14 @@ class Gaussian:
 
     def sample(self, sampler: Sampler, count: int) -> list[int]:
         return sampler.gaussian(self.sigma, count)
+
+
+@functools.lru_cache(maxsize=1024)
+def _variance(sigma: float) -> float:
+    if sigma > 8:  # the difference is of order exp(-2π²σ²)
+        return sigma * sigma
+    weights = {x: math.exp(-0.5 * (x / sigma) ** 2) for x in range(-100, 101)}
+    return sum(x * x * weight for x, weight in weights.items()) / sum(weights.values())
 
 
 def sqrt_at_least(number: Fraction) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +30,7 @@ class Laplace:
         check_scale(self.scale)
 
     @classmethod
+    @functools.lru_cache(maxsize=1024)
     def calibrated(cls, sensitivity: Sensitivity, epsilon: Fraction) -> Laplace:
         """The least noise that costs at most ``epsilon``. What nobody can move is hidden as if it moved by one step.
 

@@ -2,6 +2,7 @@
 
 Why OpenDP and nothing of our own: its samplers follow Canonne, Kamath, Steinke 2020 in exact
 rational arithmetic, so a sample has the stated distribution and not one near it.
+Why not ``opendp.prelude``: it imports every data frame library that is installed, a fifth of a second.
 Why noise on zeros: a sampler is handed a number of draws and a scale, never a value, so neither its answer nor the time
 it takes can depend on the value that is hidden. The time still tells a little about the noise itself (Jin, McMurtry,
 Rubinstein, Ohrimenko 2022); timing is outside the promise.
@@ -15,7 +16,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
 
-import opendp.prelude as dp
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_laplace
+from opendp.metrics import l1_distance, l2_distance
+from opendp.mod import enable_features
 
 WIDEST = 1 << 50
 """Noise is drawn as 64-bit integers, clamped at their ends. Below this scale a Laplace draw reaches an end
@@ -87,14 +91,14 @@ Vector = Callable[[list[int]], list[int]]
 
 @functools.lru_cache(maxsize=1024)
 def _laplace(scale: float) -> Vector:
-    return _measurement(dp.m.make_laplace, dp.l1_distance(T="i64"), scale)
+    return _measurement(make_laplace, l1_distance(T="i64"), scale)
 
 
 @functools.lru_cache(maxsize=1024)
 def _gaussian(scale: float) -> Vector:
-    return _measurement(dp.m.make_gaussian, dp.l2_distance(T="i64"), scale)
+    return _measurement(make_gaussian, l2_distance(T="i64"), scale)
 
 
 def _measurement(make: Callable[..., Vector], metric: object, scale: float) -> Vector:
-    dp.enable_features("contrib")
-    return make(dp.vector_domain(dp.atom_domain(T="i64")), metric, scale=scale)
+    enable_features("contrib")
+    return make(vector_domain(atom_domain(T="i64")), metric, scale=scale)

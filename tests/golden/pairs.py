@@ -123,7 +123,8 @@ def _described(number: int, one: Plan) -> Iterator[str]:
         declared = block.sensitivity
         yield f"-- one unit moves: l1 {declared.l1}, l2 {_root(declared.l2_squared)}"
         for statistic in block.statistics:
-            yield f"--   {statistic.name}: {statistic.text} (steps of {statistic.granularity}, at most {statistic.bound})"
+            steps = f"steps of {statistic.granularity}, at most {statistic.bound}"
+            yield f"--   {statistic.name}: {statistic.text} ({steps})"
     for output in one.outputs:
         yield f"-- {output.name}: {output.text} ({output.type}) = {_finished(output)}"
     for note in one.notes:

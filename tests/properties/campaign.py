@@ -12,9 +12,10 @@ from rewriter.parse import Select, parse
 from rewriter.plan import Plan
 from rewriter.planner import plan
 from rewriter.split import split
+from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Failed, Unsound, check
 from tests.properties.questions import Question, question
-from tests.properties.world import World, world, worst_units
+from tests.properties.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,8 @@ class Leak:
     policy: str
 
     def __str__(self) -> str:
-        return f"seed {self.seed}: {self.reason}\n{self.question.sql}\nclipped in {self.norm}: {self.plan.sql}\n{self.policy}"
+        where = f"seed {self.seed}: {self.reason}\n{self.question.sql}"
+        return f"{where}\nclipped in {self.norm}: {self.plan.sql}\n{self.policy}"
 
 
 @dataclass(slots=True)

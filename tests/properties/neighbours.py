@@ -1,7 +1,7 @@
 """What must hold between a database and its neighbour, checked on the exact integers, with zero tolerance.
 
-A plan is *sound* when no statistic moves further than it declares as one unit comes or goes, whatever the rows hold. This
-module runs one plan on a database and on what is left of it, and compares. It is the definition of sensitivity.
+A plan is *sound* when no statistic moves further than it declares as one unit comes or goes, whatever the rows hold.
+This module runs one plan on a database and on what is left of it, and compares. It is the definition of sensitivity.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Databases:
             )
 
     def run(self, plan: Plan, schema: str = "memory", threads: int = 1) -> Table:
-        """The exact table of a plan. Raises :class:`Failed` when the engine does, :class:`Unsound` for what is no integer."""
+        """The exact table of a plan. Raises :class:`Failed` when the engine does, :class:`Unsound` at no integer."""
         self.connection.execute(f"USE {schema}; SET threads = {threads}")
         try:
             rows = self.connection.execute(plan.sql).fetchall()
@@ -148,7 +148,7 @@ def _vector(what: str, names: Sequence[str], declared: Sensitivity, here: Table,
 
 
 def check(plan: Plan, databases: Databases, random: Random) -> list[float]:
-    """One plan against every neighbour: the shares of its bounds that were used. Raises :class:`Unsound`, :class:`Failed`."""
+    """One plan against every neighbour: the shares of its bounds that were used. Raises Unsound or Failed."""
     here = databases.run(plan)
     shares = [compare(plan, here, databases.run(plan, schema)) for schema in databases.neighbours.values()]
     again = databases.run(plan, "owned", threads=random.choice([1, 2]))

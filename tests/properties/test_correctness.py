@@ -1,15 +1,17 @@
 """With the noise off and bounds wide, answers equal the engine's own answer to the same SQL.
 
-What differs on purpose: SUM over nothing is 0 and not NULL, every group of a public key set is answered, groups outside of
-the declared domains are not, and selected groups of few people may be missing.
+What differs on purpose: SUM over nothing is 0 and not NULL, every group of a public key set is answered, groups outside
+of the declared domains are not, and selected groups of few people may be missing.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 
@@ -21,8 +23,10 @@ from sqlglot import exp
 from dpsql.answer import Session
 from dpsql.errors import Error
 from dpsql.testing import open_without_noise
+from rewriter.plan import Linear, Plan
+from rewriter.types import DOUBLE
+from tests.properties.drawing import world
 from tests.properties.questions import Question, question
-from tests.properties.world import World, world
 
 Key = tuple[object, ...]
 Table = dict[Key, tuple[object, ...]]
@@ -72,19 +76,30 @@ def plain(value: object) -> object:
     return Decimal(repr(value)) if isinstance(value, float) else value
 
 
-def same(ours: object, theirs: object, tolerance: float) -> bool:
-    """Equal; doubles within the lattice. NULL of nothing may be 0."""
+def same(ours: object, theirs: object, lattice: float) -> bool:
+    """Equal; doubles up to the resolution of their lattice. NULL of nothing may be 0."""
     if theirs is None:
         return ours is None or ours == 0
-    if isinstance(ours, float) or isinstance(theirs, float):
-        return isinstance(ours, int | float | Decimal) and abs(float(ours) - float(theirs)) <= tolerance * max(  # type: ignore[arg-type]
-            1.0,
-            abs(float(theirs)),  # type: ignore[arg-type]
-        )
+    if isinstance(ours, int | float | Decimal) and isinstance(theirs, int | float | Decimal):
+        exact = not isinstance(ours, float) and not isinstance(theirs, float)
+        return ours == theirs if exact else abs(float(ours) - float(theirs)) <= lattice + 1e-9 * abs(float(theirs))
     return ours == theirs
 
 
-def compare(asked: Question, ours: Table, theirs: Table, *, public: bool, score: Score) -> None:
+def resolution(plans: Sequence[Plan]) -> float:
+    """How far rounding to lattices of 2⁻²⁰ of the range may move a sum of doubles over the people of a tame world."""
+    most = Fraction(0)
+    for one in plans:
+        steps = {statistic.name: statistic.granularity * statistic.bound for statistic in one.statistics}
+        for output in one.outputs:
+            how = output.estimator
+            names = [name for name, _ in how.terms] if isinstance(how, Linear) else [how.above]
+            if output.type == DOUBLE:
+                most = max(most, *(steps[name] for name in names))
+    return float(most) / 2**14
+
+
+def compare(asked: Question, ours: Table, theirs: Table, *, public: bool, score: Score, lattice: float) -> None:
     for key, cells in theirs.items():
         if key not in ours:
             assert not public or None in key, f"the group {key} is missing: {asked.sql}"
@@ -95,7 +110,7 @@ def compare(asked: Question, ours: Table, theirs: Table, *, public: bool, score:
             if (other is None and "arithmetic" in asked.features) or (place and "window" in asked.features):
                 # SUM over nothing counts as 0 here; a window runs over the groups that are answered.
                 continue
-            assert same(mine, other, 1e-5), f"{key}, column {place}: {mine!r}, DuckDB says {other!r}\n{asked.sql}"
+            assert same(mine, other, lattice), f"{key}, column {place}: {mine!r}, DuckDB says {other!r}\n{asked.sql}"
             score.cells += 1
             score.exact += mine == other
     for key in ours.keys() - theirs.keys():
@@ -125,16 +140,19 @@ def examine(seed: int, questions: int, folder: Path, score: Score) -> None:
 def ask(asked: Question, session: Session, theirs: duckdb.DuckDBPyConnection, score: Score) -> None:
     score.asked += 1
     try:
-        public = all(release.plan.selection is None for release in session.explain(asked.sql).releases)
+        plans = [release.plan for release in session.explain(asked.sql).releases]
         answer = session.execute(asked.sql)
     except Error as error:
-        assert error.sqlstate not in ("XX000", "58000"), f"{error}: {asked.sql}"
+        if error.sqlstate in ("XX000", "58000"):
+            raise AssertionError(f"{error}: {asked.sql}") from error
         score.refused[str(error)] += 1
         return
     names = [column.name for column in answer.columns]
     their_names, rows = oracle(theirs, asked.sql)
     assert names == their_names, asked.sql
-    compare(asked, table(names, list(answer.rows)), table(their_names, rows), public=public, score=score)
+    mine, other = table(names, list(answer.rows)), table(their_names, rows)
+    public = all(one.selection is None for one in plans)
+    compare(asked, mine, other, public=public, score=score, lattice=resolution(plans))
     score.compared += 1
 
 

@@ -15,11 +15,12 @@ from rewriter.errors import Refused
 from rewriter.parse import Explain, Select, parse
 from rewriter.planner import plan
 from rewriter.split import split
+from tests.properties.drawing import world
 from tests.properties.neighbours import Databases
 from tests.properties.questions import question
-from tests.properties.world import World, world
+from tests.properties.world import World
 
-WORDS = """
+VOCABULARY = """
 SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET JOIN LEFT RIGHT FULL INNER CROSS NATURAL ON USING AS WITH RECURSIVE
 UNION ALL INTERSECT EXCEPT DISTINCT CASE WHEN THEN ELSE END AND OR NOT IN EXISTS BETWEEN LIKE ILIKE IS NULL TRUE FALSE
 COUNT SUM AVG MIN MAX MEDIAN STDDEV FILTER OVER PARTITION ROWS RANGE WINDOW CAST DATE TIMESTAMP INTERVAL EXTRACT YEAR
@@ -29,13 +30,14 @@ person visit item card region code event sale p c id person_id visit_id vid cat 
 bare area name country size t dpsql budget pg_catalog query_table read_csv random setseed
 ( ) ( ) , . * = < > <= >= <> + - / % || :: ; ' " '' "" 'a' '2020-01-01' 0 1 -1 1.5 1e400 99999999999999999999999 1 month
 ? :x $1 $$ -- /* */ [ ] { } # @ ! \\ ~ ^ & | == E'\\x' U&'a' N'b' X'00' \u00e9 \u0000 \u200b
-""".split()
+"""
+WORDS = VOCABULARY.split()
 
 SQLSTATE = re.compile(r"[0-9A-Z]{5}")
 
 
 def answered(text: str, catalog: Catalog, databases: Databases, seen: Counter[str]) -> None:
-    """``text`` is planned and executes, or is refused with a message, a hint and a known code. Anything else is a bug."""
+    """``text`` is planned and executes, or is refused with a message, a hint and a code. Anything else is a bug."""
     try:
         statement = parse(text)
         if isinstance(statement, Explain):
@@ -45,10 +47,7 @@ def answered(text: str, catalog: Catalog, databases: Databases, seen: Counter[st
             return
         plans = [plan(query, norm) for query in split(statement.tree, catalog).releases for norm in Norm]
     except Refused as refused:
-        assert refused.message, text
-        assert refused.hint, f"{refused.message!r} has no hint: {text!r}"
-        assert SQLSTATE.fullmatch(refused.sqlstate), text
-        assert refused.position is None or 1 <= refused.position <= len(text) + 1, (text, refused.position)
+        assert_clean(refused, text)
         seen[f"refused {refused.sqlstate}"] += 1
         return
     except Exception as error:
@@ -56,6 +55,13 @@ def answered(text: str, catalog: Catalog, databases: Databases, seen: Counter[st
     for one in plans:
         databases.run(one)
     seen["planned"] += 1
+
+
+def assert_clean(refused: Refused, text: str) -> None:
+    assert refused.message, text
+    assert refused.hint, f"{refused.message!r} has no hint: {text!r}"
+    assert SQLSTATE.fullmatch(refused.sqlstate), text
+    assert refused.position is None or 1 <= refused.position <= len(text) + 1, (text, refused.position)
 
 
 def random_text(random: Random, _: World) -> str:
@@ -110,6 +116,7 @@ def _sort(token: str) -> str:
 def deep(random: Random, _: World) -> str:
     """Nesting and length without end."""
     size = random.choice([10, 45, 60, 300, 3_000])
+    few = min(size, 60)
     return random.choice(
         [
             f"SELECT COUNT(*) FROM person WHERE {'(' * size}small = 1{')' * size}",
@@ -123,7 +130,7 @@ def deep(random: Random, _: World) -> str:
             f"SELECT SUM({' * '.join(['small'] * size)}) FROM person",
             f"SELECT COUNT(*) FROM person WHERE small IN ({', '.join(map(str, range(size)))})",
             f"SELECT {', '.join(['COUNT(*)'] * size)} FROM person",
-            f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE small = {n})' for n in range(min(size, 60)))} FROM person",
+            f"SELECT {', '.join(f'COUNT(*) FILTER (WHERE small = {n})' for n in range(few))} FROM person",
             f"{'SELECT * FROM (' * size}SELECT COUNT(*) FROM person{') AS t' * size}",
             f"SELECT COUNT(*) FROM {'(' * size}person{')' * size}",
             f"SELECT {'CASE WHEN small = 1 THEN ' * size}1{' END' * size} FROM person",
@@ -133,9 +140,9 @@ def deep(random: Random, _: World) -> str:
             f"SELECT SUM(small * {'9' * size}.{'9' * size}) FROM person",
             f"SELECT COUNT(*) FROM person GROUP BY {', '.join(['small'] * size)}",
             "SELECT COUNT(*)" + " UNION ALL SELECT COUNT(*) FROM person" * size,
-            "SELECT COUNT(*) FROM person" + " UNION ALL SELECT COUNT(*) FROM person" * min(size, 60),
-            f"WITH {', '.join(f'w{n} AS (SELECT * FROM person)' for n in range(min(size, 60)))} SELECT COUNT(*) FROM w1",
-            f"SELECT COUNT(*) FROM person {' '.join(f'CROSS JOIN region r{n}' for n in range(min(size, 60)))}",
+            "SELECT COUNT(*) FROM person" + " UNION ALL SELECT COUNT(*) FROM person" * few,
+            f"WITH {', '.join(f'w{n} AS (SELECT * FROM person)' for n in range(few))} SELECT COUNT(*) FROM w1",
+            f"SELECT COUNT(*) FROM person {' '.join(f'CROSS JOIN region r{n}' for n in range(few))}",
         ]
     )
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from dpsql.accountant import Accounting
 from dpsql.calibrate import calibrate, margins
 from dpsql.inference.finish import infer
-from dpsql.inference.rounding import typed
+from dpsql.inference.rounding import quotients
 from dpsql.loss import PrivacyLoss
 from dpsql.table import Noise, NoisyTable, ReleasedColumn
 from rewriter.plan import Estimator, Linear, Output, Ratio
-from rewriter.types import BIGINT, DOUBLE, INTEGER, SMALLINT, TEXT, Type, decimal
+from rewriter.types import BIGINT, DOUBLE, INTEGER, SMALLINT, TEXT, Scalar, Type, decimal
 from tests.statistics.laws import draw
 from tests.statistics.plans import block, plan
 
@@ -36,6 +36,10 @@ def finish(estimator: Estimator, target: Type, **columns: list[int]) -> Released
     released = infer(noisy, plan(outputs=(Output("x", target, estimator, "x"),)))
     assert released.columns[0] == ReleasedColumn("region", TEXT, tuple(key for (key,) in noisy.keys))
     return released.columns[1]
+
+
+def typed(number: Fraction, target: Type) -> Scalar:
+    return quotients(target)(number.numerator, number.denominator)
 
 
 def test_counts_are_whole_and_not_negative() -> None:

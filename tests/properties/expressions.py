@@ -1,0 +1,240 @@
+"""Random expressions over columns of known kinds: conditions, numbers with a range, aggregates and grouping keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from random import Random
+
+NUMERIC = ("small", "big", "tiny", "ratio", "money", "count")
+TEXTS = ("cat", "note", "area", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column in scope: how it is written, its kind, whether it has a finite domain and whether it is bounded."""
+
+    text: str
+    kind: str
+    listed: tuple[object, ...] | None = None
+    span: tuple[object, object] | None = None
+    unit: bool = False
+    private: bool = True
+
+    @property
+    def bounded(self) -> bool:
+        return self.span is not None
+
+    @property
+    def finite(self) -> bool:
+        """Whether GROUP BY of it has a small public key set."""
+        wide = self.span is not None and self.kind in ("big", "ratio", "money", "at")
+        return self.listed is not None or self.kind in ("area", "flag") or (self.span is not None and not wide)
+
+
+@dataclass(slots=True)
+class Expressions:
+    """Draws expressions, and notes in ``features`` what is in them. ``tame``: only what two engines agree on."""
+
+    random: Random
+    tame: bool
+    features: set[str]
+
+    def _has(self, *features: str) -> None:
+        self.features.update(features)
+
+    def _maybe(self, chance: float) -> bool:
+        return self.random.random() < chance
+
+    # Conditions
+
+    def _condition(self, fields: Sequence[Field], depth: int = 1) -> str:
+        usable = [f for f in fields if f.kind not in ("key", "link")]
+        if not usable:
+            return "TRUE"
+        if depth and self._maybe(0.25):
+            one, other = self._condition(fields, depth - 1), self._condition(fields, depth - 1)
+            word = self.random.choice(["AND", "OR", "AND NOT"])
+            return f"({one} {word} {other})" if word != "AND NOT" else f"({one} AND NOT ({other}))"
+        found = self.random.choice(usable)
+        return self._test(found)
+
+    def _test(self, found: Field) -> str:
+        text = found.text
+        if self._maybe(0.15):
+            self._has("is null")
+            return f"{text} IS {self.random.choice(['', 'NOT '])}NULL"
+        if found.kind == "flag":
+            return self.random.choice(
+                [text, f"NOT {text}", f"{text} = TRUE", f"{text} IS TRUE", f"{text} IS NOT FALSE"]
+            )
+        if found.kind in TEXTS:
+            return self._text_test(text)
+        if found.kind == "day":
+            self._has("date test")
+            return self.random.choice(
+                [
+                    f"{text} >= DATE '2020-01-15'",
+                    f"{text} BETWEEN DATE '2019-12-31' AND DATE '2020-02-10'",
+                    f"EXTRACT(MONTH FROM {text}) = 1",
+                    f"{text} + INTERVAL '1 month' < DATE '2020-03-01'",
+                    f"date_trunc('month', {text}) = DATE '2020-01-01'",
+                ]
+            )
+        if found.kind == "at":
+            return self.random.choice([f"{text} < TIMESTAMP '2020-01-10 12:00:00'", f"EXTRACT(HOUR FROM {text}) >= 12"])
+        number = self._literal(found)
+        return self.random.choice(
+            [
+                f"{text} {self.random.choice(['<', '<=', '>', '>=', '=', '<>'])} {number}",
+                f"{text} IN ({number}, {self._literal(found)}, 3)",
+                f"{text} NOT IN ({number}, 1)",
+                f"{text} BETWEEN {number} AND {number} + 10",
+                f"ABS({text}) < 1000",
+                f"{text} / 2 > {number}",
+                f"10 / {text} > 1",
+                f"CAST({text} AS INTEGER) % 2 = 0",
+            ]
+        )
+
+    def _text_test(self, text: str) -> str:
+        self._has("text test")
+        return self.random.choice(
+            [
+                f"{text} = 'a'",
+                f"{text} <> 'n1'",
+                f"{text} IN ('a', 'b', 'n0', 'north')",
+                f"{text} NOT IN ('c', 'n2')",
+                f"{text} LIKE 'n%'",
+                f"{text} NOT LIKE '%a%'",
+                f"LENGTH({text}) > 1",
+                f"UPPER({text}) = 'A'",
+                f"{text} || 'x' = 'ax'",
+                f"COALESCE({text}, 'a') = 'a'",
+                f"SUBSTRING({text} FROM 1 FOR 1) = 'n'",
+                f"CAST({text} AS INTEGER) > 3",
+            ]
+        )
+
+    def _literal(self, found: Field) -> str:
+        if found.span is not None and not isinstance(found.span[0], date):
+            low, high = found.span
+            return self.random.choice(
+                [str(low), str(high), str((low + high) / 2) if found.kind == "ratio" else str(low)]
+            )  # type: ignore[operator]
+        return self.random.choice(["0", "1", "2.5", "-3", "100"])
+
+    # Numbers
+
+    def _number(self, fields: Sequence[Field], depth: int) -> str | None:
+        """A numeric expression whose range follows from what is declared."""
+        numbers = [f for f in fields if f.kind in NUMERIC]
+        if not numbers:
+            return None
+        if depth == 0 or self._maybe(0.35):
+            found = self.random.choice(numbers)
+            if not found.bounded:
+                self._has("greatest and least")
+                return f"GREATEST({self.random.choice([0, -5])}, LEAST({found.text}, {self.random.choice([10, 100])}))"
+            return found.text
+        one = self._number(fields, depth - 1) or "1"
+        other = self._number(fields, depth - 1) or "1"
+        self._has("arithmetic")
+        forms = [
+            f"({one} + {other})",
+            f"({one} - {other})",
+            f"({one} - {one})",
+            f"({one} + {one})",
+            f"({one} * {self.random.choice(['2', '-3', '0.5', '1.25'])})",
+            f"(- {one})",
+            f"ABS({one})",
+            f"GREATEST({one}, {other})",
+            f"COALESCE({one}, 0)",
+            f"COALESCE({one}, {other})",
+            f"({one} / 4)",
+            f"({one} / 2.0)",
+            f"CAST({one} AS DOUBLE PRECISION)",
+            # PostgreSQL rounds halves of doubles to even and DuckDB does not.
+            *([] if self.tame else [f"ROUND({one})"]),
+            f"FLOOR({one})",
+            f"CASE WHEN {self._condition(fields)} THEN {one} ELSE {other} END",
+            f"CASE WHEN {self._condition(fields)} THEN {one} END",
+        ]
+        if depth == 2:
+            forms.append(f"({one} * {other})")
+        text = self.random.choice(forms)
+        if text.startswith("CASE"):
+            self._has("case")
+        return text
+
+    # Aggregates
+
+    def _aggregates(self, fields: Sequence[Field], count: int = 0) -> list[str]:
+        number = count or self.random.choice([1, 1, 2, 2, 3, 5])
+        found = [self._aggregate(fields) for _ in range(number)]
+        if len(found) > 1:
+            self._has("several aggregates")
+        return found
+
+    def _aggregate(self, fields: Sequence[Field]) -> str:
+        plain = [f for f in fields if f.kind not in ("key", "link")]
+        units = [f for f in fields if f.unit]
+        kind = self.random.choices(["count", "count x", "units", "sum", "avg", "case"], [5, 3, 3, 6, 4, 2])[0]
+        text = "COUNT(*)"
+        if kind == "count x" and plain:
+            text = f"COUNT({self.random.choice(plain).text})"
+        elif kind == "units" and units:
+            text = f"COUNT(DISTINCT {self.random.choice(units).text})"
+        elif kind in ("sum", "avg") and (number := self._number(fields, self.random.choice([0, 0, 1, 2]))) is not None:
+            text = f"{kind.upper()}({number})"
+        elif kind == "case":
+            test = self._condition(fields)
+            text = self.random.choice(
+                [f"SUM(CASE WHEN {test} THEN 1 ELSE 0 END)", f"COUNT(CASE WHEN {test} THEN 1 END)"]
+            )
+        self._has(f"aggregate {kind}" if text != "COUNT(*)" or kind == "count" else "aggregate count")
+        if self._maybe(0.25):
+            self._has("filter")
+            text += f" FILTER (WHERE {self._condition(fields)})"
+        return text
+
+    # Keys
+
+    def _keys(self, fields: Sequence[Field], count: int) -> list[str]:
+        found = list(dict.fromkeys(self._key(fields) for _ in range(count)))
+        if len(found) > 1:
+            self._has("several keys")
+        return found
+
+    def _key(self, fields: Sequence[Field]) -> str:
+        usable = [f for f in fields if f.kind not in ("key", "link")]
+        if not usable:
+            return "CASE WHEN 1 = 1 THEN 'all' END"
+        found = self.random.choice(usable)
+        text = found.text
+        if self._maybe(0.1):
+            self._has("key case")
+            return f"CASE WHEN {self._condition(fields, 0)} THEN 'yes' ELSE 'no' END"
+        if found.kind in ("cat", "flag", "area", "name"):
+            self._has("key column")
+            return text
+        if found.kind == "note" or not found.bounded:
+            self._has("key selected")
+            return text
+        if found.kind in ("day", "at"):
+            self._has("key of time")
+            unit = self.random.choice(["month", "week", "year", "day"])
+            return self.random.choice(
+                [
+                    f"date_trunc('{unit}', {text})",
+                    f"EXTRACT({self.random.choice(['DOW', 'MONTH', 'YEAR'])} FROM {text})",
+                ]
+                + ([text] if found.kind == "day" else [])
+            )
+        self._has("key of number")
+        if found.kind in ("ratio", "money", "big"):
+            low, high = found.span  # type: ignore[misc]
+            step = max(1, int((high - low) / self.random.choice([2, 5])) if high != low else 1)  # type: ignore[operator]
+            return f"FLOOR({text} / {step})"
+        return self.random.choice([text, f"FLOOR({text} / 10)", f"{text} / 5", f"{text} + 1"])
