@@ -33,7 +33,6 @@ from rewriter.plan import Plan
 from rewriter.query import release_name
 from rewriter.types import DOUBLE, TEXT, Scalar, Type
 
-
 _REMEMBERED = 512
 
 
@@ -67,7 +66,7 @@ class Answer:
     columns: tuple[AnswerColumn, ...] = ()
     rows: tuple[tuple[Scalar | None, ...], ...] = ()
     margins: tuple[tuple[float | None, ...], ...] = ()
-    price: PrivacyLoss = PrivacyLoss()
+    price: PrivacyLoss = field(default_factory=PrivacyLoss)
     epsilon: Fraction = Fraction(0)
     budget: Callable[[], Budget] | None = field(default=None, repr=False, compare=False)
     notices: tuple[str, ...] = ()

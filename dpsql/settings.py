@@ -14,7 +14,7 @@ _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fals
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store. Others are the client's own."""
+    """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store; others are the client's."""
 
     epsilon: Fraction
     reuse: bool = True

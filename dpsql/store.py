@@ -203,11 +203,14 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 # As text. What JSON has is itself (NULL, booleans, integers of any size, strings), all else is a pair of tag and text.
 
 
+_PLAIN = {type(None), bool, int, str}
+
+
 def _write(table: NoisyTable) -> tuple[str, str]:
     """Noise and body of an entry."""
     noise = {name: [one.kind, str(one.scale)] for name, one in table.noise.items()}
     body = {
-        "keys": [[_tagged(value) for value in key] for key in table.keys],
+        "keys": [[value if type(value) in _PLAIN else _tagged(value) for value in key] for key in table.keys],
         # index: an integer of another library is one of ours, anything else is an error
         "statistics": {name: [operator.index(n) for n in column] for name, column in table.statistics.items()},
     }
@@ -218,9 +221,11 @@ def _read(noise: str, body: str, digest: str) -> NoisyTable:
     if _digest(noise, body) != digest:
         raise ValueError("a stored release was damaged")
     parts = json.loads(body)
-    keys: tuple[Key, ...] = tuple(tuple(_untagged(value) for value in key) for key in parts["keys"])
+    keys: list[Key] = [
+        tuple([_untagged(value) if type(value) is list else value for value in key]) for key in parts["keys"]
+    ]
     statistics = {name: tuple(column) for name, column in parts["statistics"].items()}
-    return NoisyTable(keys, statistics, _noises(json.loads(noise)))
+    return NoisyTable(tuple(keys), statistics, _noises(json.loads(noise)))
 
 
 def _noises(parts: Mapping[str, tuple[Any, str]]) -> dict[str, Noise]:
@@ -255,12 +260,9 @@ _UNTAG: Mapping[str, Callable[[str], Scalar]] = {
 }
 
 
-def _untagged(value: Any) -> Scalar | None:
-    if isinstance(value, list):
-        tag, text = value
-        return _UNTAG[tag](text)
-    scalar: Scalar | None = value
-    return scalar
+def _untagged(pair: list[str]) -> Scalar:
+    tag, text = pair
+    return _UNTAG[tag](text)
 
 
 def _digest(noise: str, body: str) -> str:

@@ -1,7 +1,8 @@
 """The aggregates: how each is checked, and what it is for one person.
 
 COUNT in all its spellings becomes one thing, the number of rows that satisfy a condition, so that the planner sees
-which counts overlap: COUNT(x) counts ``x IS NOT NULL``, ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` and ``COUNT_IF(p)`` count p.
+which counts overlap: COUNT(x) counts ``x IS NOT NULL``, ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` and ``COUNT_IF(p)``
+count p.
 """
 
 from __future__ import annotations

@@ -8,12 +8,13 @@
 Where the database guarantees one row per unit, 1 and 2 are nothing to do and one aggregation is left. Where a unit has
 one group and a vector one cell, 2 is a plain clip: that is parallel composition, not another code path.
 
-Where one table is read and few units can have more rows than the bound, those units are found first, and everybody else's
-rows are added up group by group without step 1 and 2: they are inside of every ball, so the integers are the same.
+Where one table is read and few units can have more rows than the bound, those units are found first, and everybody
+else's rows are added up group by group without step 1 and 2: they are inside of every ball, so the integers are the
+same.
 
 Why scaling is sound in floating point: the factor is computed with a relative error below 2⁻⁵⁰ and made smaller by
-2⁻⁴⁰; truncation then only shortens. Squares are summed as integers, so no order of rows can change a factor. Why a finer
-lattice: truncating a scaled count of 0.9 to 0 would lose it, so scaled cells are counted in 2⁻ʳ of a step.
+2⁻⁴⁰; truncation then only shortens. Squares are summed as integers, so no order of rows can change a factor. Why a
+finer lattice: truncating a scaled count of 0.9 to 0 would lose it, so scaled cells are counted in 2⁻ʳ of a step.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ def bound(
     *,
     one_group: bool,
 ) -> Bounded:
-    """Write the bounded SQL. ``contribution`` is the bound within this grouping, ``one_group`` the fact that no unit has
-    rows in two groups."""
+    """Write the bounded SQL. ``contribution`` is the bound within this grouping, ``one_group`` the fact that no unit
+    has rows in two groups."""
     keys = [f"k{place}" for place in range(len(query.keys))]
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
@@ -121,8 +122,8 @@ def _harmless_rows(
 ) -> int | None:
     """The number of rows with which a unit cannot leave any ball, where it pays to look for the units that have more.
 
-    A vector's ball is (the bound of rows) · (the most that one row adds), so a unit with no more rows than that bound is
-    inside of all of them, cell by cell too. The others are few when the bound is near ``max_rows``; only they are
+    A vector's ball is (the bound of rows) · (the most that one row adds), so a unit with no more rows than that bound
+    is inside of all of them, cell by cell too. The others are few when the bound is near ``max_rows``; only they are
     aggregated by person. It pays for one table, which is cheap to read twice.
     """
     limit = contribution.l1 if norm is Norm.L1 else contribution.l2_squared and math.isqrt(contribution.l2_squared)
@@ -204,7 +205,7 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
     if reach is None:
         raise Refused(
             "nothing bounds how many rows one person adds to this",
-            hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key of the person) may do",
+            hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key) may do",
         )
     reach = max(reach, 1)
     if math.isqrt(reach) > _MOST_STEPS:

@@ -56,10 +56,7 @@ def is_grouped(select: exp.Select) -> bool:
 
 
 def _has_aggregate(node: exp.Expr) -> bool:
-    for found in walk(node):
-        if isinstance(found, exp.AggFunc) and not _is_window_function(found):
-            return True
-    return False
+    return any(isinstance(found, exp.AggFunc) and not _is_window_function(found) for found in walk(node))
 
 
 def _is_window_function(node: exp.Expr) -> bool:
@@ -84,7 +81,7 @@ def check_select(select: exp.Select) -> None:
 def take_apart(
     select: exp.Select, scope: BlockScope, dialect: Dialect, table: str, output_names: Sequence[str]
 ) -> Grouped:
-    """Replace keys and aggregates by the columns ``k0`` … and ``a0`` … of ``table``. ``select`` itself stays as it is."""
+    """Replace keys and aggregates by the columns ``k0`` … and ``a0`` … of ``table``, in a copy of ``select``."""
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise Refused("DISTINCT ON is not answered over people", hint="use GROUP BY with an aggregate")
@@ -143,7 +140,7 @@ def star_of(item: exp.Expr) -> tuple[bool, str | None]:
 
 
 def _canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
-    """A copy in which every column that the FROM knows is written in one way, so that equal expressions are equal trees.
+    """A copy in which each column of FROM is written in one way, so that equal expressions are equal trees.
 
     Columns inside of subqueries, and names that only an output column has, stay as they are.
     """

@@ -145,6 +145,8 @@ def _tokenize(text: str) -> list[Token]:
                 sqlstate=TOO_COMPLEX,
                 position=token.start + 1,
             )
+        if kind is TokenType.NUMBER and following is not None and following.start == token.end + 1:
+            _check_number(token, following)
         if kind is TokenType.INTERVAL and following is not None and following.token_type is TokenType.STRING:
             _check_interval(following)
         if kind is TokenType.SEMICOLON:
@@ -155,6 +157,17 @@ def _tokenize(text: str) -> list[Token]:
                 position=token.start + 1,
             )
     return tokens
+
+
+def _check_number(token: Token, following: Token) -> None:
+    """``1_000`` would be read as 1 with the alias _000."""
+    if following.token_type is TokenType.VAR:
+        raise Refused(
+            f"{token.text + following.text[:20]!r} is not a number",
+            hint="write a space before a name, and digits without _",
+            sqlstate=SYNTAX,
+            position=token.start + 1,
+        )
 
 
 def _check_interval(token: Token) -> None:

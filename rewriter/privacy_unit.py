@@ -153,9 +153,9 @@ def _unite(private: Sequence[Source], classes: _Classes) -> None:
             theirs = _hop(other)
             is_parent = other.table is not None and other.table.name == hop.parent
             is_sibling = theirs is not None and (theirs.parent, theirs.parent_column) == (hop.parent, hop.parent_column)
-            if is_parent and classes.same(column, (other.alias, hop.parent_column)):
-                classes.union(unit, (other.alias, _UNIT))
-            elif is_sibling and theirs is not None and classes.same(column, (other.alias, theirs.column)):
+            same_parent = is_parent and classes.same(column, (other.alias, hop.parent_column))
+            same_key = is_sibling and theirs is not None and classes.same(column, (other.alias, theirs.column))
+            if same_parent or same_key:
                 classes.union(unit, (other.alias, _UNIT))
 
 
@@ -285,7 +285,7 @@ def _meets_once(
     classes: _Classes,
     outer: Mapping[str, OuterCondition],
 ) -> bool:
-    """Whether each combination of the counted sources' rows meets at most one row of this source, by a unique column."""
+    """Whether the counted sources' rows, together, meet at most one row of this source, by a unique column."""
     here = classes.copy()
     if source.optional:
         for one, other in outer[source.alias].equalities:

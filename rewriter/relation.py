@@ -43,7 +43,7 @@ class Relation:
         return query
 
     def source(self, name: str, alias: str, names: Sequence[str] = ()) -> Source:
-        """The relation in a FROM clause; ``names`` rename its columns. A name that occurs twice cannot be referred to."""
+        """The relation in a FROM clause; ``names`` rename its columns. A name that occurs twice names nothing."""
         if len(names) > len(self.columns):
             raise Refused(f"{name} has only {len(self.columns)} columns", hint="name fewer", sqlstate="42P10")
         renamed = [*names, *(column for column, _ in self.columns[len(names) :])]

@@ -281,10 +281,7 @@ class _Splitter:
                 return source
             found: Resolved = table
         elif isinstance(item, exp.Subquery):
-            if not item.alias:
-                name = "subquery"
-            else:
-                name = item.alias
+            name = item.alias or "subquery"
             found = sources[id(item)]
         else:
             raise Refused("this is not a table or a subquery", hint="name a table in FROM", sqlstate=UNKNOWN_TABLE)

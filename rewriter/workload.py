@@ -1,9 +1,9 @@
-"""What is measured for the aggregates of one SELECT: vectors with one joint sensitivity, and how outputs come from them.
+"""What is measured for the aggregates of one SELECT, and how outputs come from it.
 
 All aggregates of a SELECT are planned together. Counts over the same rows are measured either directly or as disjoint
-*atoms*, one per combination of their conditions, whichever has the smaller predicted variance (seed 001, Algorithm 1: four
-counts, 128/ε² split evenly, 12/ε² as atoms). AVG(x) is measured as the pair Σ(x-L), Σ(U-x), whose joint L1 sensitivity
-is U-L per row; COUNT(x) and SUM(x) of the same column come with the pair and are not paid again.
+*atoms*, one per combination of their conditions, whichever has the smaller predicted variance (seed 001, Algorithm 1:
+four counts, 128/ε² split evenly, 12/ε² as atoms). AVG(x) is measured as the pair Σ(x-L), Σ(U-x), whose joint L1
+sensitivity is U-L per row; COUNT(x) and SUM(x) of the same column come with the pair and are not paid again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """Cells that are clipped together. One row adds at most ``row_l1`` to the L1 norm and √``row_l2_squared`` to the L2.
+    """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
 
     ``distinct`` vectors count a unit once per group, whatever its rows.
     """
@@ -104,7 +104,7 @@ class _Builder:
 def workload(
     aggregates: Sequence[Aggregate], filters: Sequence[Value], norm: Norm, *, one_row: bool, dialect: Dialect
 ) -> Workload:
-    """Plan the measurements. ``filters`` hold on every row. ``one_row``: a unit has at most one row, so that counting units is counting rows."""
+    """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row."""
     builder = _Builder(dialect, filters)
     estimators: dict[int, Estimator] = {}
     pairs: dict[str, tuple[str, str, Interval, Fraction]] = {}
@@ -327,11 +327,8 @@ def _signatures(tests: Sequence[Value | None]) -> list[tuple[bool, ...]]:
 def _exclusive(one: exp.Expr, other: exp.Expr) -> bool:
     """Whether two conditions cannot both hold: one is NOT the other, or one column equals two different literals."""
     one, other = one.unnest(), other.unnest()
-    if (
-        isinstance(one, exp.Not)
-        and one.this.unnest() == other
-        or isinstance(other, exp.Not)
-        and other.this.unnest() == one
+    if (isinstance(one, exp.Not) and one.this.unnest() == other) or (
+        isinstance(other, exp.Not) and other.this.unnest() == one
     ):
         return True
     if not (isinstance(one, exp.EQ) and isinstance(other, exp.EQ)):

@@ -40,8 +40,9 @@ LOCKED = {
     "autoinstall_known_extensions": "false",
     "allow_community_extensions": "false",
     "python_enable_replacements": "false",
-    # These two rewrite a query by the statistics of private rows, and in DuckDB 2.0 wrongly so: one narrows a column until a
-    # sum no longer fits and fails; the other takes HAVING SUM(x) > 1 for never true below a LEFT JOIN with an empty table.
+    # These two rewrite a query by the statistics of private rows, and in DuckDB 2.0 wrongly so: one narrows a column
+    # until a sum no longer fits and fails; the other takes HAVING SUM(x) > 1 for never true below a LEFT JOIN with an
+    # empty table.
     "disabled_optimizers": "compressed_materialization,statistics_propagation",
 }
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""

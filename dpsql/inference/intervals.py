@@ -193,7 +193,8 @@ def _gaussian_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Float
 
 
 def _laplace_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Floats:
-    """For a Laplace pair, whose w is a table: straight pieces, ``left·(1-p)x + right·py``, the first d with d·total = w.
+    """For a Laplace pair, whose w is a table: straight pieces, ``left·(1-p)x + right·py``, the first d with
+    d·total = w.
 
     Newton's method: w is above each of its pieces, so the line meets a piece no later than w, and the piece there is
     the next to try, never one further down, until it is the same again.

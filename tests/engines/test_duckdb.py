@@ -1,6 +1,5 @@
 """The owner's DuckDB: what it tells of its schema, that its integers are exact, and that its failures say nothing."""
 
-# ruff: noqa: E501  (tables of cases read best with a line each)
 from __future__ import annotations
 
 import datetime

@@ -31,8 +31,12 @@ def folder(tmp_path: Path) -> Path:
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR, name VARCHAR, weight DOUBLE)")
         connection.execute(f"INSERT INTO patient SELECT i, 'F', '{CANARY}', 60 + i % 9 FROM range(500) t(i)")
-        connection.execute("CREATE TABLE visit (patient_id INTEGER REFERENCES patient (id), day DATE, cost DECIMAL(8,2))")
-        connection.execute("INSERT INTO visit SELECT i % 500, DATE '2025-01-01' + (i % 300)::INT, i % 90 FROM range(2500) t(i)")
+        connection.execute(
+            "CREATE TABLE visit (patient_id INTEGER REFERENCES patient (id), day DATE, cost DECIMAL(8,2))"
+        )
+        connection.execute(
+            "INSERT INTO visit SELECT i % 500, DATE '2025-01-01' + (i % 300)::INT, i % 90 FROM range(2500) t(i)"
+        )
     (tmp_path / "policy.yaml").write_text(
         """
 database: duckdb:clinic.duckdb
@@ -164,7 +168,9 @@ def test_released_groups_of_public_keys_do_not_depend_on_the_rows(proxy: Proxy) 
 def test_keys_of_few_people_stay_unnamed(proxy: Proxy) -> None:
     named = proxy.session("ana").execute("SELECT name, COUNT(*) FROM patient GROUP BY name")
     assert [row[0] for row in named.rows] == [CANARY]
-    rare = proxy.session("ana").execute("SELECT name || CAST(weight AS TEXT), COUNT(*) FROM patient WHERE id < 9 GROUP BY 1")
+    rare = proxy.session("ana").execute(
+        "SELECT name || CAST(weight AS TEXT), COUNT(*) FROM patient WHERE id < 9 GROUP BY 1"
+    )
     assert rare.rows == ()
 
 
@@ -220,9 +226,12 @@ def test_answers_without_noise_are_exact_above_the_release_too(folder: Path) -> 
     finally:
         proxy.close()
     with duckdb.connect(str(folder / "clinic.duckdb"), read_only=True) as connection:
-        counts = [row[0] for row in connection.execute(
-            "SELECT COUNT(*) FROM visit WHERE day < DATE '2025-03-01' GROUP BY month(day) ORDER BY month(day)"
-        ).fetchall()]
+        counts = [
+            row[0]
+            for row in connection.execute(
+                "SELECT COUNT(*) FROM visit WHERE day < DATE '2025-03-01' GROUP BY month(day) ORDER BY month(day)"
+            ).fetchall()
+        ]
     assert [tuple(int(str(cell)) for cell in row) for row in answer.rows] == [
         (1, counts[0], counts[0], counts[0] // 2),
         (2, counts[1], counts[0] + counts[1], counts[1] // 2),
@@ -245,7 +254,7 @@ def test_threads_of_one_proxy_never_overspend(folder: Path, proxy: Proxy) -> Non
     assert not proxy.ledger.spent().rho > proxy._opened.accountant.limit.rho
 
 
-def _ask_forever(folder: str, answers: "multiprocessing.connection.Connection") -> None:  # type: ignore[name-defined]
+def _ask_forever(folder: str, answers: multiprocessing.connection.Connection) -> None:  # type: ignore[name-defined]
     proxy = Proxy.open(os.path.join(folder, "policy.yaml"))
     session = proxy.session("ana")
     session.execute("SET dpsql.reuse = off")
@@ -286,5 +295,7 @@ def test_a_kill_never_leaves_a_released_answer_uncharged(folder: Path) -> None:
 
 def test_forms_that_are_refused_say_which_form(proxy: Proxy) -> None:
     with pytest.raises(NotSupportedError) as raised:
-        proxy.session("ana").execute("SELECT p.sex, COUNT(*) FROM patient p JOIN visit v ON v.cost = p.weight GROUP BY 1")
+        proxy.session("ana").execute(
+            "SELECT p.sex, COUNT(*) FROM patient p JOIN visit v ON v.cost = p.weight GROUP BY 1"
+        )
     assert "p.id = v.patient_id" in raised.value.hint

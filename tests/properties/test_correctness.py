@@ -23,7 +23,7 @@ from sqlglot import exp
 from dpsql.answer import Session
 from dpsql.errors import Error
 from dpsql.testing import open_without_noise
-from rewriter.plan import Linear, Plan
+from rewriter.plan import Plan, Ratio
 from rewriter.types import DOUBLE
 from tests.properties.drawing import world
 from tests.properties.questions import Question, question
@@ -87,15 +87,16 @@ def same(ours: object, theirs: object, lattice: float) -> bool:
 
 
 def resolution(plans: Sequence[Plan]) -> float:
-    """How far rounding to lattices of 2⁻²⁰ of the range may move a sum of doubles over the people of a tame world."""
+    """How far rounding to lattices of 2⁻²⁰ of the range may move a sum or mean of doubles over a tame world."""
     most = Fraction(0)
     for one in plans:
-        steps = {statistic.name: statistic.granularity * statistic.bound for statistic in one.statistics}
+        reach = {statistic.name: statistic.granularity * statistic.bound for statistic in one.statistics}
         for output in one.outputs:
             how = output.estimator
-            names = [name for name, _ in how.terms] if isinstance(how, Linear) else [how.above]
-            if output.type == DOUBLE:
-                most = max(most, *(steps[name] for name in names))
+            if isinstance(how, Ratio):
+                most = max(most, abs(how.low) / 16, abs(how.high) / 16)
+            elif output.type == DOUBLE:
+                most = max(most, *(reach[name] for name, _ in how.terms))
     return float(most) / 2**14
 
 

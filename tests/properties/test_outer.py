@@ -1,6 +1,5 @@
 """The outer SELECT: what may run above released tables, what it means, and that no text makes it large."""
 
-# ruff: noqa: E501  (tables of cases read best with a line each)
 from __future__ import annotations
 
 import datetime
