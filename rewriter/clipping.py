@@ -20,24 +20,33 @@ from rewriter.value import Value
 
 _DOUBLE_BITS = 20
 _EXACT_BITS = 40
+_MOST_BITS = 60
+_HELD_BITS = 48
 
 
-def lattice(kind: Type, interval: Interval) -> Fraction:
+def lattice(kind: Type, interval: Interval, size: Fraction | None = None) -> Fraction:
     """The granularity for values of a type and range: exact for integers and decimals, 2⁻²⁰ of the range for doubles.
+
+    ``size`` is the largest number that is added up, where it is not the values themselves.
 
     >>> lattice(Type(Kind.INTEGER, bits=32), Interval.of(0, 100)), lattice(Type(Kind.DOUBLE), Interval.of(0, 4))
     (Fraction(1, 1), Fraction(1, 262144))
     """
-    size = max(interval.magnitude, interval.width) or Fraction(1)
+    magnitude = max(interval.magnitude, interval.width) or Fraction(1)
+    size = size or magnitude
     if kind.kind is Kind.DECIMAL:
         granularity = Fraction(1, 10**kind.scale)
-        while size / granularity > 1 << _EXACT_BITS:
+        while size / granularity > 1 << _EXACT_BITS or magnitude / granularity > 1 << _MOST_BITS:
             granularity *= 10
         return granularity
-    if kind.kind is Kind.INTEGER and size <= 1 << _EXACT_BITS:
+    if kind.kind is Kind.INTEGER and size <= 1 << _EXACT_BITS and magnitude <= 1 << _MOST_BITS:
         return Fraction(1)
-    exponent = math.frexp(float(size))[1] - 1 - _DOUBLE_BITS
-    return Fraction(2) ** exponent
+    # A double must hold both ends of the range, in steps, exactly.
+    return Fraction(2) ** max(_exponent(size) - _DOUBLE_BITS, _exponent(magnitude) - _HELD_BITS)
+
+
+def _exponent(number: Fraction) -> int:
+    return math.frexp(float(number))[1] - 1
 
 
 def clipped_steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:

@@ -253,7 +253,9 @@ def _row_bound(
         if bound.unique:
             bound = source.bound
         elif not source.bound.unique and not _meets_once(source, counted, sources, classes, outer):
-            bound = bound.plus(source.bound)
+            # A child's row goes with one row of its parent; by the unit alone, all rows go with all.
+            of_parent = _refers_to(source, counted, sources, classes, outer)
+            bound = bound.plus(source.bound) if of_parent else bound.times(source.bound.rows)
         counted.add(source.alias)
     waiting = [source for source in sources if not source.private]
     while waiting:
@@ -276,6 +278,30 @@ def _is_parent(source: Source, private: Sequence[Source], classes: _Classes) -> 
         if same and hop.parent_column in source.unique_columns:
             return True
     return False
+
+
+def _refers_to(
+    source: Source,
+    counted: set[str],
+    sources: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> bool:
+    """Whether a null-supplying source is joined by its own foreign key to a unique key of a counted source."""
+    hop = _hop(source)
+    if hop is None:
+        return False
+    here = classes.copy()
+    for one, other in outer[source.alias].equalities:
+        here.union(one, other)
+    return any(
+        other.table is not None
+        and other.table.name == hop.parent
+        and hop.parent_column in other.unique_columns
+        and here.same((source.alias, hop.column), (other.alias, hop.parent_column))
+        for other in sources
+        if other.alias in counted
+    )
 
 
 def _meets_once(

@@ -165,7 +165,9 @@ def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Int
             f"{aggregate.text} has no bounds: one person could move it without limit",
             hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
         )
-    granularity = lattice(argument.type, declared)
+    # A mean adds up distances from the ends of the range, a sum the values.
+    is_mean = aggregate.function is exp.Avg
+    granularity = lattice(argument.type, declared, declared.width if is_mean else None)
     interval = declared.outward(granularity)
     if interval.width == 0:
         interval = Interval(interval.low, interval.high + granularity)

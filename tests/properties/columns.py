@@ -106,6 +106,25 @@ _ODD: dict[str, tuple[object, ...]] = {
 }
 
 
+_OTHER_TYPES = {
+    "big": ("HUGEINT",),
+    "ratio": ("FLOAT",),
+    "money": ("DECIMAL(38,2)", "DECIMAL(18,4)"),
+    "at": ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS"),
+}
+"""What else may hold such values, in wild worlds."""
+_ODD_OF_TYPES: dict[str, tuple[object, ...]] = {
+    "HUGEINT": (2**127 - 1, -(2**127), 2**64, 0, None),
+    "FLOAT": (math.nan, math.inf, -math.inf, -0.0, 1e-45, 3e38, -3e38, 0.1, None),
+    "DECIMAL(38,2)": (Decimal("9" * 36 + ".99"), Decimal("-" + "9" * 36 + ".99"), Decimal("0.01"), None),
+    "DECIMAL(18,4)": (Decimal("9" * 14 + ".9999"), Decimal("-" + "9" * 14 + ".9999"), Decimal("0.0001"), None),
+}
+
+
+def _odd(column: Column) -> tuple[object, ...]:
+    return _ODD_OF_TYPES.get(column.type, _ODD[column.kind])
+
+
 def column(random: Random, kind: str, *, not_null: bool, tame: bool) -> Column:
     lists = [values for values in _LISTS.get(kind, ()) if not (not_null and None in values)]
     listed = random.choice(lists) if lists else None
@@ -114,16 +133,17 @@ def column(random: Random, kind: str, *, not_null: bool, tame: bool) -> Column:
     exact = spans[: -2 if kind == "ratio" else -1] if tame and kind in ("big", "ratio") else spans
     span = random.choice(exact) if exact else None
     source = "region.name" if kind == "area" else None
-    return Column(kind, kind, TYPES[kind], listed, span, source, not_null)
+    others = _OTHER_TYPES.get(kind, ())
+    type_ = random.choice(others) if others and not tame and random.random() < 0.3 else TYPES[kind]
+    return Column(kind, kind, type_, listed, span, source, not_null)
 
 
 def draw(random: Random, column: Column, areas: Sequence[object], *, tame: bool) -> object:
     """A value of a column: one that was declared, one at an end of the range, or one that nobody expected."""
     if not tame and not column.not_null and random.random() < 0.25:
-        return random.choice(_ODD[column.kind])
+        return random.choice(_odd(column))
     if not tame and random.random() < 0.1:
-        odd = [value for value in _ODD[column.kind] if value is not None]
-        return random.choice(odd)
+        return random.choice([value for value in _odd(column) if value is not None])
     if column.kind == "area":
         return random.choice(areas) if areas else (None if not column.not_null else "nowhere")
     if column.kind in ("note", "bare"):

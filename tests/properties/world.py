@@ -15,11 +15,11 @@ from random import Random
 import duckdb
 import pyarrow as pa
 
+from dpsql.engines.column_types import column_type
 from dpsql.engines.schema import ForeignKey, Profile, Schema, SchemaColumn, SchemaTable
 from dpsql.policy import Policy
 from dpsql.schema import catalog
 from rewriter.catalog import Catalog
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, SMALLINT, TEXT, TIMESTAMP, decimal
 from tests.properties.columns import Column
 
 Row = tuple[object, ...]
@@ -196,23 +196,10 @@ def _distinct(values: Sequence[object]) -> bool:
     return len(set(values)) == len(values) and None not in values
 
 
-_SCHEMA_TYPES = {
-    "VARCHAR": TEXT,
-    "INTEGER": INTEGER,
-    "BIGINT": BIGINT,
-    "SMALLINT": SMALLINT,
-    "DOUBLE": DOUBLE,
-    "DECIMAL(9,2)": decimal(9, 2),
-    "DATE": DATE,
-    "TIMESTAMP": TIMESTAMP,
-    "BOOLEAN": BOOLEAN,
-}
-
-
 def _schema_of(table: Table) -> SchemaTable:
     columns = {
         column.name: SchemaColumn(
-            column.name, column.type, _SCHEMA_TYPES[column.type], column.not_null or column.name == table.key
+            column.name, column.type, column_type(column.type), column.not_null or column.name == table.key
         )
         for column in table.columns
     }
