@@ -150,16 +150,15 @@ def _query(options: argparse.Namespace) -> int:
 
     with connect(options.policy, options.analyst, **_settings(options)) as connection:
         answer = connection.answer(_sql(options))
-    if options.format == "table":
-        console = _console()
-        if answer.columns:
+        if options.format != "table":
+            sys.stdout.write({"csv": as_csv, "json": as_json}[options.format](answer))
+        elif answer.columns:
+            console = _console()
             console.print(answer_table(answer))
             console.print(rows_line(answer), highlight=False)
             console.print(price_line(answer), highlight=False)
         else:
-            console.print(answer.tag)
-    else:
-        sys.stdout.write({"csv": as_csv, "json": as_json}[options.format](answer))
+            _console().print(answer.tag)
     for notice in answer.notices:
         _tell(f"NOTICE: {notice}")
     return DONE

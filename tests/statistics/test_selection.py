@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import mpmath
 import opendp.prelude as dp
 import pytest
 
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.mechanisms.selection import Threshold, gaussian_distance, gaussian_threshold, laplace_distance
+from dpsql.mechanisms.selection import (
+    Threshold,
+    gaussian_distance,
+    gaussian_threshold,
+    laplace_distance,
+    normal_distance,
+)
 from rewriter.plan import Selection
 from tests.statistics.laws import laplace_tail, log_gaussian_tail
 
@@ -51,6 +58,15 @@ def test_gaussian_threshold_is_enough_and_hardly_more(most: int, whole: int, sig
 def test_gaussian_distance_is_enough_and_within_one_step_of_the_least(sigma: float, delta: Fraction) -> None:
     m = gaussian_distance(sigma, math.log(delta))
     assert log_gaussian_tail(sigma, m) <= math.log(delta) < log_gaussian_tail(sigma, m - 2)
+
+
+@pytest.mark.parametrize("log_delta", [-1e-3, -0.7, -2.3, -13.8, -50.0, -300.0, -699.0, -701.0, -5000.0])
+def test_normal_distance_is_enough_and_hardly_more(log_delta: float) -> None:
+    with mpmath.workdps(40):
+        z = mpmath.mpf(normal_distance(log_delta))
+        reached = [mpmath.log(mpmath.erfc(z * factor / mpmath.sqrt(2)) / 2) for factor in (1 + 1e-12, 1 - 1e-12)]
+    assert min(reached) <= log_delta
+    assert max(reached) >= log_delta - (6 if log_delta < -700 else 0)
 
 
 @pytest.mark.parametrize("delta", DELTAS)
