@@ -11,8 +11,10 @@ import logging
 import os
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
@@ -47,16 +49,55 @@ LOCKED = {
 }
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
 
+_PREPARED = 64
+
 PROFILED_ROWS = 10_000_000
 """Public tables with more rows are not searched for unique columns; constraints are known without a search."""
 
 
+@dataclass(slots=True)
+class _Cursor:
+    """A cursor with the plans that it was asked before, by identity: True where it holds a prepared statement.
+
+    Only one that has ``finished`` a plan, and answered all of it, is used again.
+    """
+
+    cursor: duckdb.DuckDBPyConnection
+    plans: OrderedDict[str, bool] = field(default_factory=OrderedDict)
+    finished: bool = False
+
+    def answer(self, plan: Plan) -> ExactTable:
+        exact = exact_table(self._execute(plan), plan)
+        self.finished = True
+        return exact
+
+    def _execute(self, plan: Plan) -> duckdb.DuckDBPyConnection:
+        """Run a plan; what comes again is prepared: planning a small release takes DuckDB longer than running it."""
+        name = f"dpsql_{plan.identity}"
+        prepared = self.plans.get(plan.identity)
+        if prepared is None:
+            self._remember(plan.identity, prepared=False)
+            return self.cursor.execute(plan.sql)
+        if not prepared:
+            self.cursor.execute(f"PREPARE {name} AS {plan.sql}")
+            self._remember(plan.identity, prepared=True)
+        return self.cursor.execute(f"EXECUTE {name}")
+
+    def _remember(self, identity: str, *, prepared: bool) -> None:
+        self.plans[identity] = prepared
+        if len(self.plans) > _PREPARED:
+            oldest, was_prepared = self.plans.popitem(last=False)
+            if was_prepared:
+                self.cursor.execute(f"DEALLOCATE dpsql_{oldest}")
+
+
 class DuckDBEngine:
-    """A DuckDB file, open for reading. Thread-safe: each call has a cursor of its own."""
+    """A DuckDB file, open for reading. Thread-safe: a call has a cursor to itself while it runs."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
+        self._idle: list[_Cursor] = []
         self._slots = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
         self._deadlines = Deadlines()
         self._schema: Schema | None = None
@@ -84,12 +125,15 @@ class DuckDBEngine:
 
     def close(self) -> None:
         self._deadlines.close()
+        with self._lock:
+            while self._idle:
+                self._idle.pop().cursor.close()
         self._connection.close()
 
     def schema(self) -> Schema:
         """What the database declares: tables, views, columns, keys. It is read once."""
         if self._schema is None:
-            self._schema = self._call(read_schema)
+            self._schema = self._call(lambda cursor: read_schema(cursor.cursor))
         return self._schema
 
     def run(self, plan: Plan, timeout: float | None = None) -> ExactTable:
@@ -97,27 +141,27 @@ class DuckDBEngine:
 
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds, else one text whatever went wrong.
         """
-        return self._call(lambda cursor: exact_table(cursor.execute(plan.sql), plan), timeout)
+        return self._call(lambda cursor: cursor.answer(plan), timeout)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
         source = self._table(table)
         items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
         sql = exp.select(*items).from_(_from(source)).sql("duckdb")
-        return self._call(lambda cursor: cursor.sql(sql).to_arrow_table())
+        return self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
 
     def public_profile(self, table: str) -> Profile:
         """What was measured of a table that the owner declared public; of no other table may it be asked."""
         source = self._table(table)
         count = exp.select("COUNT(*)").from_(_from(source)).sql("duckdb")
-        rows = self._call(lambda cursor: int(_first(cursor.execute(count))[0]))
+        rows = self._call(lambda cursor: int(_first(cursor.cursor.execute(count))[0]))
         names = [column.name for column in source.columns.values() if column.type is not None]
         if not names or rows > PROFILED_ROWS:
             return Profile(rows)
         # As the rewriter reads a column: what differs only by nanoseconds is not unique.
         items = [exp.Count(this=exp.Distinct(expressions=[_read(source, name)])) for name in names]
         distinct = exp.select(*items).from_(_from(source)).sql("duckdb")
-        counts = self._call(lambda cursor: _first(cursor.execute(distinct)))
+        counts = self._call(lambda cursor: _first(cursor.cursor.execute(distinct)))
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
 
     def _table(self, name: str) -> SchemaTable:
@@ -128,7 +172,7 @@ class DuckDBEngine:
             raise OperationalError(f"the database has no table {name}", sqlstate="42P01", hint=f"there are {known}")
         return found
 
-    def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R], timeout: float | None = None) -> _R:
+    def _call(self, work: Callable[[_Cursor], _R], timeout: float | None = None) -> _R:
         """Run ``work`` on a cursor. A failure is told outside the handler, so that no error holds its cause."""
         started = time.monotonic()
         if not self._slots.acquire(timeout=timeout):
@@ -136,7 +180,7 @@ class DuckDBEngine:
         problem: Error
         try:
             left = None if timeout is None else timeout - (time.monotonic() - started)
-            with self._cursor() as cursor, self._deadlines.within(left, cursor.interrupt) as deadline:
+            with self._cursor() as cursor, self._deadlines.within(left, cursor.cursor.interrupt) as deadline:
                 try:
                     return work(cursor)
                 except Exception as error:
@@ -147,13 +191,19 @@ class DuckDBEngine:
         raise problem
 
     @contextmanager
-    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _cursor(self) -> Iterator[_Cursor]:
+        """A cursor that nobody else uses."""
         with self._lock:
-            cursor = self._connection.cursor()
+            cursor = self._idle.pop() if self._idle else _Cursor(self._connection.cursor())
+        cursor.finished = False
         try:
             yield cursor
         finally:
-            cursor.close()
+            if cursor.finished:
+                with self._lock:
+                    self._idle.append(cursor)
+            else:
+                cursor.cursor.close()
 
 
 def _locked(path: str, config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
