@@ -55,6 +55,8 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, text:
         hint = _INSTEAD.get(type(node), _HINT)
         raise Refused(f"{_word(node)} is not answered over people", hint=hint)
     only(node, frozenset({"this", "big_int"}), _word(node))
+    if node.this is None:
+        raise Refused(f"{_word(node)} needs an argument", hint=f"write {_word(node)}(x), or COUNT(*)", sqlstate="42883")
     return compile_(node, test, scope, dialect, text)
 
 

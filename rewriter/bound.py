@@ -366,10 +366,11 @@ def _factor(ball: _Ball, norm: exp.Expr, dialect: Dialect) -> exp.Expr:
     return exp.Paren(this=exp.Div(this=double(radius), expression=divisor))
 
 
-def _scaled_cell(cell: Cell, ball: _Ball, is_outside: exp.Expr, factor: exp.Expr, dialect: Dialect) -> exp.Expr:
-    column = exp.column(cell.name, "clamped")
+def _scaled_cell(column: exp.Expr, ball: _Ball, factor: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """A cell on the finer lattice: shortened by ``factor``, which is NULL for a unit that is inside of its ball."""
     refined: exp.Expr = column if ball.refinement == 1 else exp.Mul(this=column, expression=number(ball.refinement))
-    shortened = _truncated(dialect, exp.Mul(this=dialect.cast(column.copy(), DOUBLE), expression=factor))
+    is_outside = exp.Not(this=exp.Is(this=factor, expression=exp.Null()))
+    shortened = _truncated(dialect, exp.Mul(this=dialect.cast(column.copy(), DOUBLE), expression=factor.copy()))
     return _case([(is_outside, shortened)], refined)
 
 
@@ -377,25 +378,20 @@ def _summed(
     keys: list[str], balls: Sequence[_Ball], selection: Selection | None, one_group: bool, dialect: Dialect
 ) -> tuple[exp.Select, exp.Select | None]:
     """Steps 2 and 3, and the units' norms over several groups where they are needed."""
-    expressions: list[exp.Expr] = [exp.column(key, "clamped") for key in keys]
+    table = "measured" if one_group and any(ball.scaled for ball in balls) else "clamped"
+    expressions: list[exp.Expr] = [exp.column(key, table) for key in keys]
     measures: list[tuple[str, exp.Expr]] = []
     exceeding: list[exp.Expr] = []
     for place, ball in enumerate(balls):
         for cell in ball.vector.cells:
-            plain = exp.column(cell.name, "clamped")
-            if not ball.scaled:
-                measured: exp.Expr = plain
-            elif one_group:
-                norm = _norm(ball, "clamped", dialect)
-                too_long = exp.GT(this=norm, expression=number(_radius(ball)))
-                measured = _scaled_cell(cell, ball, too_long, _factor(ball, norm.copy(), dialect), dialect)
-            else:
-                factor = exp.column(f"m{place}", "scale")
-                is_scaled = exp.Not(this=exp.Is(this=factor, expression=exp.Null()))
-                measured = _scaled_cell(cell, ball, is_scaled, factor.copy(), dialect)
-            expressions.append(exp.alias_(exp.Sum(this=measured), cell.name))
-        if ball.scaled and not one_group:
-            total = exp.Sum(this=_norm(ball, "clamped", dialect))
+            measured: exp.Expr = exp.column(cell.name, table)
+            if ball.scaled:
+                factor = exp.column(f"m{place}", table if one_group else "scale")
+                measured = _scaled_cell(measured, ball, factor, dialect)
+            expressions.append(exp.alias_(exp.Sum(this=measured), cell.name, copy=False))
+        if ball.scaled:
+            norm = _norm(ball, "clamped", dialect)
+            total = norm if one_group else exp.Sum(this=norm)
             outside = exp.GT(this=total, expression=number(_radius(ball)))
             shortening = _factor(ball, total.copy(), dialect)
             measures.append((f"m{place}", _case([(outside, shortening)], exp.Null())))
@@ -407,8 +403,16 @@ def _summed(
         expressions.append(exp.alias_(exp.Sum(this=_weight(selection, one_group, dialect)), selection.name))
     final = exp.Select(expressions=expressions).from_("clamped", copy=False)
     if keys:
-        final.set("group", exp.Group(expressions=[exp.column(key, "clamped") for key in keys]))
+        final.set("group", exp.Group(expressions=[exp.column(key, table) for key in keys]))
     if not measures:
+        return final, None
+    if one_group:
+        # A unit's only group has its whole norm: it is measured beside the cells.
+        measured_columns = [exp.Star(), *(exp.alias_(sql, name, copy=False) for name, sql in measures)]
+        inner = exp.Select(expressions=measured_columns).from_("clamped", copy=False)
+        final.set(
+            "from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("measured"))))
+        )
         return final, None
     same = exp.EQ(this=exp.column("u", "clamped"), expression=exp.column("u", "scale"))
     final.set("joins", [exp.Join(this=exp.to_table("scale"), side="LEFT", on=same)])

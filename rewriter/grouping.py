@@ -15,7 +15,7 @@ from sqlglot import exp
 from rewriter.aggregates import compile_aggregate
 from rewriter.block import BlockScope, resolved
 from rewriter.dialects import Dialect
-from rewriter.errors import Refused
+from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.query import Aggregate, Key
 from rewriter.relation import only
 from rewriter.total import compile_expression
@@ -36,6 +36,7 @@ _SELECT_PARTS = frozenset(
         "windows",
     }
 )
+MAX_AGGREGATES = 100
 _GROUP_HINT = "GROUP BY ROLLUP, CUBE and GROUPING SETS are not answered yet: send one GROUP BY per level"
 
 
@@ -211,6 +212,12 @@ class _Replacer:
         self._table = table
 
     def aggregates(self) -> tuple[Aggregate, ...]:
+        if len(self._found) > MAX_AGGREGATES:
+            raise Refused(
+                f"there are more than {MAX_AGGREGATES} aggregates in one SELECT",
+                hint="use GROUP BY, or several statements",
+                sqlstate=TOO_COMPLEX,
+            )
         return tuple(compile_aggregate(node, self._scope, self._dialect, _text(node)) for node in self._found)
 
     def replace(self, node: exp.Expr) -> exp.Expr:

@@ -180,8 +180,11 @@ class Expressions:
     def _aggregate(self, fields: Sequence[Field]) -> str:
         plain = [f for f in fields if f.kind not in ("key", "link")]
         units = [f for f in fields if f.unit]
-        kind = self.random.choices(["count", "count x", "units", "sum", "avg", "case"], [5, 3, 3, 6, 4, 2])[0]
+        kinds = ["count", "count x", "units", "sum", "avg", "case", "narrowed"]
+        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2])[0]
         text = "COUNT(*)"
+        if kind == "narrowed" and (narrowed := self._narrowed(fields)):
+            return narrowed
         if kind == "count x" and plain:
             text = f"COUNT({self.random.choice(plain).text})"
         elif kind == "units" and units:
@@ -198,6 +201,26 @@ class Expressions:
             self._has("filter")
             text += f" FILTER (WHERE {self._condition(fields)})"
         return text
+
+    def _narrowed(self, fields: Sequence[Field]) -> str:
+        """A sum whose range its own FILTER gives or narrows."""
+        numbers = [f for f in fields if f.kind in (*NUMERIC, "bare")]
+        if not numbers:
+            return ""
+        self._has("narrowed")
+        text = self.random.choice(numbers).text
+        low, high = self.random.choice([("-5", "20"), ("0", "1"), ("2", "2"), ("0.5", "3.25"), ("- 1.5", "4")])
+        test = self.random.choice(
+            [
+                f"{text} BETWEEN {low} AND {high}",
+                f"{text} >= {low} AND {text} < 9",
+                f"3 > {text} AND -7 <= {text}",
+                f"{text} BETWEEN 0 AND CAST(2.7 AS INTEGER)",
+                f"{text} = 3",
+                f"{text} > 0 AND {text} <= 2.5::numeric(3, 1) AND {text} IS NOT NULL",
+            ]
+        )
+        return f"{self.random.choice(['SUM', 'AVG'])}({text}) FILTER (WHERE {test})"
 
     # Keys
 
