@@ -29,8 +29,9 @@ def narrowed(value: Value, conditions: Iterable[Value]) -> Interval | None:
     """
     low = None if value.interval is None else value.interval.low
     high = None if value.interval is None else value.interval.high
+    wanted = _bare(value.sql)
     for condition in conditions:
-        for least, most in _limits(condition.sql, value.sql):
+        for least, most in _limits(condition.sql, wanted):
             low = least if low is None or (least is not None and least > low) else low
             high = most if high is None or (most is not None and most < high) else high
     if low is None or high is None or low > high:
@@ -47,15 +48,15 @@ def _limits(condition: exp.Expr, wanted: exp.Expr) -> Iterator[tuple[Fraction | 
             stack.append(node.this)
         elif isinstance(node, exp.And):
             stack += [node.this, node.expression]
-        elif isinstance(node, exp.Between) and node.this == wanted:
+        elif isinstance(node, exp.Between) and _bare(node.this) == wanted:
             yield _number(node.args["low"]), _number(node.args["high"])
         elif isinstance(node, exp.EQ | exp.GTE | exp.GT | exp.LTE | exp.LT):
             yield from _comparison(node, wanted)
 
 
 def _comparison(node: exp.Binary, wanted: exp.Expr) -> Iterator[tuple[Fraction | None, Fraction | None]]:
-    flipped = node.expression == wanted
-    if not flipped and node.this != wanted:
+    flipped = _bare(node.expression) == wanted
+    if not flipped and _bare(node.this) != wanted:
         return
     limit = _number(node.this if flipped else node.expression)
     lower, upper = (_UPPER, _LOWER) if flipped else (_LOWER, _UPPER)
@@ -63,6 +64,13 @@ def _comparison(node: exp.Binary, wanted: exp.Expr) -> Iterator[tuple[Fraction |
         yield limit, None
     if isinstance(node, (*upper, exp.EQ)):
         yield None, limit
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    """An operand without the conversions that a comparison of two types puts around it."""
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    return node
 
 
 def _number(node: exp.Expr) -> Fraction | None:
