@@ -12,6 +12,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.interval import Interval
+from rewriter.types import Kind, Type
 from rewriter.value import Value
 
 _LOWER = (exp.GTE, exp.GT)
@@ -29,9 +30,9 @@ def narrowed(value: Value, conditions: Iterable[Value]) -> Interval | None:
     """
     low = None if value.interval is None else value.interval.low
     high = None if value.interval is None else value.interval.high
-    wanted = _bare(value.sql)
+    wanted = _bare(value.sql, value.type)
     for condition in conditions:
-        for least, most in _limits(condition.sql, wanted):
+        for least, most in _limits(condition.sql, wanted, value.type):
             low = least if low is None or (least is not None and least > low) else low
             high = most if high is None or (most is not None and most < high) else high
     if low is None or high is None or low > high:
@@ -39,7 +40,7 @@ def narrowed(value: Value, conditions: Iterable[Value]) -> Interval | None:
     return Interval(low, high)
 
 
-def _limits(condition: exp.Expr, wanted: exp.Expr) -> Iterator[tuple[Fraction | None, Fraction | None]]:
+def _limits(condition: exp.Expr, wanted: exp.Expr, kind: Type) -> Iterator[tuple[Fraction | None, Fraction | None]]:
     """(lower, upper) limits on ``wanted`` from the parts that AND joins."""
     stack = [condition]
     while stack:
@@ -48,15 +49,15 @@ def _limits(condition: exp.Expr, wanted: exp.Expr) -> Iterator[tuple[Fraction | 
             stack.append(node.this)
         elif isinstance(node, exp.And):
             stack += [node.this, node.expression]
-        elif isinstance(node, exp.Between) and _bare(node.this) == wanted:
+        elif isinstance(node, exp.Between) and _bare(node.this, kind) == wanted:
             yield _number(node.args["low"]), _number(node.args["high"])
         elif isinstance(node, exp.EQ | exp.GTE | exp.GT | exp.LTE | exp.LT):
-            yield from _comparison(node, wanted)
+            yield from _comparison(node, wanted, kind)
 
 
-def _comparison(node: exp.Binary, wanted: exp.Expr) -> Iterator[tuple[Fraction | None, Fraction | None]]:
-    flipped = _bare(node.expression) == wanted
-    if not flipped and _bare(node.this) != wanted:
+def _comparison(node: exp.Binary, wanted: exp.Expr, kind: Type) -> Iterator[tuple[Fraction | None, Fraction | None]]:
+    flipped = _bare(node.expression, kind) == wanted
+    if not flipped and _bare(node.this, kind) != wanted:
         return
     limit = _number(node.this if flipped else node.expression)
     lower, upper = (_UPPER, _LOWER) if flipped else (_LOWER, _UPPER)
@@ -66,20 +67,37 @@ def _comparison(node: exp.Binary, wanted: exp.Expr) -> Iterator[tuple[Fraction |
         yield None, limit
 
 
-def _bare(node: exp.Expr) -> exp.Expr:
-    """An operand without the conversions that a comparison of two types puts around it."""
+def _bare(node: exp.Expr, kind: Type) -> exp.Expr:
+    """A value of a type without the conversions that a comparison puts around it and that keep its number."""
     while isinstance(node, exp.Paren | exp.Cast):
+        if isinstance(node, exp.Cast):
+            to = node.to.this
+            exact = to == exp.DType.DOUBLE or (to == exp.DType.DECIMAL and kind.kind is Kind.INTEGER)
+            if not exact or isinstance(node, exp.TryCast):
+                return node
         node = node.this
     return node
 
 
 def _number(node: exp.Expr) -> Fraction | None:
-    """The number that a literal of our own making stands for."""
-    if isinstance(node, exp.Paren | exp.Cast):
+    """The number that a literal of our own making stands for, where no conversion rounds it."""
+    if isinstance(node, exp.Paren):
         return _number(node.this)
     if isinstance(node, exp.Neg):
         inner = _number(node.this)
         return None if inner is None else -inner
+    if isinstance(node, exp.Cast):
+        inner = _number(node.this)
+        return inner if inner is not None and inner * _steps(node.to) % 1 == 0 else None
     if isinstance(node, exp.Literal) and not node.is_string:
         return Fraction(node.this)
     return None
+
+
+def _steps(kind: exp.DataType) -> int:
+    """How many steps a type has per unit: a number that is not a multiple of one is rounded. 0 where it holds any."""
+    if kind.this == exp.DType.DOUBLE:
+        return 0
+    if kind.this == exp.DType.DECIMAL and len(kind.expressions) == 2:
+        return 10 ** int(kind.expressions[1].name)
+    return 1
