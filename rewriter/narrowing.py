@@ -99,5 +99,6 @@ def _steps(kind: exp.DataType) -> int:
     if kind.this == exp.DType.DOUBLE:
         return 0
     if kind.this == exp.DType.DECIMAL and len(kind.expressions) == 2:
-        return 10 ** int(kind.expressions[1].name)
+        scale = int(kind.expressions[1].name)
+        return int(10**scale)
     return 1

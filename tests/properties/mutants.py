@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 from sqlglot import exp
 
-from rewriter import bound, clipping, contribution, planner, privacy_unit, split, workload
+from rewriter import bound, clipping, contribution, keys, planner, privacy_unit, source, split, workload
 from rewriter.contribution import ONE
 from rewriter.dialects import Dialect, number
 from rewriter.interval import Interval
@@ -251,3 +251,31 @@ def fan_out_of_a_parent_forgotten(patch: pytest.MonkeyPatch) -> None:
 @plant
 def one_row_per_unit_believed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(contribution.ContributionBound, "times", lambda bound, factor: bound)
+
+
+@plant
+def suspects_counted_too_late(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._suspects
+    patch.setattr(bound, "_suspects", lambda query, limit: honest(query, 3 * limit))
+
+
+@plant
+def zero_named_by_its_first_row(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(bound, "_key", lambda value: value.sql.copy())
+
+
+@plant
+def rows_of_two_tables_numbered_alike(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(source, "_row_number", lambda table, alias, catalog: exp.column("rowid", alias))
+
+
+@plant
+def outer_join_adds_no_group(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(keys, "_table_size", lambda variable: variable.table.rows)
+
+
+@plant
+def outer_join_adds_no_null(patch: pytest.MonkeyPatch) -> None:
+    """NOT IN over a list with a NULL in it compares everybody with nobody."""
+    honest = source._nullable
+    patch.setattr(source, "_nullable", lambda value: replace(honest(value), nullable=value.nullable))
