@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -24,8 +24,9 @@ from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, margin_name, prepare
+from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
-from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
@@ -34,74 +35,6 @@ from rewriter.query import release_name
 from rewriter.types import DOUBLE, TEXT, Scalar, Type
 
 _REMEMBERED = 512
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerColumn:
-    name: str
-    type: Type
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What is declared, spent and left, of the total or of an analyst's share. Spent and left are (ε, δ) at the
-    declared δ, rounded against the analyst; ``statements_left`` counts statements at the default price."""
-
-    epsilon: Fraction
-    delta: Fraction
-    spent_epsilon: float
-    left_epsilon: float
-    statements_left: int
-    accounting: str
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Rows that may be shown to anybody, with the half-width of the 95 % interval of each cell where it is known.
-
-    ``price`` was charged for this statement, ``epsilon`` is the ε that was paid; both are 0 where it was free.
-    ``remaining`` asks the ledger when it is read.
-    """
-
-    columns: tuple[AnswerColumn, ...] = ()
-    rows: tuple[tuple[Scalar | None, ...], ...] = ()
-    margins: tuple[tuple[float | None, ...], ...] = ()
-    price: PrivacyLoss = field(default_factory=PrivacyLoss)
-    epsilon: Fraction = Fraction(0)
-    budget: Callable[[], Budget] | None = field(default=None, repr=False, compare=False)
-    notices: tuple[str, ...] = ()
-    tag: str = "SELECT"
-
-    @property
-    def remaining(self) -> Budget:
-        """What is left to the analyst now."""
-        if self.budget is None:
-            raise AssertionError("an answer knows its session's budget")
-        return self.budget()
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseExplanation:
-    """One release of a statement: its plan, its noise, and the half-width to expect of each output."""
-
-    plan: Plan
-    mechanisms: tuple[Noise, ...]
-    threshold: float | None
-    margins: Mapping[str, float]
-    reused: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What a statement would do, cost and be worth. Making one costs nothing and reads no data."""
-
-    releases: tuple[ReleaseExplanation, ...]
-    outer_sql: str
-    columns: tuple[AnswerColumn, ...]
-    price: PrivacyLoss
-    epsilon: Fraction
-    remaining_after: Budget
-    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

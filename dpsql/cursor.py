@@ -13,8 +13,8 @@ from dpsql.loss import PrivacyLoss
 from rewriter.types import Scalar
 
 if TYPE_CHECKING:
-    from dpsql.answer import Answer, Budget, Explanation
     from dpsql.dbapi import Connection, Parameters
+    from dpsql.reply import Answer, Budget, Explanation
 
 Row = tuple[Scalar | None, ...]
 

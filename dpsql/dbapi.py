@@ -37,7 +37,8 @@ from dpsql.dbapi_types import (
 )
 
 if TYPE_CHECKING:
-    from dpsql.answer import Answer, Budget, Explanation, Proxy
+    from dpsql.answer import Proxy
+    from dpsql.reply import Answer, Budget, Explanation
 
 __all__ = [
     "BINARY",

@@ -26,7 +26,8 @@ from dpsql.show_plan import code
 from rewriter.types import Scalar
 
 if TYPE_CHECKING:
-    from dpsql.answer import Answer, Proxy
+    from dpsql.answer import Proxy
+    from dpsql.reply import Answer
 
 Row = tuple[Scalar | None, ...]
 

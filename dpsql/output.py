@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rewriter.types import Scalar
 
 if TYPE_CHECKING:
-    from dpsql.answer import Answer
+    from dpsql.reply import Answer
 
 
 def as_csv(answer: Answer) -> str:

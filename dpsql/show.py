@@ -14,7 +14,7 @@ from dpsql.errors import Error
 from dpsql.show_plan import explanation, explanation_lines
 
 if TYPE_CHECKING:
-    from dpsql.answer import Answer
+    from dpsql.reply import Answer
 
 __all__ = ["answer_table", "explanation", "explanation_lines", "price_line", "refusal", "rows_line"]
 

@@ -20,7 +20,7 @@ from dpsql.table import Noise
 from rewriter.plan import Block, Plan, Ratio
 
 if TYPE_CHECKING:
-    from dpsql.answer import Explanation, ReleaseExplanation
+    from dpsql.reply import Explanation, ReleaseExplanation
 
 
 def explanation(told: Explanation) -> Group:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
-from dpsql.answer import Answer, Proxy
+from dpsql.answer import Proxy
+from dpsql.reply import Answer
 
 from .queries import Question
 from .stages import shares

@@ -17,10 +17,10 @@ import duckdb
 import pytest
 
 from dpsql import clinic
-from dpsql.answer import Answer, AnswerColumn, Budget
 from dpsql.cli import main, parser
 from dpsql.loss import PrivacyLoss
 from dpsql.output import as_csv, as_json
+from dpsql.reply import Answer, AnswerColumn, Budget
 from rewriter.types import BIGINT, DATE, DOUBLE, TEXT, decimal
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM patient GROUP BY sex ORDER BY sex"

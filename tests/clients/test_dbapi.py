@@ -20,8 +20,9 @@ import pyarrow
 import pytest
 
 import dpsql
-from dpsql.answer import Answer, AnswerColumn, Budget, Explanation, Proxy
+from dpsql.answer import Proxy
 from dpsql.loss import PrivacyLoss
+from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, NULL, SMALLINT, TEXT, TIMESTAMP, Kind, decimal
 
 LEFT = Budget(Fraction(10), Fraction(1, 10**6), 0.5, 9.5, 40, "zcdp")
