@@ -48,32 +48,35 @@ WITH partial AS (
   FROM partial
 ), released AS (
   SELECT
-    clamped.k0,
+    measured.k0,
     SUM(
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 1600
-        THEN CAST(TRUNC(
-          CAST(clamped.s0 AS DOUBLE) * (
-            5119.999999995343e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
-          )
-        ) AS BIGINT)
-        ELSE clamped.s0 * 128
+        WHEN NOT measured.m0 IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
+        ELSE measured.s0 * 128
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 1600
-        THEN CAST(TRUNC(
-          CAST(clamped.s1 AS DOUBLE) * (
-            5119.999999995343e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
-          )
-        ) AS BIGINT)
-        ELSE clamped.s1 * 128
+        WHEN NOT measured.m0 IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
+        ELSE measured.s1 * 128
       END
     ) AS s1
-  FROM clamped
+  FROM (
+    SELECT
+      *,
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 1600
+        THEN (
+          5119.999999995343e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+        )
+        ELSE NULL
+      END AS m0
+    FROM clamped
+  ) AS measured
   GROUP BY
-    clamped.k0
+    measured.k0
 ), keys AS (
   SELECT DISTINCT
     CAST(d_t1_1.x AS TEXT) AS k0

@@ -56,27 +56,30 @@ WITH partial AS (
   SELECT
     SUM(
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 98010000
-        THEN CAST(TRUNC(
-          CAST(clamped.s0 AS DOUBLE) * (
-            9899.999999990996e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
-          )
-        ) AS BIGINT)
-        ELSE clamped.s0
+        WHEN NOT measured.m0 IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
+        ELSE measured.s0
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 98010000
-        THEN CAST(TRUNC(
-          CAST(clamped.s1 AS DOUBLE) * (
-            9899.999999990996e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
-          )
-        ) AS BIGINT)
-        ELSE clamped.s1
+        WHEN NOT measured.m0 IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
+        ELSE measured.s1
       END
     ) AS s1
-  FROM clamped
+  FROM (
+    SELECT
+      *,
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 98010000
+        THEN (
+          9899.999999990996e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+        )
+        ELSE NULL
+      END AS m0
+    FROM clamped
+  ) AS measured
 )
 SELECT
   COALESCE(released.s0, 0) AS s0,
