@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from random import Random
@@ -137,11 +137,15 @@ def _rows_of(
 ) -> list[Row]:
     """Rows for each parent: none, one, up to and beyond the limit, 60, many of them exact duplicates."""
     numbers = [0, 1, limit] if tame else [0, 0, 1, limit, limit + 1, 60]
+    all_but_one = not tame and random.random() < 0.4
     found: list[Row] = []
     for place, parent in enumerate(parents):
         count = random.choice(numbers) if place < 4 or len(parents) < 15 else random.choice([0, 1, 1, min(limit, 2)])
         if not tame and place == 0:
             count = 60
+        elif all_but_one:
+            # One person alone has nothing here, so that whoever is compared with everybody notices when they leave.
+            count = 0 if place == len(parents) - 1 else max(count, 1)
         pile = None
         for _ in range(count):
             if pile is None or random.random() < (0.4 if place % 2 else 0.95):
@@ -169,8 +173,10 @@ def pile_of(random: Random, table: Table, row: Row) -> Row:
 
 
 def worst_units(random: Random, world: World, count: int) -> list[Owner]:
-    """Units to remove: the heaviest ones, and some others."""
+    """Units to remove: one of the heaviest, the lightest, and some others."""
     units = world.units()
-    heavy: Iterable[Owner] = sorted(units, key=lambda unit: -units[unit])[:3]
-    others = random.sample(sorted(units, key=repr), min(count, len(units)))
-    return list(dict.fromkeys([*heavy, *others]))[:count]
+    by_weight = sorted(units, key=lambda unit: (-units[unit], repr(unit)))
+    heavy = [*random.sample(by_weight[:2], min(1, len(units)))]
+    light = random.sample(by_weight[-2:], min(1, len(units))) if random.random() < 0.6 else []
+    others = random.sample(by_weight[:6], min(count, len(by_weight[:6])))
+    return list(dict.fromkeys([*heavy, *light, *others]))[:count]

@@ -55,7 +55,7 @@ class Sources(Expressions):
         if not simple:
             choices += [(self._public_join, 14)]
         if not plain and not simple:
-            choices += [(self._subquery, 8), (self._cte, 6), (self._union, 6)]
+            choices += [(self._subquery, 8), (self._cte, 6), (self._union, 6 if self.world.entity else 14)]
         return self.random.choices([c for c, _ in choices], [w for _, w in choices])[0]()
 
     def _unit_column(self, table: Table) -> str | None:
@@ -230,11 +230,12 @@ class Sources(Expressions):
             inner = self.random.choice(["visit", "card"])
             fields = self._in_scope(inner, "z")
             test = self._condition(fields)
-            if self._maybe(0.2):
+            if self._maybe(0.25):
                 self._has(f"{word.lower()}in an outer join".strip())
+                test = self.random.choice([test, "TRUE", "TRUE"])
                 return (
                     f"{unit} {word}IN (SELECT z.person_id FROM person AS y LEFT JOIN {inner} AS z "
-                    f"ON z.person_id = y.id AND {test})"
+                    f"ON z.person_id = y.id AND {test} WHERE {self._condition(self._in_scope('person', 'y'))})"
                 )
             if self._maybe(0.5):
                 self._has(f"{word.lower()}in private".strip())
