@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from dpsql.accountant import Accounting
 from dpsql.calibrate import Calibration, calibrate, margins, split_price
+from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import DataError, OperationalError
 from dpsql.inference.finish import infer
 from dpsql.ledger import Ledger
@@ -157,11 +158,11 @@ class Session:
     # What a client may ask
 
     @translated
-    def execute(self, sql: str, parameters: Parameters = ()) -> Answer:
+    def execute(self, sql: str, parameters: Parameters = (), cancellation: Cancellation | None = None) -> Answer:
         """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
         prepared = self._proxy.prepare(sql, parameters)
         if isinstance(prepared, Prepared):
-            return self._release(prepared)
+            return self._release(prepared, cancellation or Cancellation())
         if isinstance(prepared, _Explained):
             return _as_answer(self._explain(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):
@@ -196,7 +197,7 @@ class Session:
 
     # The flow
 
-    def _release(self, prepared: Prepared) -> Answer:
+    def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
         opened = self._opened
         priced = self._price(prepared)
         loss = priced.loss
@@ -207,14 +208,14 @@ class Session:
         for number, calibration in enumerate(priced.calibrations):
             identity = calibration.plan.identity
             if identity not in fresh:
-                exact = opened.engine.run(calibration.plan, opened.timeout)
+                exact = opened.engine.run(calibration.plan, opened.timeout, cancellation)
                 fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
                 if calibration.loss:
                     opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
             released[release_name(number)] = _with_margins(infer(fresh[identity], calibration.plan))
         for name in prepared.virtual:
             released[name] = virtual_table(name, opened, self.analyst)
-        columns, rows = opened.sandbox.run(prepared.outer_sql, released)
+        columns, rows = opened.sandbox.run(prepared.outer_sql, released, cancellation)
         return self._answer(prepared, columns, rows, loss, priced)
 
     def _price(self, prepared: Prepared) -> _Priced:

@@ -20,7 +20,8 @@ import duckdb
 import pyarrow as pa
 
 from dpsql.engines.column_types import column_type
-from dpsql.engines.duckdb import LOCKED
+from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.duckdb import LOCKED, cancelled
 from dpsql.errors import Error, OperationalError, error
 from dpsql.sandbox_errors import sandbox_error
 from dpsql.table import ReleasedTable
@@ -87,7 +88,9 @@ class Sandbox:
                 )
         raise problem
 
-    def run(self, sql: str, tables: Mapping[str, ReleasedTable]) -> tuple[Columns, Rows]:
+    def run(
+        self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None = None
+    ) -> tuple[Columns, Rows]:
         """Columns and rows of a SELECT made by :func:`rewriter.outer.outer_sql`. Raises :class:`dpsql.errors.Error`."""
 
         def answer(cursor: duckdb.DuckDBPyConnection) -> tuple[Columns, Rows]:
@@ -98,7 +101,7 @@ class Sandbox:
             columns = _columns(cursor)
             return columns, tuple(self._fetch(cursor, columns))
 
-        return self._call(answer)
+        return self._call(answer, cancellation)
 
     def describe(self, sql: str, tables: Mapping[str, Sequence[tuple[str, Type]]]) -> Columns:
         """The columns that :meth:`run` would answer with, from the types of its tables alone."""
@@ -127,15 +130,16 @@ class Sandbox:
                 raise error("a time lies outside the years 1 to 9999", sqlstate="22008", hint="leave such times out")
         return rows
 
-    def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R]) -> _R:
+    def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R], cancellation: Cancellation | None = None) -> _R:
         problem: Error
-        with self._cursor() as cursor:
+        cancellation = cancellation or Cancellation()
+        with self._cursor() as cursor, cancellation.watching(cursor.interrupt):
             try:
                 return work(cursor)
             except Error as ours:
                 problem = ours
             except Exception as raised:
-                problem = sandbox_error(raised, self._seconds)
+                problem = cancelled() if cancellation.cancelled else sandbox_error(raised, self._seconds)
         raise problem
 
     @contextmanager

@@ -1,4 +1,7 @@
-"""Interrupting what runs too long, with one thread for all: a timer for each query would cost more than the query."""
+"""Interrupting what runs too long, or what its analyst cancels.
+
+One thread watches all deadlines: a timer for each query would cost more than the query.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,44 @@ class Deadline:
     at: float
     interrupt: Callable[[], None]
     passed: bool = False
+
+
+@dataclass(slots=True)
+class Cancellation:
+    """Ends one statement from another thread. What runs under it is interrupted once; what comes later, at once.
+
+    >>> cancellation = Cancellation()
+    >>> rung = threading.Event()
+    >>> with cancellation.watching(rung.set):
+    ...     cancellation.cancel()
+    ...     rung.is_set(), cancellation.cancelled
+    (True, True)
+    """
+
+    cancelled: bool = False
+    _running: list[Callable[[], None]] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def cancel(self) -> None:
+        with self._lock:
+            self.cancelled = True
+            for interrupt in self._running:
+                interrupt()
+            self._running.clear()
+
+    @contextmanager
+    def watching(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Run a block that ``cancel`` interrupts; it is never called after the block has ended."""
+        with self._lock:
+            self._running.append(interrupt)
+            if self.cancelled:
+                interrupt()
+        try:
+            yield
+        finally:
+            with self._lock:
+                if interrupt in self._running:
+                    self._running.remove(interrupt)
 
 
 @dataclass(slots=True)

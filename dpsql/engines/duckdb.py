@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 from sqlglot import exp
 
-from dpsql.engines.deadlines import Deadlines
+from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import exact_table
 from dpsql.engines.schema import Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
@@ -136,12 +136,13 @@ class DuckDBEngine:
             self._schema = self._call(lambda cursor: read_schema(cursor.cursor))
         return self._schema
 
-    def run(self, plan: Plan, timeout: float | None = None) -> ExactTable:
+    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
         """The exact integers of a release, groups in the order of their keys. Secret.
 
-        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds, else one text whatever went wrong.
+        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
+        whatever went wrong.
         """
-        return self._call(lambda cursor: cursor.answer(plan), timeout)
+        return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
@@ -172,20 +173,36 @@ class DuckDBEngine:
             raise OperationalError(f"the database has no table {name}", sqlstate="42P01", hint=f"there are {known}")
         return found
 
-    def _call(self, work: Callable[[_Cursor], _R], timeout: float | None = None) -> _R:
+    def _call(
+        self,
+        work: Callable[[_Cursor], _R],
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> _R:
         """Run ``work`` on a cursor. A failure is told outside the handler, so that no error holds its cause."""
         started = time.monotonic()
+        cancellation = cancellation or Cancellation()
         if not self._slots.acquire(timeout=timeout):
             raise _too_long(timeout)
         problem: Error
         try:
             left = None if timeout is None else timeout - (time.monotonic() - started)
-            with self._cursor() as cursor, self._deadlines.within(left, cursor.cursor.interrupt) as deadline:
+            with (
+                self._cursor() as cursor,
+                self._deadlines.within(left, cursor.cursor.interrupt) as deadline,
+                cancellation.watching(cursor.cursor.interrupt),
+            ):
                 try:
+                    if cancellation.cancelled:
+                        raise InterruptedError
                     return work(cursor)
                 except Exception as error:
                     _LOG.error("the engine failed: %s", type(error).__name__)
-                    problem = _too_long(timeout) if deadline.passed else _failed()
+                    problem = _failed()
+                    if deadline.passed:
+                        problem = _too_long(timeout)
+                    if cancellation.cancelled:
+                        problem = cancelled()
         finally:
             self._slots.release()
         raise problem
@@ -255,6 +272,12 @@ def _too_long(timeout: float | None) -> OperationalError:
         f"the database took longer than {timeout:g} seconds",
         sqlstate="57014",
         hint="ask for less at a time; what was charged stays charged",
+    )
+
+
+def cancelled() -> OperationalError:
+    return OperationalError(
+        "canceling statement due to user request", sqlstate="57014", hint="what was charged stays charged"
     )
 
 

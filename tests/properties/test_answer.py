@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -77,9 +78,9 @@ def test_a_charge_is_durable_before_the_engine_reads(
     seen: list[int] = []
     run = DuckDBEngine.run
 
-    def spy(engine: DuckDBEngine, plan: Plan, timeout: float | None = None) -> ExactTable:
+    def spy(engine: DuckDBEngine, plan: Plan, *how: Any) -> ExactTable:
         seen.append(_charges(folder))
-        return run(engine, plan, timeout)
+        return run(engine, plan, *how)
 
     monkeypatch.setattr(DuckDBEngine, "run", spy)
     proxy.session("ana").execute("SELECT COUNT(*) FROM patient")
