@@ -17,6 +17,7 @@ from dpsql.accountant import Accounting
 from dpsql.calibrate import Calibration, calibrate, margins, split_price
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import DataError, OperationalError
+from dpsql.finished import Finished, FinishedAnswers
 from dpsql.inference.finish import infer
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
@@ -30,6 +31,7 @@ from dpsql.settings import Settings
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
+from rewriter.catalog import Catalog
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
 from rewriter.query import release_name
@@ -59,6 +61,7 @@ class Proxy:
         self._sampler = sampler
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
+        self.finished = FinishedAnswers()
 
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
@@ -68,6 +71,10 @@ class Proxy:
     @property
     def policy(self) -> Policy:
         return self._opened.policy
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._opened.catalog
 
     @property
     def ledger(self) -> Ledger:
@@ -115,7 +122,8 @@ class Proxy:
 
     def _prepared(self, select: Select, sql: str) -> Prepared:
         opened = self._opened
-        return prepare(select.tree, sql, opened.catalog, opened.accountant.accounting, opened.sandbox)
+        accounting, dialect = opened.accountant.accounting, opened.engine.dialect
+        return prepare(select.tree, sql, opened.catalog, accounting, opened.sandbox, dialect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +161,7 @@ class Session:
         self.analyst = analyst
         self._proxy = proxy
         self._opened = proxy._opened
-        self._settings = Settings(epsilon=proxy.policy.statement.epsilon)
+        self.settings = Settings(epsilon=proxy.policy.statement.epsilon)
 
     # What a client may ask
 
@@ -166,10 +174,10 @@ class Session:
         if isinstance(prepared, _Explained):
             return _as_answer(self._explain(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):
-            self._settings = self._settings.changed(prepared.name, prepared.value, self._proxy.policy.statement)
+            self.settings = self.settings.changed(prepared.name, prepared.value, self._proxy.policy.statement)
             return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
         if isinstance(prepared, ShowSetting):
-            value = self._settings.shown(prepared.name)
+            value = self.settings.shown(prepared.name)
             return Answer((AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), budget=self.budget, tag="SHOW")
         return Answer(tag=prepared.command, budget=self.budget)
 
@@ -200,23 +208,38 @@ class Session:
     def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
         opened = self._opened
         priced = self._price(prepared)
+        timeout = min(opened.timeout, self.settings.timeout or opened.timeout)
         loss = priced.loss
         if loss:
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
-        released: dict[str, ReleasedTable] = {}
         fresh: dict[str, NoisyTable] = dict(priced.stored)
-        for number, calibration in enumerate(priced.calibrations):
+        for calibration in priced.calibrations:
             identity = calibration.plan.identity
             if identity not in fresh:
-                exact = opened.engine.run(calibration.plan, opened.timeout, cancellation)
+                exact = opened.engine.run(calibration.plan, timeout, cancellation)
                 fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
                 if calibration.loss:
                     opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
-            released[release_name(number)] = _with_margins(infer(fresh[identity], calibration.plan))
-        for name in prepared.virtual:
-            released[name] = virtual_table(name, opened, self.analyst)
-        columns, rows = opened.sandbox.run(prepared.outer_sql, released, cancellation)
+        columns, rows = self._finish(prepared, priced, fresh, cancellation)
         return self._answer(prepared, columns, rows, loss, priced)
+
+    def _finish(
+        self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
+    ) -> Finished:
+        """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
+        plans = [calibration.plan for calibration in priced.calibrations]
+        tables = [fresh[plan.identity] for plan in plans]
+
+        def finish() -> Finished:
+            released = {
+                release_name(number): _with_margins(infer(table, plan))
+                for number, (table, plan) in enumerate(zip(tables, plans, strict=True))
+            }
+            for name in prepared.virtual:
+                released[name] = virtual_table(name, self._opened, self.analyst)
+            return self._opened.sandbox.run(prepared.outer_sql, released, cancellation)
+
+        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, finish)
 
     def _price(self, prepared: Prepared) -> _Priced:
         """Calibrate every release at its share of the statement's price. Looks at no data."""
@@ -226,12 +249,12 @@ class Session:
         delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
         if accountant.accounting is Accounting.PURE:
             delta = Fraction(0)
-        share = accountant.price(self._settings.epsilon, delta)
+        share = accountant.price(self.settings.epsilon, delta)
         if prepared.plans:
             share = split_price(share, len({plans[0].identity for plans in prepared.plans}))
         calibrations = tuple(self._proxy.calibrated(plans, share) for plans in prepared.plans)
         stored: dict[str, NoisyTable] = {}
-        if self._settings.reuse:
+        if self.settings.reuse:
             for calibration in calibrations:
                 if not calibration.loss:
                     continue
@@ -287,7 +310,7 @@ class Session:
     def _paid(self, loss: PrivacyLoss) -> Fraction:
         """The statement's ε behind a loss: ε itself, or √(2ρ)."""
         if loss.rho:
-            whole = self._settings.epsilon
+            whole = self.settings.epsilon
             return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
         return loss.epsilon
 

@@ -7,12 +7,12 @@ It reads the schema and the file's mode, never a row.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dpsql import policy as declared
 from dpsql.accountant import Accountant, Accounting
-from dpsql.engines.schema import Schema
+from dpsql.engines.schema import Concern, Schema
 from dpsql.fields import show
 from dpsql.loss import PrivacyLoss
 from dpsql.policy import Policy
@@ -26,17 +26,30 @@ LARGE_EPSILON = Fraction(20)
 LARGE_DELTA = Fraction(1, 10_000)
 
 
-def problems(policy: Policy, schema: Schema) -> list[Problem]:
-    """All findings, errors first, each in the order of the policy file."""
+def problems(policy: Policy, schema: Schema, concerns: Sequence[Concern] = ()) -> list[Problem]:
+    """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's."""
     found = fit(policy, schema)
     every = [
         *found.problems,
+        *_database(policy, concerns, found),
         *_budget(policy),
         *_statement(policy),
         *_analysts(policy),
         *_tables(policy, schema, found),
     ]
     return sorted(every, key=lambda problem: _ORDER.index(problem.severity))
+
+
+def _database(policy: Policy, concerns: Sequence[Concern], found: Fit) -> Iterator[Problem]:
+    """How the database is opened, as far as it concerns declared tables."""
+    if policy.database.holds_password and _world_readable(policy):
+        text = "the URL holds a password and everybody on this machine can read it: use PGPASSWORD, or chmod o-r"
+        yield Problem("database", text, "warning")
+    for concern in concerns:
+        if concern.table is None:
+            yield Problem("database", concern.text, "warning")
+        elif concern.table in found.names:
+            yield Problem(join("tables", found.names[concern.table]), concern.text, "warning")
 
 
 def _budget(policy: Policy) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpsql.errors import BudgetExceeded, DataError, Error, NotSupportedError, OperationalError
+from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--folder", type=Path, default=Path("dpsql-demo"), help="where to build it (%(default)s)")
 
     init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
-    init.add_argument("database", metavar="DATABASE", help="duckdb:PATH, or just the path")
+    init.add_argument("database", metavar="DATABASE", help="duckdb:PATH, just the path, or postgresql://USER@HOST/NAME")
     init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
 
     check = commands.add_parser("check", help="compare a policy with its database and list every problem")
@@ -66,6 +66,16 @@ def parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
     _statement(explain)
+
+    serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
+    _policy(serve)
+    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
+    serve.add_argument("--port", type=int, default=5433, help="the port to listen on; 0 chooses one (%(default)s)")
+    serve.add_argument("--tls-certificate", type=Path, metavar="FILE", help="PEM file: encrypt where the client asks")
+    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="PEM file of its key")
+
+    passwd = commands.add_parser("passwd", help="make the verifier of an analyst's password, for the policy")
+    passwd.add_argument("name", metavar="NAME", help="the analyst")
 
     budget = commands.add_parser("budget", help="what was declared, what is spent and what is left")
     _policy(budget)
@@ -93,20 +103,17 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _init(options: argparse.Namespace) -> int:
-    from dpsql.engines.duckdb import DuckDBEngine
-    from dpsql.init import first_policy
+    from dpsql.init import database_to_write, first_policy
+    from dpsql.opening import open_engine
 
-    path = Path(options.database.removeprefix("duckdb:"))
-    if not path.is_file():
-        raise OperationalError(f"there is no database {path}", sqlstate="58P01")
     output: Path | None = options.output
     if output is not None and output.exists():
         raise OperationalError(f"{output} exists already", sqlstate="58P02", hint="name another file with --output")
-    engine = DuckDBEngine.open(path)
+    # Paths in a policy start at the policy's own folder.
+    place, written = database_to_write(options.database, output.parent if output is not None else Path())
+    engine = open_engine(place)
     try:
-        # Paths in a policy start at the policy's own folder.
-        start = output.parent if output is not None else Path()
-        text = first_policy(engine.schema(), f"duckdb:{os.path.relpath(path, start)}")
+        text = first_policy(engine.schema(), written)
     finally:
         engine.close()
     if output is None:
@@ -114,12 +121,14 @@ def _init(options: argparse.Namespace) -> int:
     else:
         output.write_text(text, encoding="utf-8")
         _tell(f"Wrote {output}. Decide what is marked in it, then: dpsql check {output}")
+    if place.kind == "postgresql" and written != place.target:
+        _tell("The password is not in it: give it to dpsql as PGPASSWORD, or in a password file (~/.pgpass).")
     return DONE
 
 
 def _check(options: argparse.Namespace) -> int:
     from dpsql.check import problems
-    from dpsql.engines.duckdb import DuckDBEngine
+    from dpsql.opening import open_engine
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
 
@@ -128,11 +137,9 @@ def _check(options: argparse.Namespace) -> int:
     except PolicyError as invalid:
         found = list(invalid.problems)
     else:
-        if policy.database.kind != "duckdb":
-            raise NotSupportedError("only DuckDB databases are served yet", sqlstate="0A000", hint="use duckdb:PATH")
-        engine = DuckDBEngine.open(policy.database.path)
+        engine = open_engine(policy.database)
         try:
-            found = list(problems(policy, engine.schema()))
+            found = list(problems(policy, engine.schema(), engine.concerns()))
         finally:
             engine.close()
     for problem in found:
@@ -173,6 +180,33 @@ def _explain(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _serve(options: argparse.Namespace) -> int:
+    from dpsql.server.start import serve
+
+    if (options.tls_certificate is None) != (options.tls_key is None):
+        raise DataError("TLS needs a certificate and its key", sqlstate="22023", hint="--tls-certificate F --tls-key F")
+    serve(options.policy, options.host, options.port, options.tls_certificate, options.tls_key, _tell)
+    return DONE
+
+
+def _passwd(options: argparse.Namespace) -> int:
+    from getpass import getpass
+
+    from dpsql.server.scram import make_verifier
+
+    if sys.stdin.isatty():
+        password = getpass(f"Password of {options.name}: ")
+        if getpass("Again: ") != password:
+            raise DataError("the two passwords differ", sqlstate="22023")
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise DataError("an empty password protects nothing", sqlstate="22023")
+    _tell("Put this into the policy:")
+    print(f"analysts:\n  {options.name}: {{password: '{make_verifier(password)}'}}")
+    return DONE
+
+
 def _budget(options: argparse.Namespace) -> int:
     from dpsql.journal import Charge
     from dpsql.ledger import Ledger
@@ -195,6 +229,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "check": _check,
     "query": _query,
     "explain": _explain,
+    "serve": _serve,
+    "passwd": _passwd,
     "budget": _budget,
 }
 

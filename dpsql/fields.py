@@ -242,8 +242,25 @@ class Place:
         """The path of a file; for a server there is none, and its address is given."""
         return self.target
 
+    @property
+    def holds_password(self) -> bool:
+        return self.kind == "postgresql" and without_password(self.target) != self.target
+
     def __str__(self) -> str:
         return self.target if self.kind == "postgresql" else f"{self.kind}:{self.target}"
+
+
+def without_password(url: str) -> str:
+    """A PostgreSQL URL as it may be shown and written down.
+
+    >>> without_password("postgresql://ana:a%2Fb@db.example.org:5433/clinic?sslmode=require&password=x")
+    'postgresql://ana@db.example.org:5433/clinic?sslmode=require'
+    """
+    start, mark, query = url.partition("?")
+    scheme, _, rest = start.partition("://")
+    user, at, place = rest.rpartition("@")
+    kept = [part for part in query.split("&") if part.partition("=")[0] not in ("password", "sslpassword")]
+    return f"{scheme}://{user.partition(':')[0]}{at}{place}" + (mark + "&".join(kept) if any(kept) else "")
 
 
 _PLACES = {

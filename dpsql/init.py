@@ -11,9 +11,11 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
+from dpsql.errors import OperationalError
+from dpsql.fields import Place, without_password
 from dpsql.unit_path import foreign_key_paths, joinable
 from rewriter.catalog import Hop
 from rewriter.types import Kind
@@ -27,7 +29,7 @@ _PEOPLE = re.compile(
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _DOTTED = rf"{_WORD}\.{_WORD}"
 _STEP = rf"{_WORD} -> {_DOTTED}"
-_URL = r"[a-z]+:[A-Za-z0-9_./~-]+"
+_URL = r"[a-z]+:[A-Za-z0-9_./~@:?=&%-]+"
 MAX_LISTED = 100
 
 
@@ -41,6 +43,23 @@ class Candidate:
 
     def __str__(self) -> str:
         return f"{self.table}.{self.column}"
+
+
+def database_to_write(written: str, start: Path) -> tuple[Place, str]:
+    """Where a database is, and how a policy in the folder ``start`` names it: without any password.
+
+    Raises :class:`OperationalError`.
+
+    >>> database_to_write("postgresql://ana:secret@localhost/clinic", Path())[1]
+    'postgresql://ana@localhost/clinic'
+    """
+    if re.match(r"postgres(ql)?://", written):
+        place = Place.of(written, Path())
+        return place, without_password(place.target)
+    path = Path(written.removeprefix("duckdb:"))
+    if not path.is_file():
+        raise OperationalError(f"there is no database {path}", sqlstate="58P01")
+    return Place.of(f"duckdb:{path}", Path()), f"duckdb:{os.path.relpath(path, start)}"
 
 
 def first_policy(schema: Schema, database_url: str) -> str:

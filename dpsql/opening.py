@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpsql.accountant import Accountant, Accounting
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.engine import Engine
 from dpsql.errors import NotSupportedError, OperationalError
+from dpsql.fields import Place
 from dpsql.ledger import Ledger
 from dpsql.policy import Policy
 from dpsql.problem import PolicyError
@@ -27,7 +28,7 @@ class Opened:
 
     policy: Policy
     catalog: Catalog
-    engine: DuckDBEngine
+    engine: Engine
     accountant: Accountant
     shares: Mapping[str, Accountant]
     ledger: Ledger
@@ -46,13 +47,7 @@ def open_policy(path: str | os.PathLike[str]) -> Opened:
     """Open all that a policy names, and load its public tables. Raises :class:`dpsql.errors.Error`."""
     try:
         policy = Policy.load(path)
-        if policy.database.kind != "duckdb":
-            raise NotSupportedError(
-                f"databases of kind {policy.database.kind} are not served yet",
-                sqlstate="0A000",
-                hint="use duckdb:PATH",
-            )
-        engine = DuckDBEngine.open(policy.database.path)
+        engine = open_engine(policy.database)
         try:
             return _open(policy, engine)
         except BaseException:
@@ -63,7 +58,24 @@ def open_policy(path: str | os.PathLike[str]) -> Opened:
         raise OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint) from None
 
 
-def _open(policy: Policy, engine: DuckDBEngine) -> Opened:
+def open_engine(database: Place) -> Engine:
+    """The engine of a database. Raises :class:`dpsql.errors.Error`."""
+    if database.kind == "duckdb":
+        from dpsql.engines.duckdb import DuckDBEngine
+
+        return DuckDBEngine.open(database.path)
+    if database.kind == "postgresql":
+        from dpsql.engines.postgres import PostgresEngine
+
+        return PostgresEngine.open(database.target)
+    raise NotSupportedError(
+        f"databases of kind {database.kind} are not served yet",
+        sqlstate="0A000",
+        hint="use duckdb:PATH or postgresql://USER@HOST/DATABASE",
+    )
+
+
+def _open(policy: Policy, engine: Engine) -> Opened:
     schema = engine.schema()
     drafted = catalog(policy, schema)
     profiles = {name: engine.public_profile(name) for name, table in drafted.tables.items() if table.public}

@@ -12,6 +12,7 @@ from dpsql.sandbox import Sandbox
 from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
+from rewriter.dialects import Dialect
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Plan
 from rewriter.planner import plan
@@ -52,10 +53,15 @@ class Prepared:
         return any(plans[0].selection is not None for plans in self.plans)
 
 
-def prepare(tree: exp.Query, sql: str, catalog: Catalog, accounting: Accounting, sandbox: Sandbox) -> Prepared:
-    """Split, plan and check a query. Raises :class:`rewriter.errors.Refused`; reads no data, costs nothing."""
-    program = split(tree, catalog)
-    plans = tuple(tuple(plan(query, norm) for norm in _NORMS[accounting]) for query in program.releases)
+def prepare(
+    tree: exp.Query, sql: str, catalog: Catalog, accounting: Accounting, sandbox: Sandbox, dialect: Dialect
+) -> Prepared:
+    """Split, plan and check a query, for an engine of ``dialect``. Reads no data, costs nothing.
+
+    Raises :class:`rewriter.errors.Refused`.
+    """
+    program = split(tree, catalog, dialect)
+    plans = tuple(tuple(plan(query, norm, dialect) for norm in _NORMS[accounting]) for query in program.releases)
     tables = _tables(program, plans, catalog)
     check_outer(program.outer, tables)
     shown = outer_sql(program.outer, tables)

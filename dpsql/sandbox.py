@@ -19,9 +19,11 @@ from typing import TypeVar
 import duckdb
 import pyarrow as pa
 
+from dpsql.arrow_types import arrow_type
 from dpsql.engines.column_types import column_type
 from dpsql.engines.deadlines import Cancellation
-from dpsql.engines.duckdb import LOCKED, cancelled
+from dpsql.engines.duckdb import LOCKED
+from dpsql.engines.failures import cancelled
 from dpsql.errors import Error, OperationalError, error
 from dpsql.sandbox_errors import sandbox_error
 from dpsql.table import ReleasedTable
@@ -108,7 +110,7 @@ class Sandbox:
 
         def bind(cursor: duckdb.DuckDBPyConnection) -> Columns:
             for name, columns in tables.items():
-                fields = [(column, _arrow_type(type_)) for column, type_ in columns]
+                fields = [(column, arrow_type(type_)) for column, type_ in columns]
                 cursor.register(name, pa.schema(fields).empty_table())
             described = cursor.execute(f"DESCRIBE {sql}").fetchall()
             return tuple((row[0], _described(row[0], row[1])) for row in described)
@@ -168,27 +170,8 @@ def _described(name: str, spelt: str) -> Type:
     return found
 
 
-def _arrow_type(type_: Type) -> pa.DataType:
-    if type_.kind is Kind.INTEGER:
-        return {16: pa.int16(), 32: pa.int32(), 64: pa.int64(), 128: pa.decimal128(38, 0)}[type_.bits]
-    if type_.kind is Kind.DECIMAL:
-        return pa.decimal128(type_.precision, type_.scale)
-    return _PLAIN[type_.kind]
-
-
-_PLAIN = {
-    Kind.NULL: pa.null(),
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.DOUBLE: pa.float64(),
-    Kind.TEXT: pa.string(),
-    Kind.DATE: pa.date32(),
-    Kind.TIMESTAMP: pa.timestamp("us"),
-    Kind.INTERVAL: pa.month_day_nano_interval(),
-}
-
-
 def _arrow_table(table: ReleasedTable) -> pa.Table:
-    arrays = [pa.array(_values(column.values, column.type), _arrow_type(column.type)) for column in table.columns]
+    arrays = [pa.array(_values(column.values, column.type), arrow_type(column.type)) for column in table.columns]
     return pa.table(arrays, names=[column.name for column in table.columns])
 
 

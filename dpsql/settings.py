@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -14,10 +15,13 @@ _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fals
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store; others are the client's."""
+    """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store; ``notices`` tell a client of
+    the wire what was paid; others are the client's.
+    """
 
     epsilon: Fraction
     reuse: bool = True
+    notices: bool = True
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def changed(self, name: str | None, value: str | None, owner: Statement) -> Settings:
@@ -33,10 +37,12 @@ class Settings:
             return replace(self, epsilon=owner.epsilon if value is None else _epsilon(value, owner))
         if name == "dpsql.reuse":
             return replace(self, reuse=True if value is None else _switch(name, value))
+        if name == "dpsql.notices":
+            return replace(self, notices=True if value is None else _switch(name, value))
         if name.startswith("dpsql."):
-            raise DataError(
-                f"there is no setting {name}", sqlstate="22023", hint="there are dpsql.epsilon, dpsql.reuse"
-            )
+            raise _unknown(name)
+        if name == "statement_timeout" and value is not None:
+            _seconds(value)
         others = {key: old for key, old in self.others.items() if key != name}
         if value is not None:
             others[name] = value
@@ -48,11 +54,38 @@ class Settings:
             return f"{float(self.epsilon):g}"
         if name == "dpsql.reuse":
             return "on" if self.reuse else "off"
+        if name == "dpsql.notices":
+            return "on" if self.notices else "off"
         if name.startswith("dpsql."):
-            raise DataError(
-                f"there is no setting {name}", sqlstate="22023", hint="there are dpsql.epsilon, dpsql.reuse"
-            )
+            raise _unknown(name)
         return self.others.get(name, "")
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that a statement may run by the client's own ``statement_timeout``; None is the owner's limit."""
+        return _seconds(self.others.get("statement_timeout", "0")) or None
+
+
+def _unknown(name: str) -> DataError:
+    return DataError(
+        f"there is no setting {name}", sqlstate="22023", hint="there are dpsql.epsilon, dpsql.reuse, dpsql.notices"
+    )
+
+
+_UNITS = {"": 0.001, "us": 1e-6, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"\s*(\d{1,9}(?:\.\d{1,6})?)\s*(us|ms|s|min|h|d|)\s*")
+
+
+def _seconds(value: str) -> float:
+    """A duration as PostgreSQL writes it; a bare number counts milliseconds.
+
+    >>> _seconds("1500"), _seconds("'2min'")
+    (1.5, 120.0)
+    """
+    found = _DURATION.fullmatch(value.strip().strip("'"))
+    if found is None:
+        raise DataError("this is not a duration", sqlstate="22023", hint="SET statement_timeout = '10s'")
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def _epsilon(value: str, owner: Statement) -> Fraction:

@@ -23,6 +23,7 @@ import operator
 import os
 import sqlite3
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -56,6 +57,7 @@ PRAGMA user_version = {_FORMAT};
 _THIS_LEDGER = "(SELECT value FROM paid.ledger WHERE fact = 'identity')"
 _ITS_CHARGES = "(SELECT coalesce(max(number), 0) FROM paid.charge)"
 _MOST_CANDIDATES = 100
+_REMEMBERED = 64
 
 
 class ReleaseStore:
@@ -68,6 +70,7 @@ class ReleaseStore:
         self._connection = connection
         self._capacity = capacity
         self._one_at_a_time = threading.Lock()
+        self._read: OrderedDict[int, NoisyTable] = OrderedDict()
         self._pid = os.getpid()
 
     @classmethod
@@ -131,8 +134,14 @@ class ReleaseStore:
         good = [(excess, number) for excess, number in compared if excess is not None]
         if not good:
             return None
-        entry = "SELECT noise, body, digest FROM release WHERE number = ?"
-        return _read(*self._connection.execute(entry, (min(good)[1],)).fetchone())
+        number = min(good)[1]
+        table = self._read.get(number)
+        if table is None:
+            entry = "SELECT noise, body, digest FROM release WHERE number = ?"
+            table = self._read[number] = _read(*self._connection.execute(entry, (number,)).fetchone())
+            if len(self._read) > _REMEMBERED:
+                self._read.popitem(last=False)
+        return table
 
     def _insert(self, identity: str, data_version: str, noise: str, body: str) -> None:
         with _transaction(self._connection):

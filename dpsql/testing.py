@@ -66,8 +66,9 @@ def measure(
             raise TypeError("only a query has statistics")
         chosen = norm or (Norm.L2 if opened.policy.budget.accounting == "zcdp" else Norm.L1)
         measured = []
-        for query in split(statement.tree, opened.catalog).releases:
-            planned = plan(query, chosen)
+        dialect = opened.engine.dialect
+        for query in split(statement.tree, opened.catalog, dialect).releases:
+            planned = plan(query, chosen, dialect)
             exact = opened.engine.run(planned)
             groups = {
                 key: {name: column[row] for name, column in exact.statistics.items()}

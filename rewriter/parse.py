@@ -74,7 +74,7 @@ Statement = Select | Explain | SetSetting | ShowSetting | Transaction
 def parse(text: str, parameters: Parameters = ()) -> Statement:
     """The one statement of ``text``, with ``parameters`` bound as typed literals.
 
-    ``?`` takes parameters from a sequence, ``:name`` from a mapping.
+    ``?`` takes parameters from a sequence, ``:name`` and ``$1`` from a mapping.
     Raises :class:`Refused` (42601, 54001, 22023, 42501).
 
     >>> parse("SET dpsql.epsilon = 0.5")
@@ -197,11 +197,11 @@ def _select(text: str, tokens: list[Token], parameters: Parameters, start: int) 
     tree: exp.Query = found[0]
     _check_size(tree)
     for node in list(tree.find_all(exp.Placeholder, exp.Parameter)):
-        name = node.name if isinstance(node, exp.Placeholder) else ""
+        name = node.name
         if name not in literals:
             raise Refused(
                 "a parameter has no value",
-                hint="use ? with a sequence, or :name with a mapping",
+                hint="use ? with a sequence, :name or $1 with a mapping",
                 sqlstate=BAD_PARAMETER,
             )
         replacement = literals[name].copy()
@@ -297,6 +297,8 @@ def literal(value: object) -> exp.Expression:
         return exp.Cast(this=exp.Literal.string(value.isoformat(" ")), to=exp.DataType.build("timestamp"))
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("date"))
+    if isinstance(value, list | tuple):
+        return exp.Array(expressions=[literal(item) for item in value])
     item = getattr(value, "item", None)
     if callable(item) and type(value).__module__ == "numpy":
         return literal(item())
@@ -321,8 +323,16 @@ def _explain(text: str, first: Token, parameters: Parameters) -> Explain:
 
 def _set(tokens: list[Token]) -> SetSetting:
     words = [token.text for token in tokens[1:]]
-    if words and words[0].upper() in ("SESSION", "LOCAL"):
-        words = words[1:]
+    upper = [word.upper() for word in words]
+    if "TRANSACTION" in upper[:1] or upper[:2] == ["SESSION", "CHARACTERISTICS"]:
+        # Every statement stands alone and only reads: no isolation level changes what it sees.
+        return SetSetting("transaction", " ".join(words[1:]))
+    if words and upper[0] in ("SESSION", "LOCAL"):
+        words, upper = words[1:], upper[1:]
+    if upper[:2] == ["TIME", "ZONE"] and len(words) > 2:
+        words = ["timezone", "=", next((word for word in words[2:] if word.upper() != "INTERVAL"), "DEFAULT")]
+    if upper[:1] == ["NAMES"] and len(words) == 2:
+        words = ["client_encoding", "=", words[1]]
     name, rest = _name(words)
     if not name or not rest or rest[0].upper() not in ("=", "TO") or len(rest) < 2:
         raise Refused("SET needs a name and a value", hint="write SET dpsql.epsilon = 0.5", sqlstate=SYNTAX)
@@ -338,10 +348,17 @@ def _reset(tokens: list[Token]) -> SetSetting:
 
 
 def _show(tokens: list[Token]) -> ShowSetting:
-    name, rest = _name([token.text for token in tokens[1:]])
+    words = [token.text for token in tokens[1:]]
+    name, rest = _SHOWN.get(" ".join(words).lower()) or _name(words)
     if not name or rest:
         raise Refused("SHOW needs one name", hint="write SHOW dpsql.epsilon", sqlstate=SYNTAX)
     return ShowSetting(name)
+
+
+_SHOWN: Mapping[str, tuple[str, list[str]]] = {
+    "time zone": ("timezone", []),
+    "transaction isolation level": ("transaction_isolation", []),
+}
 
 
 def _name(words: list[str]) -> tuple[str, list[str]]:

@@ -43,3 +43,12 @@ def column_type(engine_type: str) -> Type | None:
     if (digits := _DECIMAL.fullmatch(engine_type)) is not None:
         return decimal(int(digits[1]), int(digits[2]))
     return TEXT if engine_type.startswith("ENUM(") and engine_type.endswith(")") else None
+
+
+def keeps_apart(engine_type: str) -> bool:
+    """Whether different values of a column are different as they are read.
+
+    >>> keeps_apart("TIMESTAMP"), keeps_apart("TIMESTAMP_NS")
+    (True, False)
+    """
+    return engine_type != "TIMESTAMP_NS"

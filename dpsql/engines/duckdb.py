@@ -22,13 +22,13 @@ from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import exact_table
-from dpsql.engines.schema import Profile, Schema, SchemaTable
+from dpsql.engines.failures import cancelled, failed, too_long
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.dialects import DUCKDB
 from rewriter.plan import Plan
-from rewriter.types import Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,9 +50,6 @@ LOCKED = {
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
 
 _PREPARED = 64
-
-PROFILED_ROWS = 10_000_000
-"""Public tables with more rows are not searched for unique columns; constraints are known without a search."""
 
 
 @dataclass(slots=True)
@@ -93,6 +90,8 @@ class _Cursor:
 
 class DuckDBEngine:
     """A DuckDB file, open for reading. Thread-safe: a call has a cursor to itself while it runs."""
+
+    dialect = DUCKDB
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -146,14 +145,14 @@ class DuckDBEngine:
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
-        source = self._table(table)
+        source = self.schema().table(table)
         items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
         sql = exp.select(*items).from_(_from(source)).sql("duckdb")
         return self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
 
     def public_profile(self, table: str) -> Profile:
         """What was measured of a table that the owner declared public; of no other table may it be asked."""
-        source = self._table(table)
+        source = self.schema().table(table)
         count = exp.select("COUNT(*)").from_(_from(source)).sql("duckdb")
         rows = self._call(lambda cursor: int(_first(cursor.cursor.execute(count))[0]))
         names = [column.name for column in source.columns.values() if column.type is not None]
@@ -165,13 +164,9 @@ class DuckDBEngine:
         counts = self._call(lambda cursor: _first(cursor.cursor.execute(distinct)))
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
 
-    def _table(self, name: str) -> SchemaTable:
-        tables = self.schema().tables
-        found = tables.get(name) or {table.name.lower(): table for table in tables.values()}.get(name.lower())
-        if found is None:
-            known = ", ".join(sorted(tables)[:12])
-            raise OperationalError(f"the database has no table {name}", sqlstate="42P01", hint=f"there are {known}")
-        return found
+    def concerns(self) -> tuple[Concern, ...]:
+        """Nothing: the file is opened for reading, by this process alone."""
+        return ()
 
     def _call(
         self,
@@ -183,7 +178,7 @@ class DuckDBEngine:
         started = time.monotonic()
         cancellation = cancellation or Cancellation()
         if not self._slots.acquire(timeout=timeout):
-            raise _too_long(timeout)
+            raise too_long(timeout)
         problem: Error
         try:
             left = None if timeout is None else timeout - (time.monotonic() - started)
@@ -198,9 +193,9 @@ class DuckDBEngine:
                     return work(cursor)
                 except Exception as error:
                     _LOG.error("the engine failed: %s", type(error).__name__)
-                    problem = _failed()
+                    problem = failed()
                     if deadline.passed:
-                        problem = _too_long(timeout)
+                        problem = too_long(timeout)
                     if cancellation.cancelled:
                         problem = cancelled()
         finally:
@@ -249,36 +244,11 @@ def _from(table: SchemaTable) -> exp.Table:
 
 def _read(table: SchemaTable, name: str) -> exp.Expr:
     """A column in the rewriter's type; a time outside the years 1 to 9999 is NULL, as it is for people's rows."""
-    column = table.columns.get(name) or {c.name.lower(): c for c in table.columns.values()}.get(name.lower())
-    if column is None or column.type is None:
-        raise OperationalError(f"{table.name} has no readable column {name}", sqlstate="42703")
-    type_: Type = column.type
+    column, type_ = table.readable(name)
     read = DUCKDB.read(exp.column(column.name, quoted=True), type_, column.engine_type)
     if not type_.temporal:
         return read
     return exp.Case(ifs=[exp.If(this=DUCKDB.in_calendar(read, type_), true=read.copy())])
-
-
-def _failed() -> OperationalError:
-    return OperationalError(
-        "the database could not answer this release",
-        sqlstate="58000",
-        hint="the owner's log names the kind of error; what was charged stays charged",
-    )
-
-
-def _too_long(timeout: float | None) -> OperationalError:
-    return OperationalError(
-        f"the database took longer than {timeout:g} seconds",
-        sqlstate="57014",
-        hint="ask for less at a time; what was charged stays charged",
-    )
-
-
-def cancelled() -> OperationalError:
-    return OperationalError(
-        "canceling statement due to user request", sqlstate="57014", hint="what was charged stays charged"
-    )
 
 
 def _cannot_open(path: str, error: duckdb.Error) -> OperationalError:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Protocol
 
 from dpsql.table import ExactTable, Key
 from rewriter.plan import Plan
-from rewriter.types import Kind, Scalar
+from rewriter.types import BIGINT, Kind, Scalar, Type
+
+_DIGITS = Context(prec=80)
 
 
 class Rows(Protocol):
@@ -38,7 +40,7 @@ def exact_table(rows: Rows, plan: Plan) -> ExactTable:
         raise WrongShape
     columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * len(names)
     width = len(plan.keys)
-    keys = [_converted(column, _KEYS[key.type.kind]) for column, key in zip(columns, plan.keys, strict=False)]
+    keys = [_converted(column, _KEYS[key.type.kind], key.type) for column, key in zip(columns, plan.keys, strict=False)]
     statistics = [[_integer(value) for value in column] for column in columns[width:]]
     grouped: list[Key] = list(zip(*keys, strict=True)) if width else [()] * len(columns[0] if columns else ())
     if len(set(grouped)) != len(grouped):
@@ -56,8 +58,8 @@ def _reordered(
     return {name: tuple(column[row] for row in order) for name, column in zip(names, columns, strict=True)}
 
 
-def _integer(value: object) -> int:
-    """An exact integer: of DuckDB's integers, or of a decimal without a fraction. Never of a float."""
+def _integer(value: object, type_: Type = BIGINT) -> int:
+    """An exact integer: of the engine's integers, or of a decimal without a fraction. Never of a float."""
     if type(value) is int:
         return value
     if isinstance(value, Decimal) and value == (whole := int(value)):
@@ -65,23 +67,26 @@ def _integer(value: object) -> int:
     raise WrongShape
 
 
-def _converted(column: Sequence[object], convert: Callable[[object], Scalar]) -> list[Scalar | None]:
-    return [None if value is None else convert(value) for value in column]
+def _converted(column: Sequence[object], convert: Callable[[object, Type], Scalar], type_: Type) -> list[Scalar | None]:
+    return [None if value is None else convert(value, type_) for value in column]
 
 
-def _boolean(value: object) -> bool:
+def _boolean(value: object, type_: Type) -> bool:
     if isinstance(value, bool):
         return value
     raise WrongShape
 
 
-def _decimal(value: object) -> Decimal:
+def _decimal(value: object, type_: Type) -> Decimal:
+    """With the digits of its type: PostgreSQL has one group for 1.5 and 1.50 and would show whichever row came first."""
     if isinstance(value, Decimal) or type(value) is int:
-        return Decimal(value)
+        spelt = Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)
+        if spelt == value:
+            return spelt
     raise WrongShape
 
 
-def _double(value: object) -> float:
+def _double(value: object, type_: Type) -> float:
     """One zero, and no NaN: DuckDB has one group for both zeros and would show whichever row came first."""
     if isinstance(value, float) and not math.isnan(value):
         return value + 0.0
@@ -90,29 +95,29 @@ def _double(value: object) -> float:
     raise WrongShape
 
 
-def _text(value: object) -> str:
+def _text(value: object, type_: Type) -> str:
     if isinstance(value, str):
         return value
     raise WrongShape
 
 
-def _date(value: object) -> datetime.date:
+def _date(value: object, type_: Type) -> datetime.date:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return value
     raise WrongShape
 
 
-def _timestamp(value: object) -> datetime.datetime:
+def _timestamp(value: object, type_: Type) -> datetime.datetime:
     if isinstance(value, datetime.datetime) and value.tzinfo is None:
         return value
-    return datetime.datetime.combine(_date(value), datetime.time())
+    return datetime.datetime.combine(_date(value, type_), datetime.time())
 
 
-def _null(value: object) -> Scalar:
+def _null(value: object, type_: Type) -> Scalar:
     raise WrongShape
 
 
-_KEYS: Mapping[Kind, Callable[[object], Scalar]] = {
+_KEYS: Mapping[Kind, Callable[[object, Type], Scalar]] = {
     Kind.NULL: _null,
     Kind.BOOLEAN: _boolean,
     Kind.INTEGER: _integer,

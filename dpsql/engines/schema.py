@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from dpsql.errors import OperationalError
+from dpsql.names import match
 from rewriter.types import Type
+
+QualifiedName = tuple[str, str]
+"""An engine's schema, and the name of a table in it."""
+
+PROFILED_ROWS = 10_000_000
+"""Public tables with more rows are not searched for unique columns; constraints are known without a search."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaColumn:
-    """A column. ``type`` is None where the rewriter has no such type; ``engine_type`` is the engine's spelling."""
+    """A column. ``type`` is None where the rewriter has no such type; ``engine_type`` is the engine's spelling.
+
+    ``exact`` is False where two values that the engine tells apart may be read as one: then no constraint of the
+    database makes what is read unique.
+    """
 
     name: str
     engine_type: str
     type: Type | None
     not_null: bool = False
+    exact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """``columns`` refer to ``parent_columns`` of the table ``parent``, and the database enforces it."""
+    """``columns`` refer to ``parent_columns`` of the table ``parent``, and the database enforces it.
+
+    ``schema`` is the parent's, where it may be another one than the child's.
+    """
 
     columns: tuple[str, ...]
     parent: str
     parent_columns: tuple[str, ...]
+    schema: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +60,15 @@ class SchemaTable:
     view: bool = False
 
     def is_unique(self, column: str) -> bool:
-        """Whether the database itself keeps two rows from sharing a value of ``column``."""
-        return (column,) in (self.primary_key, *self.unique)
+        """Whether the database itself keeps two rows from sharing a value of ``column``, as it is read."""
+        return (column,) in (self.primary_key, *self.unique) and self.columns[column].exact
+
+    def readable(self, name: str) -> tuple[SchemaColumn, Type]:
+        """A column, in any case, with its type. Raises :class:`OperationalError`."""
+        column = self.columns.get(match(name, self.columns) or "")
+        if column is None or column.type is None:
+            raise OperationalError(f"{self.name} has no readable column {name}", sqlstate="42703")
+        return column, column.type
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +76,51 @@ class Schema:
     """All tables of a database, by name."""
 
     tables: Mapping[str, SchemaTable]
+
+    def table(self, name: str) -> SchemaTable:
+        """A table by its name, in any case. Raises :class:`OperationalError`."""
+        found = self.tables.get(match(name, self.tables) or "")
+        if found is None:
+            known = ", ".join(sorted(self.tables)[:12])
+            raise OperationalError(f"the database has no table {name}", sqlstate="42P01", hint=f"there are {known}")
+        return found
+
+    @classmethod
+    def of(cls, tables: Mapping[QualifiedName, SchemaTable], default: str) -> Schema:
+        """Tables by their names alone. The ``default`` schema comes first; what two others share is nobody's.
+
+        A foreign key whose parent is not to be found is left out.
+        """
+        found: dict[str, QualifiedName] = {}
+        shared: set[str] = set()
+        for schema, name in sorted(tables, key=lambda table: (table[0] != default, table)):
+            # Within a schema, names that differ by case are two tables: the policy tells which of them it means.
+            before = found.get(name.lower())
+            if before is None or before[0] == schema:
+                found.setdefault(name.lower(), (schema, name))
+            elif before[0] != default:
+                shared.add(name.lower())
+        homes = {folded: home for folded, (home, _) in found.items() if folded not in shared}
+        kept = {full for full in tables if homes.get(full[1].lower()) == full[0]}
+        return cls(
+            {
+                full[1]: replace(
+                    tables[full],
+                    foreign_keys=tuple(
+                        key for key in tables[full].foreign_keys if (key.schema or full[0], key.parent) in kept
+                    ),
+                )
+                for full in sorted(kept, key=lambda full: full[1])
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """Something about a database that its owner may want to change; of one ``table``, or of all of it."""
+
+    text: str
+    table: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

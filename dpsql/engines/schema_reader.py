@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import duckdb
 
-from dpsql.engines.column_types import column_type
-from dpsql.engines.schema import ForeignKey, Schema, SchemaColumn, SchemaTable
+from dpsql.engines.column_types import column_type, keeps_apart
+from dpsql.engines.schema import ForeignKey, QualifiedName, Schema, SchemaColumn, SchemaTable
+from rewriter.dialects import DUCKDB
 
 _COLUMNS = """
     SELECT schema_name, table_name, column_name, data_type, NOT is_nullable FROM duckdb_columns()
@@ -18,26 +19,25 @@ _CONSTRAINTS = """
     SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names
     FROM duckdb_constraints() WHERE database_name = current_database()
     ORDER BY schema_name, table_name, constraint_index"""
-_MAIN = "main"
-
-_Name = tuple[str, str]
 
 
 def read_schema(cursor: duckdb.DuckDBPyConnection) -> Schema:
-    """Tables and views by name. ``main`` comes first; a name that two other schemas share is nobody's."""
-    columns: dict[_Name, dict[str, SchemaColumn]] = defaultdict(dict)
+    """Tables and views by name."""
+    columns: dict[QualifiedName, dict[str, SchemaColumn]] = defaultdict(dict)
     for schema, table, name, engine_type, not_null in cursor.execute(_COLUMNS).fetchall():
-        columns[schema, table][name] = SchemaColumn(name, engine_type, column_type(engine_type), bool(not_null))
+        columns[schema, table][name] = SchemaColumn(
+            name, engine_type, column_type(engine_type), bool(not_null), keeps_apart(engine_type)
+        )
     views = set(cursor.execute(_VIEWS).fetchall())
     tables = {
         (schema, name): SchemaTable(
-            name, found, schema=None if schema == _MAIN else schema, view=(schema, name) in views
+            name, found, schema=None if schema == DUCKDB.default_schema else schema, view=(schema, name) in views
         )
         for (schema, name), found in columns.items()
     }
     for schema, table, kind, names, parent, parent_names in cursor.execute(_CONSTRAINTS).fetchall():
         tables[schema, table] = _constrained(tables[schema, table], kind, names, parent, parent_names)
-    return _by_name(tables)
+    return Schema.of(tables, DUCKDB.default_schema)
 
 
 def _constrained(table: SchemaTable, kind: str, names: list[str], parent: str, parents: list[str]) -> SchemaTable:
@@ -52,29 +52,3 @@ def _constrained(table: SchemaTable, kind: str, names: list[str], parent: str, p
         key = ForeignKey(tuple(names), parent, tuple(parents))
         return replace(table, foreign_keys=(*table.foreign_keys, key))
     return table
-
-
-def _by_name(tables: dict[_Name, SchemaTable]) -> Schema:
-    found: dict[str, _Name] = {}
-    shared: set[str] = set()
-    for schema, name in sorted(tables, key=lambda table: (table[0] != _MAIN, table)):
-        folded = name.lower()
-        if folded not in found:
-            found[folded] = (schema, name)
-        elif found[folded][0] != _MAIN:
-            shared.add(folded)
-    kept = {full for folded, full in found.items() if folded not in shared}
-
-    def known(schema: str, key: ForeignKey) -> bool:
-        # A foreign key stays within its schema.
-        return (schema, key.parent) in kept
-
-    return Schema(
-        {
-            name: replace(
-                tables[schema, name],
-                foreign_keys=tuple(key for key in tables[schema, name].foreign_keys if known(schema, key)),
-            )
-            for schema, name in sorted(kept, key=lambda full: full[1])
-        }
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -13,9 +14,9 @@ from rewriter.plan import Plan
 from rewriter.planner import plan
 from rewriter.split import split
 from tests.properties.drawing import world, worst_units
-from tests.properties.neighbours import Databases, Failed, Unsound, check
+from tests.properties.neighbours import Databases, Failed, Neighbourhood, Unsound, check
 from tests.properties.questions import Question, question
-from tests.properties.world import World
+from tests.properties.world import Owner, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,23 @@ class Tally:
         return sum(found >= share for found in self.shares) / max(1, self.pairs)
 
 
-def campaign(seeds: range, questions: int, neighbours: int, tally: Tally, stop_at_first: bool = False) -> Tally:
+Home = Callable[[World, Sequence[Owner]], Neighbourhood]
+"""Where a world and its neighbours are built: an engine."""
+
+
+def campaign(
+    seeds: range,
+    questions: int,
+    neighbours: int,
+    tally: Tally,
+    stop_at_first: bool = False,
+    home: Home = Databases.of,
+) -> Tally:
     """Check ``questions`` questions about a world for each seed, each against ``neighbours`` neighbours."""
     for seed in seeds:
         random = Random(seed)
         place = world(random)
-        databases = Databases.of(place, worst_units(random, place, neighbours))
+        databases = home(place, worst_units(random, place, neighbours))
         try:
             _about(seed, place, databases, random, questions, tally, stop_at_first)
         finally:
@@ -70,9 +82,9 @@ def campaign(seeds: range, questions: int, neighbours: int, tally: Tally, stop_a
 
 
 def _about(
-    seed: int, place: World, databases: Databases, random: Random, questions: int, tally: Tally, stop_at_first: bool
+    seed: int, place: World, databases: Neighbourhood, random: Random, questions: int, tally: Tally, stop_at_first: bool
 ) -> None:
-    catalog = place.catalog()
+    catalog, dialect = databases.catalog(), databases.dialect
     for _ in range(questions):
         asked = question(random, place)
         norm = random.choice([Norm.L1, Norm.L2])
@@ -80,7 +92,7 @@ def _about(
         statement = parse(asked.sql)
         assert isinstance(statement, Select)
         try:
-            plans = [plan(query, norm) for query in split(statement.tree, catalog).releases]
+            plans = [plan(query, norm, dialect) for query in split(statement.tree, catalog, dialect).releases]
         except Refused as refused:
             tally.refused[refused.message] += 1
             continue

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
+from typing import Protocol
 
 import duckdb
 
 from dpsql.engines.duckdb import LOCKED
 from dpsql.inference.finish import infer
 from dpsql.table import Noise, NoisyTable
+from rewriter.catalog import Catalog
+from rewriter.dialects import DUCKDB, Dialect
 from rewriter.plan import Plan
 from rewriter.sensitivity import Sensitivity
 from tests.properties.world import Owner, World
@@ -31,9 +34,31 @@ class Failed(AssertionError):
     """The engine raised, which itself tells of a row."""
 
 
+class Neighbourhood(Protocol):
+    """One world and its neighbours in an engine."""
+
+    world: World
+    neighbours: dict[Owner, str]
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    def catalog(self) -> Catalog: ...
+
+    def run(self, plan: Plan, schema: str = ..., threads: int = ...) -> Table: ...
+
+    def close(self) -> None: ...
+
+
+def gone(world: World, unit: Owner | None) -> dict[str, list[int]]:
+    """The places of the rows that a neighbour lacks: those of a unit, or of nobody."""
+    owner = frozenset() if unit is None else frozenset({unit})
+    return {name: [place for place, of in enumerate(found) if of == owner] for name, found in world.owners().items()}
+
+
 @dataclass(slots=True)
 class Databases:
-    """One world and its neighbours, as schemas of one in-memory engine."""
+    """One world and its neighbours, as schemas of one in-memory DuckDB."""
 
     world: World
     connection: duckdb.DuckDBPyConnection
@@ -45,23 +70,24 @@ class Databases:
         connection = duckdb.connect(":memory:", config={"threads": 1, "disabled_optimizers": optimizers})
         world.fill(connection)
         databases = cls(world, connection)
-        owners = world.owners()
         for number, unit in enumerate(units):
             databases.neighbours[unit] = f"d{number}"
-            gone = {
-                name: [place for place, owner in enumerate(found) if owner == frozenset({unit})]
-                for name, found in owners.items()
-            }
-            databases._copy(f"d{number}", gone)
-        nobody = {name: [place for place, owner in enumerate(found) if not owner] for name, found in owners.items()}
-        databases._copy("owned", nobody, shuffled=True)
+            databases._copy(f"d{number}", gone(world, unit))
+        databases._copy("owned", gone(world, None), shuffled=True)
         return databases
 
-    def _copy(self, schema: str, gone: dict[str, list[int]], *, shuffled: bool = False) -> None:
+    @property
+    def dialect(self) -> Dialect:
+        return DUCKDB
+
+    def catalog(self) -> Catalog:
+        return self.world.catalog()
+
+    def _copy(self, schema: str, missing: dict[str, list[int]], *, shuffled: bool = False) -> None:
         """The tables without some of their rows, in another order too."""
         self.connection.execute(f"ATTACH ':memory:' AS {schema}")
         for table in self.world.tables:
-            places = gone.get(table.name)
+            places = missing.get(table.name)
             test = f" WHERE rowid NOT IN ({', '.join(map(str, places))})" if places else ""
             order = " ORDER BY hash(rowid + 7)" if shuffled else ""
             self.connection.execute(
@@ -170,7 +196,7 @@ def _finishes_alike(plan: Plan, here: Table, there: Table) -> None:
             raise Unsound(f"the unchanged group {key} is finished as {ours[key]} and as {theirs[key]}")
 
 
-def check(plan: Plan, databases: Databases, random: Random) -> list[float]:
+def check(plan: Plan, databases: Neighbourhood, random: Random) -> list[float]:
     """One plan against every neighbour: the shares of its bounds that were used. Raises Unsound or Failed."""
     here = databases.run(plan)
     shares = []

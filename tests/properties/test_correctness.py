@@ -7,7 +7,7 @@ of the declared domains are not, and selected groups of few people may be missin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -25,8 +25,11 @@ from dpsql.errors import Error
 from dpsql.testing import open_without_noise
 from rewriter.plan import Plan, Ratio
 from rewriter.types import DOUBLE
+from tests.engines.postgres_server import shared_server
 from tests.properties.drawing import world
+from tests.properties.postgres_databases import postgres_database
 from tests.properties.questions import Question, question
+from tests.properties.world import World
 
 Key = tuple[object, ...]
 Table = dict[Key, tuple[object, ...]]
@@ -120,13 +123,23 @@ def compare(asked: Question, ours: Table, theirs: Table, *, public: bool, score:
         assert first in ((), (0,), (None,)), f"the empty group {key} has {first}: {asked.sql}"
 
 
-def examine(seed: int, questions: int, folder: Path, score: Score) -> None:
+def in_duckdb(place: World, folder: Path) -> str:
+    with duckdb.connect(str(folder / "world.duckdb")) as connection:
+        place.fill(connection)
+    return ""
+
+
+def in_postgres(place: World, folder: Path) -> str:
+    return shared_server().url(postgres_database(place))
+
+
+def examine(
+    seed: int, questions: int, folder: Path, score: Score, home: Callable[[World, Path], str] = in_duckdb
+) -> None:
     random = Random(seed)
     place = world(random, tame=True)
     folder.mkdir()
-    (folder / "policy.yaml").write_text(place.policy())
-    with duckdb.connect(str(folder / "world.duckdb")) as connection:
-        place.fill(connection)
+    (folder / "policy.yaml").write_text(place.policy(database=home(place, folder)))
     theirs = duckdb.connect(":memory:", config=dict(SETTINGS))
     place.fill(theirs)
     proxy = open_without_noise(folder / "policy.yaml")
@@ -171,6 +184,22 @@ def test_answers_without_noise_equal_the_engines_own(part: int, tmp_path: Path) 
     for seed in range(100 * part, 100 * part + 12):
         examine(seed, 24, tmp_path / str(seed), score)
     assert_right(score, 250)
+
+
+def test_postgres_answers_the_same(tmp_path: Path) -> None:
+    score = Score()
+    for seed in range(400, 405):
+        examine(seed, 20, tmp_path / str(seed), score, in_postgres)
+    assert_right(score, 80)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(10))
+def test_postgres_answers_the_same_at_length(part: int, tmp_path: Path) -> None:
+    score = Score()
+    for seed in range(5_000 + 100 * part, 5_000 + 100 * part + 30):
+        examine(seed, 40, tmp_path / str(seed), score, in_postgres)
+    assert_right(score, 1_000)
 
 
 @pytest.mark.campaign

@@ -20,6 +20,7 @@ from rewriter.split import split
 from tests.properties.campaign import Tally, campaign
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Table
+from tests.properties.postgres_databases import PostgresDatabases
 from tests.properties.questions import question
 from tests.properties.world import Owner, World
 
@@ -55,6 +56,13 @@ def assert_sound(tally: Tally, pairs: int) -> None:
 def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity(part: int) -> None:
     seeds = range(1_000 * part, 1_000 * part + 30)
     assert_sound(campaign(seeds, questions=20, neighbours=2, tally=Tally()), PAIRS // 2)
+
+
+def test_one_more_person_moves_no_statistic_of_postgres_further_either() -> None:
+    tally = campaign(range(3_000, 3_006), questions=20, neighbours=2, tally=Tally(), home=PostgresDatabases.of)
+    assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
+    assert tally.executed >= 0.85 * tally.asked, f"refused: {tally.refused.most_common(5)}"
+    assert tally.pairs >= 150
 
 
 @pytest.mark.parametrize("seed", range(40, 46))
@@ -102,3 +110,10 @@ def values(table: Table) -> list[tuple[int, ...]]:
 def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity_at_length(part: int) -> None:
     seeds = range(10_000 + 1_000 * part, 10_000 + 1_000 * part + 60)
     assert_sound(campaign(seeds, questions=25, neighbours=2, tally=Tally()), PAIRS)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(10))
+def test_one_more_person_moves_no_statistic_of_postgres_further_either_at_length(part: int) -> None:
+    seeds = range(50_000 + 1_000 * part, 50_000 + 1_000 * part + 60)
+    assert_sound(campaign(seeds, questions=25, neighbours=2, tally=Tally(), home=PostgresDatabases.of), PAIRS)

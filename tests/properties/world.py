@@ -47,9 +47,10 @@ class Table:
     def position(self, name: str) -> int:
         return [column.name for column in self.columns].index(name)
 
-    def ddl(self) -> str:
+    def ddl(self, spell: Callable[[str], str] = str) -> str:
+        """CREATE TABLE; ``spell`` translates a type of DuckDB's."""
         parts = [
-            f'"{column.name}" {column.type}'
+            f'"{column.name}" {spell(column.type)}'
             + (" PRIMARY KEY" if column.name == self.key else "")
             + (" UNIQUE" if column.name in self.unique else "")
             + (" NOT NULL" if column.not_null and column.name != self.key else "")
@@ -76,12 +77,12 @@ class World:
     def private(self) -> tuple[Table, ...]:
         return tuple(table for table in self.tables if not table.public)
 
-    def policy(self, accounting: str = "zcdp", folder: str = "") -> str:
-        """The policy file."""
+    def policy(self, accounting: str = "zcdp", folder: str = "", database: str = "") -> str:
+        """The policy file; ``database`` is where the rows are, if not in a DuckDB beside it."""
         delta = "" if accounting == "pure" else ", delta: 1e-3"
         unit = "row" if self.entity is None else ".".join(self.entity)
         lines = [
-            f"database: duckdb:{folder}world.duckdb",
+            f"database: {database or f'duckdb:{folder}world.duckdb'}",
             f"ledger: sqlite:{folder}world.ledger",
             f"privacy_unit: {unit}",
             f"budget: {{epsilon: 1e6{delta}, accounting: {accounting}}}",
@@ -129,8 +130,9 @@ class World:
                 found[table.name] = Profile(len(self.rows[table.name]), frozenset(unique))
         return found
 
-    def catalog(self, accounting: str = "zcdp") -> Catalog:
-        return catalog(Policy.parse(self.policy(accounting)), self.schema, self.profiles)
+    def catalog(self, accounting: str = "zcdp", schema: Schema | None = None) -> Catalog:
+        """What the rewriter is told, from a database's own ``schema`` if one is given."""
+        return catalog(Policy.parse(self.policy(accounting)), schema or self.schema, self.profiles)
 
     def owners(self) -> Mapping[str, Sequence[frozenset[Owner]]]:
         """For each row of each private table the units that it belongs to; two where two parents share a key."""

@@ -1,0 +1,53 @@
+"""What dpsql asks of an engine. It knows nothing of noise, and is never given a client's text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.schema import Concern, Profile, Schema
+from dpsql.table import ExactTable
+from rewriter.dialects import Dialect
+from rewriter.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Engine(Protocol):
+    """A database, open for reading. Thread-safe.
+
+    Whatever goes wrong in it is one text to an analyst, and no error that leaves it holds the engine's own as its
+    cause or context.
+    """
+
+    @property
+    def dialect(self) -> Dialect:
+        """The rewriter's dialect in which plans for this engine are spelt."""
+        ...
+
+    def schema(self) -> Schema:
+        """What the database declares: tables, views, columns, keys. It is read once."""
+        ...
+
+    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+        """The exact integers of a release, groups in the order of their keys. Secret.
+
+        Raises :class:`dpsql.errors.OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled.
+        """
+        ...
+
+    def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
+        """The rows of a table that the owner declared public, read as the rewriter reads them."""
+        ...
+
+    def public_profile(self, table: str) -> Profile:
+        """What was measured of a table that the owner declared public; of no other table may it be asked."""
+        ...
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """What is unwise about the way in which the database is opened."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,299 @@
+"""The owner's PostgreSQL: read-only, under a role of its own, and silent about what goes wrong.
+
+Guarantee: it runs :attr:`rewriter.plan.Plan.sql` and SQL of its own making, never a client's text, one statement at a
+time in a read-only transaction. Whatever PostgreSQL says when it fails (its messages hold values of rows) stays here:
+an analyst gets one fixed text, the owner's log the class and the SQLSTATE of the error.
+
+The role that it connects as needs no more than this::
+
+    CREATE ROLE dpsql LOGIN PASSWORD '…' NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS;
+    GRANT USAGE ON SCHEMA public TO dpsql;
+    GRANT SELECT ON patient, visit, region TO dpsql;      -- only what the policy declares
+    ALTER ROLE dpsql SET default_transaction_read_only = on;
+    REVOKE CREATE ON SCHEMA public FROM PUBLIC;           -- PostgreSQL 14 allows it to everybody
+
+Why no pool of another's making: a pool that connects in the background lets a statement wait for a server that is
+down, and its budget is charged already. Here a connection that has died while it was idle is replaced once, at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import psycopg
+from rewriter.dialect_postgres import POSTGRES
+from sqlglot import exp
+
+from dpsql.arrow_types import arrow_type
+from dpsql.engines.deadlines import Cancellation, Deadlines
+from dpsql.engines.exact import exact_table
+from dpsql.engines.failures import cancelled, failed, too_long
+from dpsql.engines.postgres_connection import Connection, cannot_open, check, connect
+from dpsql.engines.postgres_schema import read_concerns, read_schema
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
+from dpsql.errors import Error, OperationalError
+from dpsql.table import ExactTable
+from rewriter.catalog import Column
+from rewriter.plan import Plan
+from rewriter.total import read_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LOG = logging.getLogger("dpsql.engine")
+_R = TypeVar("_R")
+
+PATIENCE = 2.0
+"""Seconds for the server to act on a cancellation; after them the connection is cut."""
+_GRACE = 1
+"""Seconds after the deadline at which the server itself stops, should we have died."""
+
+
+@dataclass(slots=True, eq=False)
+class _Line:
+    """A connection that one statement at a time uses. ``timeout`` is the server's own, in milliseconds."""
+
+    connection: Connection
+    timeout: int = 0
+    lost: bool = False
+
+    def limit(self, timeout: float | None) -> None:
+        """Let the server itself stop what runs on after us."""
+        wanted = 0 if timeout is None else (math.ceil(timeout) + _GRACE) * 1000
+        if wanted != self.timeout:
+            self.connection.execute(cast("Any", f"SET statement_timeout = {wanted}"))
+            self.timeout = wanted
+
+    def execute(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:
+        """One statement, over the extended protocol; one that comes again is prepared."""
+        if "\0" in sql:
+            raise ValueError("a statement ends at its first NUL")
+        return self.connection.cursor(binary=True).execute(cast("Any", sql))
+
+    def close(self) -> None:
+        self.lost = self.connection.broken
+        self.connection.close()
+
+
+@dataclass(slots=True, eq=False)
+class _Interruption:
+    """Stops the statement that runs on a line: asks the server to, and cuts the line where that does not help."""
+
+    _line: _Line | None = None
+    _wanted: bool = False
+    _thread: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _left: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self) -> None:
+        """Returns at once, since who calls it watches other statements too."""
+        with self._lock:
+            self._wanted = True
+            if self._line is not None and self._thread is None:
+                arguments = (self._line.connection,)
+                self._thread = threading.Thread(target=self._stop, args=arguments, name="dpsql-cancel", daemon=True)
+                self._thread.start()
+
+    @property
+    def wanted(self) -> bool:
+        return self._wanted
+
+    def watch(self, line: _Line) -> None:
+        """From now on it is ``line`` that is interrupted. Raises InterruptedError where that comes too late."""
+        with self._lock:
+            if self._wanted:
+                raise InterruptedError
+            self._line = line
+
+    def leave(self) -> bool:
+        """Nothing happens to the line after this returns; whether it is as it was before."""
+        with self._lock:
+            self._line = None
+        self._left.set()
+        if self._thread is not None:
+            self._thread.join(3 * PATIENCE)
+        self._left.clear()
+        return self._thread is None
+
+    def _stop(self, connection: Connection) -> None:
+        with suppress(Exception):
+            connection.cancel_safe(timeout=PATIENCE)
+        if not self._left.wait(PATIENCE):
+            with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as cut:
+                cut.shutdown(socket.SHUT_RDWR)
+
+
+class PostgresEngine:
+    """A PostgreSQL database, open for reading. Thread-safe: a call has a connection to itself while it runs."""
+
+    dialect = POSTGRES
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._lock = threading.Lock()
+        self._idle: list[_Line] = []
+        self._slots = threading.BoundedSemaphore(max(4, os.cpu_count() or 1))
+        self._deadlines = Deadlines()
+        self._schema: Schema | None = None
+
+    @classmethod
+    def open(cls, url: str) -> PostgresEngine:
+        """Open the database at ``url``. Raises :class:`OperationalError`, whose text is for the owner."""
+        problem: OperationalError
+        try:
+            connection = connect(url)
+        except psycopg.Error as error:
+            problem = cannot_open(url, error)
+        else:
+            try:
+                check(connection)
+            except BaseException:
+                connection.close()
+                raise
+            engine = cls(url)
+            engine._idle.append(_Line(connection))
+            return engine
+        raise problem
+
+    def close(self) -> None:
+        self._deadlines.close()
+        self._forget()
+
+    def schema(self) -> Schema:
+        """What the database declares: tables, views, columns, keys. It is read once."""
+        if self._schema is None:
+            self._schema = self._call(lambda line: read_schema(line.connection))
+        return self._schema
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """What is unwise about the role, and whether policies hide rows from it."""
+        return self._call(lambda line: read_concerns(line.connection))
+
+    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+        """The exact integers of a release, groups in the order of their keys. Secret.
+
+        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
+        whatever went wrong.
+        """
+        return self._call(lambda line: exact_table(line.execute(plan.sql), plan), timeout, cancellation)
+
+    def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
+        """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
+        import pyarrow as pa
+
+        source = self.schema().table(table)
+        items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
+        sql = exp.select(*items).from_(_from(source)).sql(POSTGRES.name)
+        rows = self._call(lambda line: line.execute(sql).fetchall())
+        values = list(zip(*rows, strict=True)) or [()] * len(columns)
+        types = [arrow_type(source.readable(name)[1]) for name in columns]
+        return pa.table([pa.array(v, t) for v, t in zip(values, types, strict=True)], names=list(columns))
+
+    def public_profile(self, table: str) -> Profile:
+        """What was measured of a table that the owner declared public; of no other table may it be asked."""
+        source = self.schema().table(table)
+        count = exp.select("COUNT(*)").from_(_from(source)).sql(POSTGRES.name)
+        rows = self._call(lambda line: int(_first(line.execute(count))[0]))
+        names = [column.name for column in source.columns.values() if column.type is not None]
+        if not names or rows > PROFILED_ROWS:
+            return Profile(rows)
+        items = [exp.Count(this=exp.Distinct(expressions=[_read(source, name)])) for name in names]
+        distinct = exp.select(*items).from_(_from(source)).sql(POSTGRES.name)
+        counts = self._call(lambda line: _first(line.execute(distinct)))
+        return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
+
+    def _call(
+        self,
+        work: Callable[[_Line], _R],
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> _R:
+        """Run ``work`` on a connection. A failure is told outside the handler, so that no error holds its cause."""
+        started = time.monotonic()
+        cancellation = cancellation or Cancellation()
+        if not self._slots.acquire(timeout=timeout):
+            raise too_long(timeout)
+        problem: Error
+        interruption = _Interruption()
+        try:
+            left = None if timeout is None else timeout - (time.monotonic() - started)
+            with self._deadlines.within(left, interruption) as deadline, cancellation.watching(interruption):
+                try:
+                    return self._answer(work, timeout, interruption)
+                except Exception as error:
+                    _LOG.error("the engine failed: %s", _kind(error))
+                    problem = failed()
+                    if deadline.passed:
+                        problem = too_long(timeout)
+                    if cancellation.cancelled:
+                        problem = cancelled()
+        finally:
+            self._slots.release()
+        raise problem
+
+    def _answer(self, work: Callable[[_Line], _R], timeout: float | None, interruption: _Interruption) -> _R:
+        """Work on an idle connection; on a new one where there is none, or where it has died since it was used."""
+        with self._lock:
+            line = self._idle.pop() if self._idle else None
+        if line is not None:
+            try:
+                return self._on(line, work, timeout, interruption)
+            except psycopg.Error:
+                if interruption.wanted or not line.lost:
+                    raise
+            self._forget()
+        return self._on(_Line(connect(self._url)), work, timeout, interruption)
+
+    def _on(self, line: _Line, work: Callable[[_Line], _R], timeout: float | None, interruption: _Interruption) -> _R:
+        """Work on one connection, and keep it unless something went wrong with it."""
+        finished = False
+        try:
+            interruption.watch(line)
+            line.limit(timeout)
+            result = work(line)
+            finished = True
+            return result
+        finally:
+            if interruption.leave() and finished:
+                with self._lock:
+                    self._idle.append(line)
+            else:
+                line.close()
+
+    def _forget(self) -> None:
+        with self._lock:
+            while self._idle:
+                self._idle.pop().close()
+
+
+def _kind(error: Exception) -> str:
+    """What the owner's log may say of an error: its class and SQLSTATE, none of its words."""
+    sqlstate = error.sqlstate if isinstance(error, psycopg.Error) else None
+    return type(error).__name__ + (f" {sqlstate}" if sqlstate else "")
+
+
+def _first(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:
+    row = cursor.fetchone()
+    if row is None:
+        raise AssertionError("an aggregate has one row")
+    return row
+
+
+def _from(table: SchemaTable) -> exp.Table:
+    return exp.table_(table.name, db=table.schema or POSTGRES.default_schema, quoted=True)
+
+
+def _read(table: SchemaTable, name: str) -> exp.Expr:
+    """A column in the rewriter's type, with what has no such value as NULL."""
+    column, type_ = table.readable(name)
+    known = Column(column.name, type_, engine_type=column.engine_type)
+    return read_column(known, exp.column(column.name, quoted=True), POSTGRES)

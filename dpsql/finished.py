@@ -1,0 +1,51 @@
+"""Answers that were finished before: the same statement over the same released tables has the same rows.
+
+Guarantee: an entry is found only by the very objects that it was made from, and holds released numbers alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from dpsql.prepared import Prepared
+from dpsql.table import NoisyTable
+from rewriter.types import Scalar, Type
+
+Finished = tuple[Sequence[tuple[str, Type]], Sequence[tuple[Scalar | None, ...]]]
+"""Columns and rows."""
+
+MAX_CELLS = 2_000_000
+"""Of all answers that are kept."""
+
+
+class FinishedAnswers:
+    """The latest answers, by identity. Thread-safe."""
+
+    def __init__(self, cells: int = MAX_CELLS) -> None:
+        self._most = cells
+        self._cells = 0
+        self._lock = threading.Lock()
+        # What a key is made of is kept in its entry: no other object can have its identity meanwhile.
+        self._kept: OrderedDict[tuple[int, ...], tuple[Prepared, Sequence[NoisyTable], Finished, int]] = OrderedDict()
+
+    def get(self, prepared: Prepared, tables: Sequence[NoisyTable], finish: Callable[[], Finished]) -> Finished:
+        """The answer of ``prepared`` over ``tables``, from memory or from ``finish``."""
+        key = (id(prepared), *map(id, tables))
+        with self._lock:
+            if (found := self._kept.get(key)) is not None:
+                self._kept.move_to_end(key)
+                return found[2]
+        finished = finish()
+        size = len(finished[0]) * (len(finished[1]) + 1)
+        if size > self._most // 10:
+            return finished
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = (prepared, tables, finished, size)
+                self._cells += size
+            while self._cells > self._most:
+                _, (_, _, _, old) = self._kept.popitem(last=False)
+                self._cells -= old
+        return finished

@@ -1,0 +1,67 @@
+"""Who may connect: analysts of the policy, with SCRAM where they have a password, from loopback alone where not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpsql.errors import Error, error
+from dpsql.policy import Policy
+from dpsql.server.scram import make_verifier
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is at the other end. ``certificate`` is the server's own, DER, where the connection is encrypted."""
+
+    loopback: bool
+    certificate: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """``verifier`` is what a password is checked against, None where none is asked; ``analyst`` the policy's name."""
+
+    analyst: str | None
+    verifier: str | None = None
+    known: bool = True
+
+
+class Gate:
+    """Guarantee: an unknown name and a wrong password are refused alike, after the same exchange."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._open = policy.analysts is None
+        self._verifiers: Mapping[str, str | None] = {
+            name: None if analyst.password is None else _verifier(analyst.password)
+            for name, analyst in (policy.analysts or {}).items()
+        }
+
+    def admit(self, user: str, peer: Peer) -> Admission:
+        """How a user may come in. Raises :class:`dpsql.errors.Error` where there is no way."""
+        if self._open:
+            if not peer.loopback:
+                raise _elsewhere()
+            return Admission(None)
+        if user not in self._verifiers:
+            if not any(self._verifiers.values()):
+                raise error(
+                    f'role "{user[:63]}" does not exist', sqlstate="28000", hint="the policy names the analysts"
+                )
+            return Admission(None, "", known=False)
+        verifier = self._verifiers[user]
+        if verifier is None and not peer.loopback:
+            raise _elsewhere()
+        return Admission(user, verifier)
+
+
+def _verifier(password: str) -> str:
+    return password if password.startswith("SCRAM-SHA-256$") else make_verifier(password)
+
+
+def _elsewhere() -> Error:
+    return error(
+        "an analyst without a password may connect from this machine only",
+        sqlstate="28000",
+        hint="give the analyst a password: dpsql passwd NAME",
+    )

@@ -1,0 +1,293 @@
+"""Sockets, TLS and threads: the only file that awaits.
+
+Each connection is a coroutine that reads bytes, has them answered in a thread, and writes what comes back, a chunk at a
+time: a client that does not read holds up itself alone, and no statement holds up the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import ipaddress
+import itertools
+import logging
+import secrets
+import signal
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpsql.errors import OperationalError
+from dpsql.server.backend import Backend
+from dpsql.server.gate import Gate, Peer
+from dpsql.server.protocol import Protocol, Upgrade
+
+_LOG = logging.getLogger("dpsql.server")
+
+LOGIN_SECONDS = 10.0
+GRACE_SECONDS = 5.0
+MAX_CONNECTIONS = 2_000
+MAX_STRANGERS = 200
+"""Connections that have not logged in yet."""
+THREADS = 32
+_READ = 64 * 1024
+_TLS_HELLO = 0x16
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The server's certificate and key, as files in PEM."""
+
+    certificate: Path
+    key: Path
+
+    def context(self) -> ssl.SSLContext:
+        """Raises :class:`OperationalError` where the files do not make a certificate."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["postgresql"])
+        try:
+            context.load_cert_chain(self.certificate, self.key)
+        except (OSError, ssl.SSLError) as problem:
+            raise OperationalError(
+                f"the certificate cannot be used: {type(problem).__name__}", sqlstate="58030", hint="give PEM files"
+            ) from None
+        return context
+
+    def der(self) -> bytes:
+        """The first certificate of the file, for channel binding."""
+        text = self.certificate.read_text()
+        begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+        return ssl.PEM_cert_to_DER_cert(text[text.index(begin) : text.index(end) + len(end)] + "\n")
+
+
+class Server:
+    """A listening proxy. ``run`` serves until ``stop`` is called or the process is told to end."""
+
+    def __init__(self, backend: Backend, host: str, port: int, *, certificate: Certificate | None = None) -> None:
+        self._backend = backend
+        self._gate = Gate(backend.proxy.policy)
+        self._listener = _listen(host, port)
+        self._context = certificate.context() if certificate is not None else None
+        self._der = certificate.der() if certificate is not None else None
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dpsql-session")
+        self._numbers = itertools.count(1)
+        self._protocols: dict[int, Protocol] = {}
+        self._connections: set[asyncio.Task[None]] = set()
+        self._busy: set[int] = set()
+        self._stopping: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port that are listened on."""
+        host, port, *_ = self._listener.getsockname()
+        return host, port
+
+    def stop(self) -> None:
+        """End ``run``, from any thread."""
+        if self._loop is not None and self._stopping is not None:
+            self._loop.call_soon_threadsafe(self._stopping.set)
+
+    def run(self, listening: Callable[[], None] = lambda: None) -> None:
+        """Serve; returns when all is stopped. ``listening`` is called once connections are accepted."""
+        # What is loaded by now stays for ever: no collection has to look at it again.
+        gc.collect()
+        gc.freeze()
+        try:
+            asyncio.run(self._run(listening))
+        finally:
+            self._listener.close()
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _run(self, listening: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stopping = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+                self._loop.add_signal_handler(number, self._stopping.set)
+        accepting = asyncio.create_task(self._accept())
+        listening()
+        await self._stopping.wait()
+        accepting.cancel()
+        await self._farewell()
+
+    async def _farewell(self) -> None:
+        """Let what runs be answered for a while, then end all."""
+        deadline = asyncio.get_running_loop().time() + GRACE_SECONDS
+        while self._busy and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.02)
+        for protocol in list(self._protocols.values()):
+            protocol.cancel()
+        for task in list(self._connections):
+            task.cancel()
+        if self._connections:
+            await asyncio.wait(self._connections, timeout=GRACE_SECONDS)
+
+    # Connections
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(self._listener)
+            except OSError as problem:
+                # Out of file descriptors: those who are connected go on.
+                _LOG.error("a connection could not be accepted: %s", type(problem).__name__)
+                await asyncio.sleep(0.1)
+                continue
+            strangers = sum(not protocol.ready for protocol in self._protocols.values())
+            if len(self._protocols) >= MAX_CONNECTIONS or strangers >= MAX_STRANGERS:
+                accepted.close()
+                continue
+            task = asyncio.create_task(self._connection(accepted))
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
+
+    async def _connection(self, accepted: socket.socket) -> None:
+        number = next(self._numbers) & 0x7FFFFFFF
+        loopback = _is_loopback(accepted)
+        protocol = Protocol(
+            self._backend,
+            self._gate,
+            Peer(loopback),
+            tls=self._context is not None,
+            key=(number, secrets.token_bytes(4)),
+            cancel=self._cancel,
+        )
+        self._protocols[number] = protocol
+        writer: asyncio.StreamWriter | None = None
+        try:
+            accepted.setblocking(False)
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            async with asyncio.timeout(LOGIN_SECONDS):
+                reader, writer = await self._open(accepted, protocol)
+                while not (protocol.ready or protocol.closed):
+                    await self._turn(number, protocol, reader, writer)
+            while not protocol.closed:
+                await self._turn(number, protocol, reader, writer)
+        except asyncio.CancelledError:
+            if writer is not None:
+                writer.write(protocol.goodbye())
+        except (OSError, EOFError, TimeoutError, ssl.SSLError):
+            pass
+        except Exception as unforeseen:
+            _LOG.error("a connection failed: %s", type(unforeseen).__name__)
+        finally:
+            self._protocols.pop(number, None)
+            protocol.cancel()
+            with contextlib.suppress(OSError, RuntimeError):
+                if writer is not None:
+                    writer.close()
+                else:
+                    accepted.close()
+
+    async def _open(
+        self, accepted: socket.socket, protocol: Protocol
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Streams of a connection; one that begins with TLS is encrypted from its first byte on."""
+        loop = asyncio.get_running_loop()
+        first = await _peek(accepted)
+        direct = first[:1] == bytes([_TLS_HELLO]) and self._context is not None
+        reader = asyncio.StreamReader(limit=_READ)
+        # A callback makes this the server's side: start_tls would take it for a client's otherwise.
+        streams = asyncio.StreamReaderProtocol(reader, lambda *_: None)
+        transport, _ = await loop.connect_accepted_socket(
+            lambda: streams, accepted, ssl=self._context if direct else None
+        )
+        writer = asyncio.StreamWriter(transport, streams, reader, loop)
+        if direct:
+            tls = writer.get_extra_info("ssl_object")
+            if tls is None or tls.selected_alpn_protocol() != "postgresql":
+                raise EOFError
+            protocol.peer = Peer(protocol.peer.loopback, self._der)
+        return reader, writer
+
+    async def _turn(
+        self, number: int, protocol: Protocol, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Read once, and answer all that is whole."""
+        data = await reader.read(_READ)
+        if not data:
+            raise EOFError
+        protocol.feed(data)
+        self._busy.add(number)
+        try:
+            answers = protocol.respond()
+            loop = asyncio.get_running_loop()
+            while (chunk := await loop.run_in_executor(self._threads, _gathered, answers)) is not None:
+                writer.write(chunk)
+                await writer.drain()
+        finally:
+            self._busy.discard(number)
+        if protocol.upgrade is Upgrade.TLS and self._context is not None:
+            protocol.upgrade = Upgrade.NONE
+            if protocol.buffered:
+                # Bytes sent in clear before the handshake would be taken for encrypted ones (CVE-2021-23214).
+                raise EOFError
+            await writer.start_tls(self._context)
+            protocol.peer = Peer(protocol.peer.loopback, self._der)
+
+    def _cancel(self, pid: int, secret: bytes) -> None:
+        found = self._protocols.get(pid)
+        if found is not None and secrets.compare_digest(found.key[1], secret):
+            found.cancel()
+
+
+def _gathered(answers: Iterator[bytes]) -> bytes | None:
+    """The next bytes to write: small answers together, large ones a chunk at a time. None at the end."""
+    parts: list[bytes] = []
+    size = 0
+    for part in answers:
+        parts.append(part)
+        size += len(part)
+        if size >= _READ:
+            break
+    return b"".join(parts) if parts else None
+
+
+async def _peek(accepted: socket.socket) -> bytes:
+    """The first byte, left where it is."""
+    loop = asyncio.get_running_loop()
+    readable = loop.create_future()
+
+    def wake() -> None:
+        if not readable.done():
+            readable.set_result(None)
+
+    loop.add_reader(accepted, wake)
+    try:
+        await readable
+    finally:
+        loop.remove_reader(accepted)
+    return accepted.recv(1, socket.MSG_PEEK)
+
+
+def _is_loopback(accepted: socket.socket) -> bool:
+    address = accepted.getpeername()[0].partition("%")[0]
+    found = ipaddress.ip_address(address)
+    mapped = getattr(found, "ipv4_mapped", None)
+    return bool((mapped or found).is_loopback)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, number)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(1024)
+        listener.setblocking(False)
+    except OSError as problem:
+        raise OperationalError(
+            f"cannot listen on {host} port {port}: {problem.strerror or problem}",
+            sqlstate="58030",
+            hint="choose another --port",
+        ) from None
+    return listener

@@ -1,0 +1,443 @@
+"""One connection's session: its settings, its transaction, and the statements it sends.
+
+Guarantee: rows come from :class:`dpsql.answer.Session`, where they were paid for, or from the shadow, which holds none.
+A transaction of the client is a matter of form: a charge lies outside of it, and a rollback gives nothing back.
+Describing reads no data and costs nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dpsql.engines.deadlines import Cancellation
+from dpsql.errors import Error, error
+from dpsql.reply import AnswerColumn
+from dpsql.server import statement as sql
+from dpsql.server.backend import Backend, parameters_in
+from dpsql.server.messages import Field
+from dpsql.server.portals import Names, Portal, PreparedStatement, moved, spread
+from dpsql.server.route import Route, SetConfig
+from dpsql.server.rows import Formats, ReleasedRows, Rows, ShadowRows
+from dpsql.server.transaction import Status, TransactionBlock
+from dpsql.server.types import Undecodable, decode_parameter, field, wire_type
+from dpsql.settings import Settings
+from dpsql.show import price_line
+from dpsql.translated import translated
+from rewriter.types import TEXT
+
+REPORTED = {"application_name": "application_name", "timezone": "TimeZone", "search_path": "search_path"}
+"""Settings whose change the client is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    message: str
+    severity: str = "NOTICE"
+    sqlstate: str = "00000"
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a statement came to: a tag, rows where there are any, and the places of those to send."""
+
+    tag: str
+    rows: Rows | None = None
+    places: range = range(0)
+    notices: tuple[Notice, ...] = ()
+    copy: sql.Copy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A statement with its parameters, and the formats that its rows are wanted in."""
+
+    statement: PreparedStatement
+    values: tuple[bytes | None, ...] = ()
+    formats: Formats = ()
+    result_formats: Formats = ()
+
+
+class WireSession:
+    """What a protocol asks for. One statement at a time; ``cancel`` may be called from any thread."""
+
+    def __init__(self, backend: Backend, analyst: str | None, application: str = "") -> None:
+        self._backend = backend
+        self._inner = backend.proxy.session(analyst)
+        self.names = Names()
+        self._block = TransactionBlock()
+        self._cancellation = Cancellation()
+        if application:
+            self.set("application_name", application)
+
+    @property
+    def analyst(self) -> str:
+        return self._inner.analyst
+
+    @property
+    def status(self) -> str:
+        """Of the transaction: I, T or E."""
+        return self._block.status.value
+
+    @property
+    def settings(self) -> Settings:
+        return self._inner.settings
+
+    @property
+    def reported(self) -> Mapping[str, str]:
+        """The settings that a client is told of when they change."""
+        others = self.settings.others
+        return {shown: others[name].strip("'") for name, shown in REPORTED.items() if name in others}
+
+    def set(self, name: str, value: str) -> None:
+        """A setting of the startup packet; unknown ones are kept and have no effect."""
+        self._inner.settings = self.settings.changed(name.lower(), value, self._backend.proxy.policy.statement)
+
+    def cancel(self) -> None:
+        self._cancellation.cancel()
+
+    def begin_statement(self) -> None:
+        """A cancellation that comes between two statements ends neither."""
+        self._cancellation = Cancellation()
+
+    def failed(self) -> None:
+        """After an error: a transaction waits for its end."""
+        self._block.fail()
+
+    def synced(self) -> None:
+        """Outside of BEGIN, what was sent up to here was a transaction of its own."""
+        if self._block.status is Status.IDLE:
+            self.names.end_transaction()
+
+    # Parse, Bind, Describe
+
+    @translated
+    def prepare(self, text: str, types: Sequence[int]) -> PreparedStatement:
+        """Understand one statement; an empty text is one too."""
+        found = sql.statements(text)
+        if len(found) > 1:
+            raise error("cannot insert multiple commands into a prepared statement", sqlstate="42601")
+        if not found:
+            return PreparedStatement(text, None)
+        kind = found[0].kind
+        self._check_alive(kind)
+        prepared = PreparedStatement(text, kind, tuple(types), found[0].start)
+        # What is wrong with a statement is told when it is parsed, unless it takes the parameters to know.
+        if isinstance(kind, sql.Query) and not self._backend.place(kind.text).parameters:
+            self.fields(prepared)
+        return prepared
+
+    def bind(self, prepared: PreparedStatement, bound: Bound) -> Portal:
+        wanted = len(self.parameter_types(prepared))
+        if len(bound.values) != wanted:
+            raise error(f"the statement takes {wanted} parameters, {len(bound.values)} were sent", sqlstate="08P01")
+        formats = spread(bound.formats, wanted)
+        return Portal(prepared, bound.values, formats, bound.result_formats)
+
+    def parameter_types(self, prepared: PreparedStatement) -> tuple[int, ...]:
+        """The type of each parameter, inferred where the client gave none."""
+        if prepared.types is None:
+            text = _query_of(prepared.kind)
+            count = parameters_in(text) if text else 0
+            prepared.types = self._backend.parameter_types(
+                text, prepared.given, count, self.analyst, self.settings.others
+            )
+        return prepared.types
+
+    @translated
+    def fields(self, prepared: PreparedStatement) -> tuple[Field, ...]:
+        """The columns that a statement answers with; none where it has no rows. Free, and reads no data."""
+        if prepared.fields is None:
+            prepared.fields = self._fields(prepared, None)
+        return prepared.fields
+
+    def portal_fields(self, portal: Portal) -> tuple[Field, ...]:
+        if portal.rows is not None:
+            return portal.rows.fields
+        if portal.statement.fields is None:
+            portal.statement.fields = self._fields(portal.statement, portal)
+        return portal.statement.fields
+
+    def _fields(self, prepared: PreparedStatement, portal: Portal | None) -> tuple[Field, ...]:
+        match prepared.kind:
+            case sql.Query(text):
+                return self._query_fields(prepared, text, portal)
+            case sql.Setting(_, "EXPLAIN"):
+                return (field("QUERY PLAN", wire_type(TEXT)),)
+            case sql.Setting(_, "SHOW", _, name):
+                return (field(name, wire_type(TEXT)),)
+            case sql.Fetch(name, _, _, False):
+                return self.portal_fields(self.names.portal(name))
+            case sql.ExecutePrepared(name, _):
+                return self.fields(self.names.statement(name))
+        return ()
+
+    def _query_fields(self, prepared: PreparedStatement, text: str, portal: Portal | None) -> tuple[Field, ...]:
+        place = self._backend.place(text)
+        if place.route is not Route.OURS:
+            return self._described(prepared)
+        types = self.parameter_types(prepared)
+        if portal is not None:
+            return _fields(self._inner.describe(text, self._decoded(types, portal.values, portal.formats)))
+        try:
+            return _fields(self._inner.describe(text, _samples(types)))
+        except Error:
+            if not types:
+                raise
+        # What the values are decides whether this is answered: PostgreSQL's own types until then.
+        return self._described(prepared)
+
+    def _described(self, prepared: PreparedStatement) -> tuple[Field, ...]:
+        if prepared.fields is None:
+            text = _query_of(prepared.kind)
+            described = self._backend.shadow.describe(text, prepared.given, self.analyst, self.settings.others)
+            prepared.types = tuple(described.parameters)
+            prepared.fields = tuple(Field(one.name, one.oid, one.size, one.modifier) for one in described.columns)
+        return prepared.fields
+
+    # Execute
+
+    @translated
+    def run(self, bound: Bound) -> Outcome:
+        """Run one statement. Raises :class:`dpsql.errors.Error`."""
+        kind = bound.statement.kind
+        if kind is None:
+            return Outcome("")
+        self._check_alive(kind)
+        match kind:
+            case sql.Query(text):
+                return self._query(bound, text)
+            case sql.Setting():
+                return self._setting(kind)
+            case sql.Transaction(word, savepoint):
+                return self._transaction(word, savepoint)
+            case sql.Prepare(name, types, text):
+                given = tuple(_TYPE_NAMES.get(type_, 0) for type_ in types)
+                self.names.keep_statement(name, self.prepare(text, given))
+                return Outcome("PREPARE")
+            case sql.ExecutePrepared(name, arguments):
+                return self._execute(name, arguments, bound)
+            case sql.Deallocate(None):
+                self.names.statements.clear()
+                return Outcome("DEALLOCATE ALL")
+            case sql.Deallocate(str(name)):
+                self.names.statement(name)
+                del self.names.statements[name]
+                return Outcome("DEALLOCATE")
+            case sql.Declare():
+                return self._declare(kind)
+            case sql.Fetch():
+                return self._fetch(kind)
+            case sql.Close(None):
+                self.names.portals = {n: p for n, p in self.names.portals.items() if not p.cursor}
+                return Outcome("CLOSE CURSOR ALL")
+            case sql.Close(str(name)):
+                self.names.portal(name)
+                del self.names.portals[name]
+                return Outcome("CLOSE CURSOR")
+            case sql.Copy(text, _):
+                found = self.run(Bound(self._inner_query(text)))
+                return Outcome(found.tag, found.rows, found.places, found.notices, copy=kind)
+            case sql.Discard(what):
+                if what == "ALL":
+                    self._inner.settings = Settings(epsilon=self._backend.proxy.policy.statement.epsilon)
+                    self.names.clear()
+                return Outcome(f"DISCARD {what}")
+            case sql.Nothing(tag):
+                return Outcome(tag)
+        raise AssertionError(kind)
+
+    def _query(self, bound: Bound, text: str) -> Outcome:
+        prepared = bound.statement
+        place = self._backend.place(text)
+        if place.settings:
+            return self._set_config(bound, place.settings)
+        if place.route is not Route.OURS:
+            return self._shadow(bound, text)
+        values = self._decoded(self.parameter_types(prepared), bound.values, bound.formats)
+        answer = self._inner.execute(text, values, self._cancellation)
+        fields = _fields(answer.columns)
+        if prepared.fields is not None and len(prepared.fields) == len(fields):
+            fields = prepared.fields
+        notices: tuple[Notice, ...] = ()
+        if self.settings.notices and (answer.price or answer.notices):
+            notices = (*(Notice(text) for text in answer.notices), Notice(" ".join(price_line(answer).split("\n"))))
+        rows = ReleasedRows(fields, answer.rows)
+        return Outcome(f"SELECT {rows.count}", rows, range(rows.count), notices)
+
+    def _shadow(self, bound: Bound, text: str) -> Outcome:
+        fields = self._described(bound.statement)
+        types = self.parameter_types(bound.statement)
+        formats = spread(bound.formats, len(bound.values))
+
+        def ask(result_formats: Formats) -> Sequence[Sequence[bytes | None]]:
+            return self._backend.shadow.run(
+                text,
+                bound.values,
+                types,
+                formats,
+                result_formats,
+                self.analyst,
+                self.settings.others,
+                self.settings.timeout,
+                self._cancellation,
+            ).rows
+
+        rows = ShadowRows(fields, ask)
+        wanted = spread(bound.result_formats, len(fields))
+        rows.known[wanted] = ask(wanted)
+        return Outcome(f"SELECT {rows.count}", rows, range(rows.count))
+
+    def _decoded(
+        self, types: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int]
+    ) -> Mapping[str, object]:
+        """Parameters as Python values by their numbers."""
+        formats = spread(formats, len(values))
+        decoded: dict[str, object] = {}
+        for number, (oid, value, binary) in enumerate(zip(types, values, formats, strict=True), 1):
+            decoded[str(number)] = None if value is None else self._value(oid, value, binary)
+        return decoded
+
+    def _value(self, oid: int, value: bytes, binary: int) -> object:
+        try:
+            return decode_parameter(oid, value, bool(binary))
+        except Undecodable:
+            if binary:
+                raise
+        # A form that only PostgreSQL reads: let it.
+        found = self._backend.shadow.run(
+            "SELECT $1", [value], [oid], [0], [1], self.analyst, self.settings.others, None, self._cancellation
+        )
+        read = found.rows[0][0]
+        return None if read is None else decode_parameter(oid, read, True)
+
+    def _setting(self, kind: sql.Setting) -> Outcome:
+        if kind.word == "SHOW" and not kind.name.startswith("dpsql."):
+            return self._show(kind)
+        before = self.settings
+        answer = self._inner.execute(kind.text)
+        if kind.local and not self._block.set_local(before):
+            self._inner.settings = before
+        if not answer.columns:
+            return Outcome(answer.tag)
+        rows = ReleasedRows(_fields(answer.columns), answer.rows)
+        tag = answer.tag if kind.word != "SHOW" else "SHOW"
+        return Outcome(tag, rows, range(rows.count), tuple(Notice(text) for text in answer.notices))
+
+    def _set_config(self, bound: Bound, wanted: Sequence[SetConfig]) -> Outcome:
+        for one in wanted:
+            before = self.settings
+            self.set(one.name, one.value)
+            if one.local and not self._block.set_local(before):
+                self._inner.settings = before
+        rows = ReleasedRows(self._described(bound.statement), (tuple(one.value for one in wanted),))
+        return Outcome("SELECT 1", rows, range(1))
+
+    def _show(self, kind: sql.Setting) -> Outcome:
+        """PostgreSQL's settings as the shadow has them; what it does not have, as the client set it."""
+        others = self.settings.others
+        try:
+            found = self._shadow(Bound(PreparedStatement(kind.text, sql.Query(kind.text))), kind.text)
+        except Error:
+            if kind.name not in others:
+                raise
+        else:
+            if kind.name not in ("application_name", "statement_timeout") or kind.name not in others:
+                return Outcome("SHOW", found.rows, found.places)
+        rows = ReleasedRows((field(kind.name, wire_type(TEXT)),), ((others[kind.name].strip("'"),),))
+        return Outcome("SHOW", rows, range(1))
+
+    def _execute(self, name: str, arguments: Sequence[str | None], bound: Bound) -> Outcome:
+        prepared = self.names.statement(name)
+        values = tuple(None if text is None else text.encode() for text in arguments)
+        portal = self.bind(prepared, Bound(prepared, values))
+        return self.run(Bound(prepared, values, portal.formats, bound.result_formats))
+
+    # Cursors
+
+    def _inner_query(self, text: str) -> PreparedStatement:
+        prepared = self.prepare(text, ())
+        if not isinstance(prepared.kind, sql.Query):
+            raise error("only a SELECT is answered with rows", sqlstate="42601", hint="write SELECT …")
+        return prepared
+
+    def _declare(self, kind: sql.Declare) -> Outcome:
+        prepared = self._inner_query(kind.query)
+        result_formats = (1,) if kind.binary else ()
+        portal = Portal(prepared, result_formats=result_formats, cursor=True, hold=kind.hold)
+        self.names.keep_portal(kind.name, portal)
+        return Outcome("DECLARE CURSOR")
+
+    def _fetch(self, kind: sql.Fetch) -> Outcome:
+        portal = self.names.portal(kind.name)
+        notices = self.open(portal)
+        if portal.rows is None:
+            raise error(f'cursor "{kind.name}" has no rows', sqlstate="24000")
+        places = moved(portal, kind, portal.rows.count)
+        if kind.move:
+            return Outcome(f"MOVE {len(places)}", notices=notices)
+        return Outcome(f"FETCH {len(places)}", portal.rows, places, notices)
+
+    def open(self, portal: Portal) -> tuple[Notice, ...]:
+        """Run what a portal holds, once."""
+        if portal.rows is not None:
+            return ()
+        outcome = self.run(Bound(portal.statement, portal.values, portal.formats, portal.result_formats))
+        portal.rows, portal.tag = outcome.rows, outcome.tag
+        return outcome.notices
+
+    # Transactions
+
+    def _check_alive(self, kind: sql.Kind) -> None:
+        if not (isinstance(kind, sql.Transaction) and kind.word in ("COMMIT", "ROLLBACK", "ROLLBACK TO")):
+            self._block.check_alive()
+
+    def _transaction(self, word: str, savepoint: str) -> Outcome:
+        block = self._block
+        if word not in ("BEGIN", "COMMIT", "ROLLBACK"):
+            self._inner.settings = block.savepoint(word, savepoint, self.settings)
+            return Outcome(word.split()[0])
+        if word == "BEGIN":
+            if block.status is not Status.IDLE:
+                warning = Notice("there is already a transaction in progress", "WARNING", "25001")
+                return Outcome("BEGIN", notices=(warning,))
+            block.begin(self.settings)
+            return Outcome("BEGIN")
+        notices: tuple[Notice, ...] = ()
+        if block.status is Status.IDLE:
+            notices = (Notice("there is no transaction in progress", "WARNING", "25P01"),)
+        if block.status is Status.FAILED:
+            word = "ROLLBACK"
+        self._inner.settings = block.end(word, self.settings)
+        self.names.end_transaction()
+        return Outcome(word, notices=notices)
+
+
+def _query_of(kind: sql.Kind | None) -> str:
+    return kind.text if isinstance(kind, sql.Query | sql.Setting) else ""
+
+
+def _fields(columns: Sequence[AnswerColumn]) -> tuple[Field, ...]:
+    return tuple(field(column.name, wire_type(column.type)) for column in columns)
+
+
+_SAMPLES: Mapping[int, object] = {
+    16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1700: Decimal(1), 1082: datetime.date(2000, 1, 1),
+    1114: datetime.datetime(2000, 1, 1), 1184: datetime.datetime(2000, 1, 1), 1000: [True], 1005: [1], 1007: [1],
+    1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0], 1231: [Decimal(1)],
+}  # fmt: skip
+"""A value of each type, to plan with before the values are known: columns seldom depend on them."""
+
+_TYPE_NAMES: Mapping[str, int] = {
+    "bool": 16, "boolean": 16, "smallint": 21, "int2": 21, "int": 23, "integer": 23, "int4": 23, "bigint": 20,
+    "int8": 20, "real": 700, "float4": 700, "float8": 701, "double precision": 701, "float": 701, "numeric": 1700,
+    "decimal": 1700, "text": 25, "varchar": 1043, "character varying": 1043, "date": 1082, "timestamp": 1114,
+    "timestamptz": 1184, "unknown": 0,
+}  # fmt: skip
+
+
+def _samples(types: Sequence[int]) -> Mapping[str, object]:
+    return {str(number): _SAMPLES.get(oid, "a") for number, oid in enumerate(types, 1)}

@@ -1,0 +1,300 @@
+"""Our types on the wire: OIDs, and values as PostgreSQL writes and reads them, in text and in binary.
+
+Guarantee: text is PostgreSQL's own output, byte for byte; any bytes of a parameter give a value or an
+:class:`Undecodable`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from psycopg import postgres, pq
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import DataError as PsycopgDataError
+
+from dpsql.errors import DataError
+from dpsql.server.messages import Field
+from rewriter.types import Kind, Scalar, Type
+
+BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
+DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 1082, 1114, 1184, 1700
+
+
+class Undecodable(DataError):
+    """22P02, 22003 or 22008: the bytes of a parameter are not a value of its type, or not one that is held here."""
+
+
+@dataclass(frozen=True, slots=True)
+class WireType:
+    oid: int
+    size: int = -1
+    modifier: int = -1
+
+
+_WIRE: Mapping[Kind, WireType] = {
+    Kind.NULL: WireType(TEXT),
+    Kind.BOOLEAN: WireType(BOOL, 1),
+    Kind.DOUBLE: WireType(FLOAT8, 8),
+    Kind.TEXT: WireType(TEXT),
+    Kind.DATE: WireType(DATE, 4),
+    Kind.TIMESTAMP: WireType(TIMESTAMP, 8),
+}
+_INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8), 128: WireType(NUMERIC)}
+
+
+def wire_type(type_: Type) -> WireType:
+    """The PostgreSQL type that a type of ours is told as.
+
+    >>> from rewriter.types import BIGINT, decimal
+    >>> wire_type(BIGINT), wire_type(decimal(10, 2))
+    (WireType(oid=20, size=8, modifier=-1), WireType(oid=1700, size=-1, modifier=655366))
+    """
+    if type_.kind is Kind.INTEGER:
+        return _INTEGERS[type_.bits]
+    if type_.kind is Kind.DECIMAL:
+        return WireType(NUMERIC, modifier=(type_.precision << 16 | type_.scale) + 4)
+    return _WIRE.get(type_.kind, WireType(TEXT))
+
+
+def field(name: str, type_: WireType) -> Field:
+    return Field(name, type_.oid, type_.size, type_.modifier)
+
+
+# Values to bytes
+
+
+def float_text(value: float) -> bytes:
+    """The shortest text that reads back, as PostgreSQL spells it.
+
+    >>> float_text(100000.0), float_text(1e15), float_text(1e-05), float_text(0.1)
+    (b'100000', b'1e+15', b'1e-05', b'0.1')
+    """
+    spelt = repr(value)
+    if spelt.endswith(".0"):
+        spelt = spelt[:-2]
+        if len(spelt.lstrip("-")) > 15:
+            digits = spelt.lstrip("-")
+            mantissa = digits[0] + ("." + digits[1:]).rstrip("0").rstrip(".")
+            spelt = f"{'-' if value < 0 else ''}{mantissa}e+{len(digits) - 1}"
+    return {"inf": b"Infinity", "-inf": b"-Infinity", "nan": b"NaN"}.get(spelt) or spelt.encode()
+
+
+def _bool_text(value: Scalar) -> bytes:
+    return b"t" if value else b"f"
+
+
+def _int_text(value: Scalar) -> bytes:
+    return b"%d" % int(value)  # type: ignore[arg-type]
+
+
+def _numeric_text(value: Scalar) -> bytes:
+    if isinstance(value, float):
+        return format(Decimal(repr(value)), "f").encode() if value == value and abs(value) != float("inf") else b"NaN"
+    return (format(value, "f") if isinstance(value, Decimal) else str(value)).encode()
+
+
+def _text(value: Scalar) -> bytes:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    return _plain_text(value)
+
+
+def _plain_text(value: Scalar) -> bytes:
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, datetime.datetime):
+        return _timestamp_text(value)
+    if isinstance(value, datetime.date):
+        return value.isoformat().encode()
+    return _numeric_text(value)
+
+
+def _date_text(value: Scalar) -> bytes:
+    if isinstance(value, datetime.datetime):
+        value = value.date()
+    return str(value).encode()
+
+
+def _timestamp_text(value: Scalar) -> bytes:
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    spelt = str(value)
+    return (spelt.rstrip("0") if "." in spelt else spelt).encode()
+
+
+_TEXTS: Mapping[int, Callable[[Scalar], bytes]] = {
+    BOOL: _bool_text, INT2: _int_text, INT4: _int_text, INT8: _int_text, NUMERIC: _numeric_text,
+    FLOAT4: lambda value: float_text(float(value)),  # type: ignore[arg-type]
+    FLOAT8: lambda value: float_text(float(value)),  # type: ignore[arg-type]
+    DATE: _date_text, TIMESTAMP: _timestamp_text, TEXT: _text,
+}  # fmt: skip
+
+_SINCE = datetime.date(2000, 1, 1).toordinal()
+_EPOCH = datetime.datetime(2000, 1, 1)
+_NUMERIC_DUMPER = Transformer()
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+def _numeric_binary(value: Scalar) -> bytes:
+    exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)  # type: ignore[arg-type]
+    return bytes(_NUMERIC_DUMPER.get_dumper(exact, PyFormat.BINARY).dump(exact) or b"")
+
+
+def _timestamp_binary(value: Scalar) -> bytes:
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime.fromisoformat(str(value))
+    return struct.pack("!q", (value - _EPOCH) // _MICROSECOND)
+
+
+def _date_binary(value: Scalar) -> bytes:
+    if not isinstance(value, datetime.date):
+        raise TypeError("not a date")
+    return struct.pack("!i", value.toordinal() - _SINCE)
+
+
+_BINARIES: Mapping[int, Callable[[Scalar], bytes]] = {
+    BOOL: lambda value: b"\1" if value else b"\0",
+    INT2: lambda value: struct.pack("!h", int(value)),  # type: ignore[arg-type]
+    INT4: lambda value: struct.pack("!i", int(value)),  # type: ignore[arg-type]
+    INT8: lambda value: struct.pack("!q", int(value)),  # type: ignore[arg-type]
+    FLOAT4: lambda value: struct.pack("!f", float(value)),  # type: ignore[arg-type]
+    FLOAT8: lambda value: struct.pack("!d", float(value)),  # type: ignore[arg-type]
+    NUMERIC: _numeric_binary, DATE: _date_binary, TIMESTAMP: _timestamp_binary, TEXT: _text,
+}  # fmt: skip
+
+_NULL = b"\xff\xff\xff\xff"
+_LENGTH = struct.Struct("!i")
+
+
+def _encoder(oid: int, format_: int) -> Callable[[Scalar], bytes]:
+    return (_BINARIES if format_ else _TEXTS).get(oid, _text)
+
+
+def encode_rows(
+    rows: Sequence[Sequence[Scalar | None]], oids: Sequence[int], formats: Sequence[int]
+) -> Iterator[list[bytes | None]]:
+    """Each value in its declared type and format."""
+    encoders = [_encoder(oid, format_) for oid, format_ in zip(oids, formats, strict=True)]
+    for row in rows:
+        yield [None if value is None else encode(value) for encode, value in zip(encoders, row, strict=True)]
+
+
+def data_rows(rows: Sequence[Sequence[Scalar | None]], oids: Sequence[int], formats: Sequence[int]) -> bytes:
+    """DataRow messages of many rows, column by column: values that repeat are encoded once."""
+    if not rows:
+        return b""
+    width = len(oids)
+    if not width:
+        return (b"D" + _LENGTH.pack(6) + b"\0\0") * len(rows)
+    columns = [
+        _column(column, _encoder(oid, format_))
+        for column, oid, format_ in zip(zip(*rows, strict=True), oids, formats, strict=True)
+    ]
+    count = struct.pack("!h", width)
+    pack = _LENGTH.pack
+    parts: list[bytes] = []
+    for cells in zip(*columns, strict=True):
+        body = b"".join(cells)
+        parts.append(b"D" + pack(len(body) + 6) + count + body)
+    return b"".join(parts)
+
+
+def _column(column: Sequence[Scalar | None], encode: Callable[[Scalar], bytes]) -> list[bytes]:
+    """Values with their lengths before them."""
+    known: dict[tuple[type, Scalar], bytes] = {}
+    cells: list[bytes] = []
+    pack = _LENGTH.pack
+    for value in column:
+        if value is None:
+            cells.append(_NULL)
+            continue
+        key = (type(value), value)
+        cell = known.get(key) if value else None  # 0.0 and -0.0 are equal, and are not spelt alike
+        if cell is None:
+            encoded = encode(value)
+            cell = known[key] = pack(len(encoded)) + encoded
+        cells.append(cell)
+    return cells
+
+
+# Bytes to values
+
+_TEXTS_OIDS = frozenset({0, 18, 19, 25, 705, 1042, 1043})
+_LIMITS = {INT2: 1 << 15, INT4: 1 << 31, INT8: 1 << 63, 26: 1 << 32}
+_LOADERS: dict[tuple[int, bool], Callable[[bytes], object]] = {}
+
+
+def decode_parameter(oid: int, data: bytes, binary: bool) -> object:
+    """A parameter as a Python value: None, bool, int, float, Decimal, str, date, datetime, or a list of these.
+
+    >>> decode_parameter(23, b"42", False), decode_parameter(1082, b"2020-02-01", False)
+    (42, datetime.date(2020, 2, 1))
+    """
+    try:
+        if oid in _TEXTS_OIDS:
+            found: object = data.decode()
+        else:
+            found = _decoded(oid, bytes(data), binary)
+    except (ValueError, ArithmeticError, InvalidOperation, struct.error, LookupError, TypeError, AssertionError,
+            PsycopgDataError, RecursionError, NotImplementedError):  # fmt: skip
+        raise Undecodable("invalid value of a parameter", sqlstate="22P02", hint="check its type") from None
+    return _held(found)
+
+
+def _decoded(oid: int, data: bytes, binary: bool) -> object:
+    if not binary:
+        text = data.decode().strip()
+        if oid in _LIMITS:
+            number = int(text) if text.lstrip("+-").isdigit() else int("x")
+            if not -_LIMITS[oid] <= number < _LIMITS[oid]:
+                raise ValueError
+            return number
+        if oid == BOOL:
+            return _boolean(text)
+        if oid == NUMERIC and len(text) > 1000:
+            raise ValueError
+    return _loader(oid, binary)(data)
+
+
+def _boolean(text: str) -> bool:
+    word = text.lower()
+    for value, words in ((True, ("true", "yes", "on", "1", "t", "y")), (False, ("false", "no", "off", "0", "f", "n"))):
+        if word in words:
+            return value
+    raise ValueError
+
+
+def _loader(oid: int, binary: bool) -> Callable[[bytes], object]:
+    found = _LOADERS.get((oid, binary))
+    if found is None:
+        if oid not in _KNOWN:
+            raise ValueError
+        loader = Transformer().get_loader(oid, pq.Format.BINARY if binary else pq.Format.TEXT)
+        found = _LOADERS[oid, binary] = loader.load
+    return found
+
+
+_KNOWN = frozenset(
+    oid
+    for name in ("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "date", "timestamp", "timestamptz",
+                 "uuid", "text", "varchar", "bpchar", "oid")
+    if (info := postgres.types.get(name)) is not None
+    for oid in (info.oid, info.array_oid)
+)  # fmt: skip
+
+
+def _held(value: object) -> object:
+    """What our own literals can be; times lose their zone by being told in UTC."""
+    if isinstance(value, list):
+        return [_held(item) for item in value]
+    if isinstance(value, datetime.datetime):
+        return value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
+    if value is None or isinstance(value, bool | int | float | Decimal | str | datetime.date):
+        return value
+    return str(value)

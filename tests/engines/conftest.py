@@ -1,0 +1,1 @@
+from tests.engines.postgres_server import postgres as postgres
