@@ -296,10 +296,12 @@ class Session:
         """Cut the columns of margins off, and put them beside the columns that they belong to."""
         width = len(prepared.columns)
         places = prepared.margin_places
-        known = tuple(tuple(_number(row[place]) if place is not None else None for place in places) for row in rows)
+        known: tuple[tuple[float | None, ...], ...] = ((None,) * width,) * len(rows)
+        if any(place is not None for place in places):
+            known = tuple(tuple(_number(row[place]) if place is not None else None for place in places) for row in rows)
         return Answer(
             columns=tuple(AnswerColumn(name, kind) for name, kind in columns[:width]),
-            rows=tuple(row[:width] for row in rows),
+            rows=tuple(rows) if len(columns) == width else tuple(row[:width] for row in rows),
             margins=known,
             price=loss,
             epsilon=self._paid(loss),

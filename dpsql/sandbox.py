@@ -38,6 +38,7 @@ SECONDS = 10.0
 CELLS = 5_000_000
 """The most values that one answer holds."""
 _BATCH = 10_000
+_REMEMBERED = 512
 _DIGITS = Context(prec=80)
 
 
@@ -49,6 +50,7 @@ class Sandbox:
         self._seconds = seconds
         self._cells = cells
         self._lock = threading.Lock()
+        self._described: dict[object, Columns] = {}
 
     @classmethod
     def open(cls, memory: str = MEMORY, seconds: float = SECONDS, cells: int = CELLS) -> Sandbox:
@@ -115,7 +117,14 @@ class Sandbox:
             described = cursor.execute(f"DESCRIBE {sql}").fetchall()
             return tuple((row[0], _described(row[0], row[1])) for row in described)
 
-        return self._call(bind)
+        # Statements that differ in their private part alone have the same outer SELECT.
+        key = (sql, tuple((name, tuple(columns)) for name, columns in tables.items()))
+        found = self._described.get(key)
+        if found is None:
+            if len(self._described) >= _REMEMBERED:
+                self._described.clear()
+            found = self._described[key] = self._call(bind)
+        return found
 
     def _fetch(self, cursor: duckdb.DuckDBPyConnection, columns: Columns) -> list[tuple[Scalar | None, ...]]:
         rows: list[tuple[Scalar | None, ...]] = []

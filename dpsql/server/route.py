@@ -47,6 +47,9 @@ class SetConfig:
 
 
 _WRITES = (exp.Into, exp.DML, exp.DDL, exp.Command)
+_SEVERAL_SETS = (exp.Tuple, exp.Rollup, exp.Cube, exp.GroupingSets)
+"""Forms of GROUP BY that may hold the empty set of keys, which has a row even when there are none."""
+
 _SCALARS = (
     exp.And, exp.Or, exp.Xor, exp.Cast, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Lower, exp.Upper, exp.Length,
     exp.Trim, exp.Substring, exp.Concat, exp.Abs, exp.Round, exp.Floor, exp.Ceil, exp.Extract, exp.DateTrunc,
@@ -196,12 +199,16 @@ def _makes_a_row_of_nothing(tree: exp.Select) -> bool:
     group = tree.args.get("group")
     if group is not None:
         plain = {name for name, value in group.args.items() if value} == {"expressions"}
-        return not plain or any(isinstance(key, exp.Tuple) for key in group.expressions)
+        return not plain or any(key.find(*_SEVERAL_SETS) or _may_aggregate(key) for key in group.expressions)
     if tree.args.get("having") is not None:
         return True
     order = tree.args.get("order")
     parts = [*tree.expressions, *(order.expressions if order is not None else ())]
-    return any(not isinstance(node, _SCALARS) for part in parts for node in part.find_all(exp.Func))
+    return any(_may_aggregate(part) for part in parts)
+
+
+def _may_aggregate(part: exp.Expr) -> bool:
+    return any(not isinstance(node, _SCALARS) for node in part.find_all(exp.Func))
 
 
 def _is_zero(limit: exp.Expr | None) -> bool:

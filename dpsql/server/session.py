@@ -21,6 +21,7 @@ from dpsql.server.messages import Field
 from dpsql.server.portals import Names, Portal, PreparedStatement, moved, spread
 from dpsql.server.route import Route, SetConfig
 from dpsql.server.rows import Formats, ReleasedRows, Rows, ShadowRows
+from dpsql.server.shadow_rows import ShadowRows as Answered
 from dpsql.server.transaction import Status, TransactionBlock
 from dpsql.server.types import Undecodable, decode_parameter, field, wire_type
 from dpsql.settings import Settings
@@ -141,7 +142,10 @@ class WireSession:
         """The type of each parameter, inferred where the client gave none."""
         if prepared.types is None:
             text = _query_of(prepared.kind)
-            count = parameters_in(text) if text else 0
+            if isinstance(prepared.kind, sql.Query):
+                count = self._backend.place(text).parameters
+            else:
+                count = parameters_in(text) if text else 0
             prepared.types = self._backend.parameter_types(
                 text, prepared.given, count, self.analyst, self.settings.others
             )
@@ -269,26 +273,25 @@ class WireSession:
         return Outcome(f"SELECT {rows.count}", rows, range(rows.count), notices)
 
     def _shadow(self, bound: Bound, text: str) -> Outcome:
-        fields = self._described(bound.statement)
-        types = self.parameter_types(bound.statement)
-        formats = spread(bound.formats, len(bound.values))
+        types = bound.statement.types or bound.statement.given
 
-        def ask(result_formats: Formats) -> Sequence[Sequence[bytes | None]]:
+        def ask(result_formats: Formats) -> Answered:
             return self._backend.shadow.run(
                 text,
                 bound.values,
                 types,
-                formats,
+                bound.formats,
                 result_formats,
                 self.analyst,
                 self.settings.others,
                 self.settings.timeout,
                 self._cancellation,
-            ).rows
+            )
 
-        rows = ShadowRows(fields, ask)
-        wanted = spread(bound.result_formats, len(fields))
-        rows.known[wanted] = ask(wanted)
+        first = ask(bound.result_formats)
+        fields = tuple(Field(one.name, one.oid, one.size, one.modifier) for one in first.columns)
+        rows = ShadowRows(fields, lambda formats: ask(formats).rows)
+        rows.known[spread(bound.result_formats, len(fields))] = first.rows
         return Outcome(f"SELECT {rows.count}", rows, range(rows.count))
 
     def _decoded(

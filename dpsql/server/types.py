@@ -74,13 +74,16 @@ def float_text(value: float) -> bytes:
     (b'100000', b'1e+15', b'1e-05', b'0.1')
     """
     spelt = repr(value)
-    if spelt.endswith(".0"):
+    if spelt[-2:] == ".0":
         spelt = spelt[:-2]
         if len(spelt.lstrip("-")) > 15:
             digits = spelt.lstrip("-")
             mantissa = digits[0] + ("." + digits[1:]).rstrip("0").rstrip(".")
             spelt = f"{'-' if value < 0 else ''}{mantissa}e+{len(digits) - 1}"
-    return {"inf": b"Infinity", "-inf": b"-Infinity", "nan": b"NaN"}.get(spelt) or spelt.encode()
+    return _NOT_FINITE.get(spelt) or spelt.encode()
+
+
+_NOT_FINITE = {"inf": b"Infinity", "-inf": b"-Infinity", "nan": b"NaN"}
 
 
 def _bool_text(value: Scalar) -> bytes:
@@ -206,21 +209,22 @@ def data_rows(rows: Sequence[Sequence[Scalar | None]], oids: Sequence[int], form
 
 
 def _column(column: Sequence[Scalar | None], encode: Callable[[Scalar], bytes]) -> list[bytes]:
-    """Values with their lengths before them."""
-    known: dict[tuple[type, Scalar], bytes] = {}
-    cells: list[bytes] = []
-    pack = _LENGTH.pack
-    for value in column:
-        if value is None:
-            cells.append(_NULL)
-            continue
-        key = (type(value), value)
-        cell = known.get(key) if value else None  # 0.0 and -0.0 are equal, and are not spelt alike
-        if cell is None:
-            encoded = encode(value)
-            cell = known[key] = pack(len(encoded)) + encoded
-        cells.append(cell)
-    return cells
+    """Values with their lengths before them. A text that repeats, as keys do, is encoded once."""
+    if encode is _text:
+        known: dict[Scalar | None, bytes] = {None: _NULL}
+        for value in set(column):
+            if value is not None:
+                encoded = encode(value)
+                known[value] = _prefix(len(encoded)) + encoded
+        return [known[value] for value in column]
+    return [_NULL if value is None else _prefix(len(encoded := encode(value))) + encoded for value in column]
+
+
+_PREFIXES = [_LENGTH.pack(length) for length in range(256)]
+
+
+def _prefix(length: int) -> bytes:
+    return _PREFIXES[length] if length < 256 else _LENGTH.pack(length)
 
 
 # Bytes to values

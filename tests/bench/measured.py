@@ -64,9 +64,9 @@ def measured(proxy: Proxy, connection: duckdb.DuckDBPyConnection, question: Ques
         "bounded": run(*plans),
         "whole": lambda: answers.append(session.execute(question.sql)),
     }
-    times, cpu = _by_turns(forms, repetitions)
+    times, cpu = by_turns(forms, repetitions)
     truth = cursor.execute(question.raw).fetchall()
-    errors = _errors(question, truth, answers)
+    errors = relative_errors(question, truth, answers)
     stages = shares(lambda: session.execute(question.sql), min(repetitions, _STAGE_REPETITIONS))
     return Result(
         name=question.name,
@@ -81,7 +81,7 @@ def measured(proxy: Proxy, connection: duckdb.DuckDBPyConnection, question: Ques
 Times = dict[str, list[float]]
 
 
-def _by_turns(forms: dict[str, Callable[[], object]], repetitions: int) -> tuple[Times, Times]:
+def by_turns(forms: dict[str, Callable[[], object]], repetitions: int) -> tuple[Times, Times]:
     """Seconds on the clock and of the processor by form, after a round to warm up. Each round starts one form later."""
     times: Times = {name: [] for name in forms}
     cpu: Times = {name: [] for name in forms}
@@ -100,7 +100,7 @@ def _by_turns(forms: dict[str, Callable[[], object]], repetitions: int) -> tuple
 Rows = Sequence[tuple[object, ...]]
 
 
-def _errors(question: Question, truth: Rows, answers: Sequence[Answer]) -> dict[str, np.ndarray]:
+def relative_errors(question: Question, truth: Rows, answers: Sequence[Answer]) -> dict[str, np.ndarray]:
     """By column, |answer - truth| / |truth| of every group of every answer whose truth is not 0."""
     names = [column.name for column in answers[0].columns][question.keys :]
     found: dict[str, list[float]] = {name: [] for name in names}
