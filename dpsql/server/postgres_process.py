@@ -253,10 +253,7 @@ def _reachable(binaries: Binaries, home: Path, user: pwd.struct_passwd) -> Path:
             [binaries.folder / "postgres", "--version"], capture_output=True, cwd="/", check=True, **_as(user)
         )
     except PermissionError:
-        copy = home / "binaries"
-        if not copy.exists():
-            shutil.copytree(binaries.folder.parent, copy, symlinks=True)
-        return copy / "bin"
+        return binaries.copied_to(home / "binaries").folder
     return binaries.folder
 
 

@@ -154,7 +154,7 @@ def _allowed(sql: str) -> bytes:
     first = next(iter(lexemes(sql)), None)
     if first is None or first.text.upper() not in _WORDS or "\0" in sql:
         raise error("this is not a query", sqlstate="42601")
-    return sql.encode()
+    return sql.encode(errors="replace")
 
 
 def _spread(formats: Sequence[int], count: int) -> list[int]:

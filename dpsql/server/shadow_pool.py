@@ -56,6 +56,12 @@ class Backend:
     spoiled: bool = False
     _applied: dict[str, str] = field(default_factory=dict)
 
+    def rests(self) -> bool:
+        """Whether it is as it was left: a connection that has something to say while nobody asks was closed."""
+        poll = select.poll()
+        poll.register(self.connection.socket, select.POLLIN)
+        return not poll.poll(0)
+
     def apply(self, settings: Mapping[str, str]) -> None:
         """Make the settings of this backend those of a session. What PostgreSQL does not accept stays the default."""
         for name in PASSED:
@@ -140,8 +146,8 @@ class Pool:
         end = time.monotonic() + PATIENCE
         with self._changed:
             while not self._closed:
-                if idle := self._idle.get(analyst):
-                    return idle.pop()
+                if (resting := self._resting(analyst)) is not None:
+                    return resting
                 if self._open[analyst] < EACH and self._room():
                     self._open[analyst] += 1
                     break
@@ -154,6 +160,16 @@ class Pool:
         except BaseException:
             self._forget(analyst)
             raise
+
+    def _resting(self, analyst: str) -> Backend | None:
+        idle = self._idle.get(analyst, [])
+        while idle:
+            backend = idle.pop()
+            if backend.rests():
+                return backend
+            backend.close()
+            self._open[analyst] -= 1
+        return None
 
     def _room(self) -> bool:
         """Room for one more backend, if need be by closing one that rests."""

@@ -306,6 +306,17 @@ def test_one_analyst_cannot_keep_another_waiting(shadow: Shadow, monkeypatch: py
     assert ask(shadow, "SELECT 1", "ana") == [[b"1"]]
 
 
+def test_the_machine_behind_it_is_not_named(shadow: Shadow) -> None:
+    folder = str(shadow.process.folder)
+    found = ask(shadow, "SELECT name, setting, reset_val, sourcefile FROM pg_settings")
+    assert len(found) > 300
+    assert not [row for row in found if any(value and folder.encode() in value for value in row)]
+    for name in ("data_directory", "config_file", "hba_file", "unix_socket_directories"):
+        with pytest.raises(Error) as caught:
+            ask(shadow, f"SELECT current_setting('{name}')")
+        assert caught.value.sqlstate == "42501"
+
+
 @pytest.mark.parametrize("name", [SUPERUSER, "public", "none", "", "pg_read_all_data", "x" * 64, "a\0b"])
 def test_an_analyst_cannot_be_named_like_a_role_that_may_more(name: str) -> None:
     with pytest.raises(OperationalError):

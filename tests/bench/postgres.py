@@ -145,11 +145,12 @@ def _show(scale: float, version: int, results: list[Result], console: Console) -
     table.add_column("query")
     for heading in ("raw ms", "bounded", "whole", "error"):
         table.add_column(heading, justify="right")
-    table.add_column("bounded by")
     for result in results:
         ratios = (f"{result.bounded / result.raw:.2f}×", f"{result.whole / result.raw:.2f}×")
-        table.add_row(result.name, f"{result.raw:.0f}", *ratios, f"{result.error:.2g}", result.steps)
+        table.add_row(result.name, f"{result.raw:.0f}", *ratios, f"{result.error:.2g}")
     console.print(table)
+    for result in results:
+        console.print(f"{result.name}: {result.steps}", highlight=False)
 
 
 def _options() -> argparse.Namespace:

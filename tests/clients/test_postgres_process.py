@@ -17,7 +17,6 @@ import psycopg
 import pytest
 
 from dpsql.errors import OperationalError
-from dpsql.server.postgres_binaries import Binaries
 from dpsql.server.postgres_process import PREFIX, PostgresProcess, find_binaries, reap, wheel_binaries
 
 STARTS = """
@@ -90,7 +89,7 @@ def test_over_tcp_it_asks_for_the_password() -> None:
                 psycopg.connect(server.dsn().replace(server.password, password or "''"))
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_it_ends_when_its_owner_is_killed(how: signal.Signals) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", STARTS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -130,11 +129,10 @@ def test_binaries_in_a_closed_folder_are_copied_to_where_the_server_may_run_them
     found = wheel_binaries()
     if found is None:
         pytest.skip("the wheel is not installed")
-    closed = tmp_path / "closed"
-    shutil.copytree(found.folder.parent, closed / "install", symlinks=True)
-    closed.chmod(0o700)
-    with PostgresProcess.start(binaries=Binaries(closed / "install" / "bin", found.version)) as server:
-        assert (server.folder / "binaries" / "bin" / "postgres").exists()
+    closed = found.copied_to(tmp_path / "closed")
+    closed.base.chmod(0o700)
+    with PostgresProcess.start(binaries=closed) as server:
+        assert (server.folder / "binaries").exists()
         with psycopg.connect(server.dsn()) as connection:
             assert connection.info.server_version // 10000 == found.version
     assert not server.folder.exists()

@@ -16,6 +16,8 @@ from dpsql.server.postgres_process import Binaries, PostgresProcess, machine_bin
 from dpsql.server.shadow import Shadow
 from dpsql.server.shadow_rows import ShadowRows
 from dpsql.server.shadow_schema import quoted, statements
+from dpsql.server.types import wire_type
+from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog, Column, Table
 from rewriter.types import INTEGER, TEXT
 from tests.clients import corpus
@@ -365,6 +367,42 @@ def test_many_threads_share_few_backends(shadow: Shadow) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_statistics_and_sizes_that_clients_ask_for_are_those_of_empty_tables(shadow: Shadow) -> None:
+    found = texts(shadow, "SELECT relname, n_live_tup FROM pg_stat_user_tables WHERE schemaname = 'public' ORDER BY 1")
+    assert found == [("customers", "0"), ("orders", "0"), ("paid_orders", "0")]
+    assert texts(shadow, "SELECT reltuples, relpages FROM pg_class WHERE relname = 'customers'") == [("-1", "0")]
+    (sizes,) = texts(
+        shadow, "SELECT pg_relation_size('orders'), pg_table_size('orders'), pg_total_relation_size('orders')"
+    )
+    assert sizes[0] == "0"
+    assert texts(shadow, "SELECT pg_size_pretty(pg_database_size(current_database())) <> ''") == [("t",)]
+    assert texts(shadow, "SELECT pg_advisory_unlock_all()") == [("",)]
+
+
+def test_columns_have_the_types_that_answers_have_on_the_wire(ward: Shadow) -> None:
+    known = clinic()
+    for table in known.tables.values():
+        described = ward.describe(f"SELECT * FROM {table.name} LIMIT 0", [], "ana", {})
+        assert [column.name for column in described.columns] == list(table.columns)
+        for found, column in zip(described.columns, table.columns.values(), strict=True):
+            wire = wire_type(column.type)
+            assert (found.oid, found.size, found.modifier) == (wire.oid, wire.size, wire.modifier), column
+    for name, columns in VIRTUAL_COLUMNS.items():
+        described = ward.describe(f"SELECT * FROM dpsql.{name.removeprefix('dpsql_')}", [], "ana", {})
+        assert [(found.name, found.oid) for found in described.columns] == [
+            (column, wire_type(type_).oid) for column, type_ in columns.items()
+        ]
+
+
+def test_a_backend_that_was_lost_is_not_used_again(shadow: Shadow) -> None:
+    assert rows(shadow, "SELECT 1") == [[b"1"]]
+    with psycopg.connect(shadow.process.dsn(DATABASE), autocommit=True) as owner:
+        ended = owner.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ana'").fetchall()
+    assert ended
+    time.sleep(0.2)
+    assert rows(shadow, "SELECT 1") == [[b"1"]]
 
 
 def test_a_start_is_quick(binaries: Binaries) -> None:

@@ -1,0 +1,600 @@
+"""The protocol without sockets: bytes in, bytes out, with an independent decoder of what comes back."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpsql import clinic
+from dpsql.answer import Proxy
+from dpsql.server.backend import Backend
+from dpsql.server.gate import Gate, Peer
+from dpsql.server.protocol import BEFORE_LOGIN, Protocol
+from dpsql.server.shadow import Shadow
+from dpsql.server.start import analysts
+
+BY_SEX = "SELECT sex, COUNT(*) AS n FROM patient GROUP BY sex ORDER BY sex"
+BIG_INT, TEXT = 20, 25
+
+
+@pytest.fixture(scope="module")
+def backend(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    folder = tmp_path_factory.mktemp("wire")
+    shutil.copy(built_clinic / clinic.DATABASE, folder)
+    policy = (built_clinic / clinic.POLICY).read_text()
+    (folder / "policy.yaml").write_text(policy.replace("epsilon: 10,", "epsilon: 100000,"))
+    proxy = Proxy.open(folder / "policy.yaml")
+    shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), "clinic")
+    yield Backend(proxy, shadow)
+    shadow.close()
+    proxy.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A message of the server, taken apart by this file's own reading of the protocol's documentation."""
+
+    kind: str
+    body: bytes = field(repr=False)
+
+    @property
+    def values(self) -> list[bytes | None]:
+        """Of a DataRow."""
+        assert self.kind == "D"
+        (count,) = struct.unpack_from("!h", self.body)
+        place, found = 2, []
+        for _ in range(count):
+            (length,) = struct.unpack_from("!i", self.body, place)
+            place += 4
+            found.append(None if length < 0 else self.body[place : place + length])
+            place += max(length, 0)
+        assert place == len(self.body)
+        return found
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Of an error or a notice."""
+        assert self.kind in "EN"
+        parts = self.body.rstrip(b"\0").split(b"\0")
+        return {part[:1].decode(): part[1:].decode() for part in parts}
+
+    @property
+    def columns(self) -> list[tuple[str, int, int]]:
+        """Of a RowDescription: name, OID, format."""
+        assert self.kind == "T"
+        (count,) = struct.unpack_from("!h", self.body)
+        place, found = 2, []
+        for _ in range(count):
+            end = self.body.index(b"\0", place)
+            name = self.body[place:end].decode()
+            _, _, oid, _, _, format_ = struct.unpack_from("!ihIhih", self.body, end + 1)
+            found.append((name, oid, format_))
+            place = end + 19
+        assert place == len(self.body)
+        return found
+
+    @property
+    def tag(self) -> str:
+        assert self.kind == "C"
+        return self.body.rstrip(b"\0").decode()
+
+
+def replies(data: bytes) -> list[Reply]:
+    found, place = [], 0
+    while place < len(data):
+        (length,) = struct.unpack_from("!i", data, place + 1)
+        found.append(Reply(chr(data[place]), data[place + 5 : place + 1 + length]))
+        place += 1 + length
+    assert place == len(data)
+    return found
+
+
+def text(value: str) -> bytes:
+    return value.encode() + b"\0"
+
+
+def framed(kind: bytes, body: bytes = b"") -> bytes:
+    return kind + struct.pack("!i", len(body) + 4) + body
+
+
+def startup(user: str = "ana", minor: int = 0, **options: str) -> bytes:
+    given = {"user": user, "database": "anything", **options}
+    body = struct.pack("!HH", 3, minor) + b"".join(text(k) + text(v) for k, v in given.items()) + b"\0"
+    return struct.pack("!i", len(body) + 4) + body
+
+
+def query(sql: str) -> bytes:
+    return framed(b"Q", text(sql))
+
+
+def parse(sql: str, name: str = "", types: tuple[int, ...] = ()) -> bytes:
+    packed = b"".join(struct.pack("!I", oid) for oid in types)
+    return framed(b"P", text(name) + text(sql) + struct.pack("!h", len(types)) + packed)
+
+
+def bind(
+    values: tuple[bytes | None, ...] = (), statement: str = "", portal: str = "",
+    formats: tuple[int, ...] = (), results: tuple[int, ...] = (),
+) -> bytes:  # fmt: skip
+    def shorts(numbers: tuple[int, ...]) -> bytes:
+        return struct.pack(f"!h{len(numbers)}h", len(numbers), *numbers)
+
+    packed = b"".join(struct.pack("!i", -1) if v is None else struct.pack("!i", len(v)) + v for v in values)
+    body = text(portal) + text(statement) + shorts(formats) + struct.pack("!h", len(values)) + packed + shorts(results)
+    return framed(b"B", body)
+
+
+def describe(kind: str, name: str = "") -> bytes:
+    return framed(b"D", kind.encode() + text(name))
+
+
+def execute(limit: int = 0, portal: str = "") -> bytes:
+    return framed(b"E", text(portal) + struct.pack("!i", limit))
+
+
+SYNC, FLUSH, TERMINATE = framed(b"S"), framed(b"H"), framed(b"X")
+
+
+class Client:
+    """A connection to a protocol, without anything between."""
+
+    def __init__(self, backend: Backend, user: str = "ana", peer: Peer = Peer(True), **options: str) -> None:
+        self.backend = backend
+        self.protocol = Protocol(backend, Gate(backend.proxy.policy), peer, tls=False)
+        self.greeting = self.send(startup(user, **options))
+
+    def send(self, *messages: bytes) -> list[Reply]:
+        self.protocol.feed(b"".join(messages))
+        return replies(b"".join(self.protocol.respond()))
+
+    def rows(self, sql: str) -> list[list[bytes | None]]:
+        found = self.send(query(sql))
+        assert "E" not in kinds(found), next(one.fields for one in found if one.kind == "E")
+        return [one.values for one in found if one.kind == "D"]
+
+    def error(self, sql: str) -> dict[str, str]:
+        found = [one.fields for one in self.send(query(sql)) if one.kind == "E"]
+        assert len(found) == 1
+        return found[0]
+
+    def spent(self) -> object:
+        return self.backend.proxy.ledger.spent()
+
+
+def kinds(found: list[Reply]) -> str:
+    """The kinds of messages, without notices and statuses of parameters."""
+    return "".join(one.kind for one in found if one.kind not in "NS")
+
+
+@pytest.fixture
+def client(backend: Backend) -> Client:
+    return Client(backend)
+
+
+# Starting
+
+
+def test_a_greeting_has_what_drivers_wait_for(client: Client) -> None:
+    assert kinds(client.greeting) == "RKZ"
+    statuses = dict(
+        one.body.rstrip(b"\0").split(b"\0")
+        for one in client.greeting
+        if one.kind == "S" and one.body.count(b"\0") == 2 and not one.body.endswith(b"\0\0")
+    )
+    assert statuses[b"server_encoding"] == b"UTF8"
+    assert statuses[b"standard_conforming_strings"] == b"on"
+    assert statuses[b"DateStyle"].startswith(b"ISO")
+
+
+def test_a_newer_minor_version_and_unknown_options_are_negotiated(backend: Backend) -> None:
+    client = Client(backend)
+    fresh = Protocol(backend, Gate(backend.proxy.policy), Peer(True), tls=False)
+    fresh.feed(startup(minor=9999, **{"_pq_.test_protocol_negotiation": ""}))
+    found = replies(b"".join(fresh.respond()))
+    assert found[0].kind == "v"
+    assert struct.unpack_from("!ii", found[0].body) == (0, 1)
+    assert found[0].body[8:] == b"_pq_.test_protocol_negotiation\0"
+    assert kinds(client.greeting) == "RKZ"
+
+
+def test_requests_for_encryption_are_answered_before_the_startup(backend: Backend) -> None:
+    protocol = Protocol(backend, Gate(backend.proxy.policy), Peer(True), tls=False)
+    for code in (80877103, 80877104):
+        protocol.feed(struct.pack("!ii", 8, code))
+        assert b"".join(protocol.respond()) == b"N"
+    protocol.feed(startup())
+    assert kinds(replies(b"".join(protocol.respond()))) == "RKZ"
+
+
+@pytest.mark.parametrize(
+    ("options", "statement", "expected"),
+    [
+        ({"options": "-c dpsql.epsilon=0.125"}, "SHOW dpsql.epsilon", b"0.125"),
+        ({"options": "--dpsql.reuse=off -c geqo=off"}, "SHOW dpsql.reuse", b"off"),
+        ({"dpsql.notices": "off"}, "SHOW dpsql.notices", b"off"),
+        ({"TimeZone": "Europe/Rome"}, "SHOW timezone", b"Europe/Rome"),
+        ({"application_name": "a tool"}, "SHOW application_name", b"a tool"),
+    ],
+)
+def test_settings_of_the_startup_packet(
+    backend: Backend, options: dict[str, str], statement: str, expected: bytes
+) -> None:
+    assert Client(backend, **options).rows(statement) == [[expected]]
+
+
+def test_a_setting_that_the_owner_does_not_allow_ends_the_connection(backend: Backend) -> None:
+    client = Client(backend, options="-c dpsql.epsilon=1e9")
+    assert client.greeting[-1].fields["C"] == "22023"
+    assert client.protocol.closed
+
+
+def test_an_analyst_without_a_password_comes_from_loopback_only(backend: Backend) -> None:
+    away = Client(backend, peer=Peer(False))
+    assert away.greeting[-1].fields["C"] == "28000"
+    assert away.protocol.closed
+
+
+def test_an_unknown_user_is_refused(backend: Backend) -> None:
+    assert Client(backend, user="mallory").greeting[-1].fields["C"] in ("28000", "28P01")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        struct.pack("!i", BEFORE_LOGIN + 1) + b"x",
+        struct.pack("!i", -5),
+        struct.pack("!i", 3),
+        startup().replace(b"ana", b"\xff\xfe\xfd"),
+        struct.pack("!iHH", 8, 2, 0),
+        startup("", database="x"),
+        startup(replication="database"),
+    ],
+)
+def test_what_is_not_a_startup_ends_the_connection(backend: Backend, data: bytes) -> None:
+    protocol = Protocol(backend, Gate(backend.proxy.policy), Peer(True), tls=False)
+    protocol.feed(data)
+    found = replies(b"".join(protocol.respond()))
+    assert [one.kind for one in found] == ["E"]
+    assert found[0].fields["S"] == "FATAL"
+    assert protocol.closed
+
+
+def test_nothing_is_answered_before_the_login(backend: Backend) -> None:
+    protocol = Protocol(backend, Gate(backend.proxy.policy), Peer(True), tls=False)
+    protocol.feed(query("SELECT 1"))
+    found = replies(b"".join(protocol.respond()))
+    assert [one.kind for one in found] in ([], ["E"])
+    assert protocol.session is None
+
+
+# Simple queries
+
+
+def test_a_simple_query(client: Client) -> None:
+    found = client.send(query(BY_SEX))
+    assert kinds(found) == "TDDCZ"
+    assert next(one for one in found if one.kind == "T").columns == [("sex", TEXT, 0), ("n", BIG_INT, 0)]
+    assert [one.tag for one in found if one.kind == "C"] == ["SELECT 2"]
+    assert found[-1].body == b"I"
+
+
+def test_several_statements_in_one_message(client: Client) -> None:
+    found = client.send(query("BEGIN; SELECT 1; SELECT 2; COMMIT"))
+    assert kinds(found) == "CTDCTDCCZ"
+
+
+def test_an_error_ends_the_message_and_the_rest_is_not_run(client: Client) -> None:
+    before = client.spent()
+    found = client.send(query(f"SELECT 1; SELECT * FROM patient; {BY_SEX.replace('n', 'never')}"))
+    assert kinds(found) == "TDCEZ"
+    assert client.spent() == before
+    assert found[-1].body == b"I"
+
+
+def test_an_empty_query_is_a_ping(client: Client) -> None:
+    for ping in ("", ";", " -- nothing\n"):
+        assert kinds(client.send(query(ping))) == "IZ"
+
+
+def test_an_error_has_its_place_in_the_whole_message(client: Client) -> None:
+    sql = "SELECT 1;  SELECT COUNT(*) FROM nowhere"
+    problem = client.error(sql)
+    assert problem["C"] == "42P01"
+    assert int(problem["P"]) == sql.index("nowhere") + 1
+    assert problem["H"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate"),
+    [
+        ("SELECT * FROM patient", "42501"),
+        ("SELECT * FROM patient LIMIT 1", "42501"),
+        ("COPY patient TO STDOUT", "42501"),
+        ("INSERT INTO patient VALUES (1)", "42501"),
+        ("SELECT pg_sleep(10)", "42501"),
+        ("SELECT pg_read_file('/etc/passwd')", "42501"),
+        ("SELECT COUNT(*) FROM patient, pg_class", "0A000"),
+        ("SELECT relname, (SELECT COUNT(*) FROM patient) FROM pg_class", "0A000"),
+        ("SELECT 1 INTO TEMP x", "42501"),
+        ("SET dpsql.epsilon = 1000", "22023"),
+        ("SET ROLE postgres", "42501"),
+        ("SELECT nope FROM patient", "42501"),
+        ("FETCH 1 FROM nothing", "34000"),
+        ("EXECUTE nothing", "26000"),
+        ("SAVEPOINT x", "25P01"),
+    ],
+)
+def test_refusals_have_their_sqlstate_and_cost_nothing(client: Client, sql: str, sqlstate: str) -> None:
+    before = client.spent()
+    found = client.error(sql)
+    assert (found["C"], found["S"]) == (sqlstate, "ERROR") or (sql.startswith("SELECT nope") and found["C"] == "42703")
+    assert client.spent() == before
+    assert client.rows("SELECT 1") == [[b"1"]]
+
+
+def test_no_error_of_a_client_can_make_the_session_fail(client: Client) -> None:
+    assert client.error("SELECT COUNT(*) FROM patient WHERE")["C"] == "42601"
+    assert client.error("'")["C"] == "42601"
+
+
+def test_a_notice_tells_the_price_and_can_be_turned_off(client: Client) -> None:
+    fresh = "SELECT COUNT(*) FROM patient WHERE birth_year > 1961"
+    first = [one.fields["M"] for one in client.send(query(fresh)) if one.kind == "N"]
+    assert any(one.startswith("Paid: ε = 0.25") for one in first)
+    again = [one.fields["M"] for one in client.send(query(fresh)) if one.kind == "N"]
+    assert any(one.startswith("Free.") for one in again)
+    client.send(query("SET dpsql.notices = off"))
+    assert "N" not in [one.kind for one in client.send(query(fresh))]
+
+
+# The extended protocol
+
+
+def test_describe_is_free_and_reads_no_data(client: Client) -> None:
+    before = client.spent()
+    sql = "SELECT region, AVG(height_cm) AS h FROM patient WHERE birth_year >= $1 AND sex = $2 GROUP BY region"
+    found = client.send(parse(sql, "s"), describe("S", "s"), SYNC)
+    assert kinds(found) == "1tTZ"
+    assert struct.unpack("!hII", found[1].body) == (2, 21, TEXT)
+    assert found[2].columns == [("region", TEXT, 0), ("h", 701, 0)]
+    assert client.spent() == before
+
+
+def test_parameters_in_text_and_in_binary_ask_the_same(client: Client) -> None:
+    sql = "SELECT COUNT(*) FROM patient WHERE birth_year >= $1 AND sex = $2"
+    texts = client.send(parse(sql), bind((b"1950", b"F")), execute(), SYNC)
+    binaries = client.send(
+        parse(sql, types=(23, 25)), bind((struct.pack("!i", 1950), b"F"), formats=(1, 1), results=(1,)), execute(), SYNC
+    )
+    assert kinds(texts) == kinds(binaries) == "12DCZ"
+    first = next(one for one in texts if one.kind == "D").values[0]
+    second = next(one for one in binaries if one.kind == "D").values[0]
+    assert first is not None
+    assert second is not None
+    assert int(first) == struct.unpack("!q", second)[0]
+
+
+def test_the_cost_is_that_of_the_values_that_are_bound(client: Client) -> None:
+    sql = "SELECT COUNT(*) FROM patient WHERE birth_year >= $1"
+    client.send(parse(sql, "p"), SYNC)
+    before = client.spent()
+    client.send(bind((b"1933",), "p"), SYNC)
+    assert client.spent() == before
+    client.send(bind((b"1933",), "p"), execute(), SYNC)
+    once = client.spent()
+    assert once != before
+    client.send(bind((b"1933",), "p"), execute(), SYNC)
+    assert client.spent() == once
+    client.send(bind((b"1934",), "p"), execute(), SYNC)
+    assert client.spent() != once
+
+
+def test_rows_come_as_many_as_are_asked_for(client: Client) -> None:
+    found = client.send(
+        query("BEGIN"),
+        parse("SELECT generate_series(1, 5)"), bind(portal="c"),
+        execute(2, "c"), execute(2, "c"), execute(2, "c"), SYNC,
+    )  # fmt: skip
+    assert kinds(found) == "CZ12DDsDDsDCZ"
+    assert [one.tag for one in found if one.kind == "C"] == ["BEGIN", "SELECT 1"]
+    ours = client.send(parse(BY_SEX), bind(portal="d"), execute(1, "d"), execute(1, "d"), execute(1, "d"), SYNC)
+    assert kinds(ours) == "12DsDsCZ"
+
+
+def test_a_portal_ends_with_its_transaction(client: Client) -> None:
+    client.send(parse("SELECT 1"), bind(portal="c"), SYNC)
+    assert kinds(client.send(execute(portal="c"), SYNC)) == "EZ"
+
+
+def test_an_error_skips_to_the_sync(client: Client) -> None:
+    found = client.send(parse("SELECT nonsense("), bind(), execute(), parse("SELECT 1"), SYNC, parse("SELECT 1"), SYNC)
+    assert kinds(found) == "EZ1Z"
+
+
+def test_mixed_formats_of_results(client: Client) -> None:
+    sql = "SELECT 7::int8 AS a, 7::int8 AS b"
+    found = client.send(parse(sql), bind(results=(0, 1)), describe("P"), execute(), SYNC)
+    assert next(one for one in found if one.kind == "T").columns == [("a", BIG_INT, 0), ("b", BIG_INT, 1)]
+    assert next(one for one in found if one.kind == "D").values == [b"7", struct.pack("!q", 7)]
+    released = client.send(parse(BY_SEX), bind(results=(0, 1)), execute(), SYNC)
+    assert all(len(one.values[1] or b"") == 8 for one in released if one.kind == "D")
+
+
+@pytest.mark.parametrize(
+    ("messages", "sqlstate"),
+    [
+        ((bind(statement="nothing"),), "26000"),
+        ((execute(portal="nothing"),), "34000"),
+        ((describe("P", "nothing"),), "34000"),
+        ((parse("SELECT $1::int"), bind(())), "08P01"),
+        ((parse("SELECT COUNT(*) FROM patient WHERE birth_year > $1"), bind((b"x",)), execute()), "22P02"),
+        ((parse("SELECT 1; SELECT 2"),), "42601"),
+        ((parse("SELECT 1", "a"), parse("SELECT 2", "a")), "42P05"),
+        ((parse("SELECT 1"), bind(results=(0, 0, 0)), execute()), "08P01"),
+        ((framed(b"F", b"\0" * 10),), "08P01"),
+    ],
+)
+def test_misuse_is_an_error_and_not_the_end(client: Client, messages: tuple[bytes, ...], sqlstate: str) -> None:
+    found = client.send(*messages, SYNC)
+    assert next(one for one in found if one.kind == "E").fields["C"] == sqlstate
+    assert client.rows("SELECT 1") == [[b"1"]]
+
+
+# Transactions, cursors, statements by name
+
+
+def test_a_failed_transaction_waits_for_its_end(client: Client) -> None:
+    assert client.send(query("BEGIN"))[-1].body == b"T"
+    assert client.send(query("SELECT * FROM patient"))[-1].body == b"E"
+    assert client.error("SELECT 1")["C"] == "25P02"
+    found = client.send(query("COMMIT"))
+    assert [one.tag for one in found if one.kind == "C"] == ["ROLLBACK"]
+    assert found[-1].body == b"I"
+
+
+def test_a_rollback_gives_no_budget_back(client: Client) -> None:
+    client.send(query("BEGIN"))
+    before = client.spent()
+    client.rows("SELECT COUNT(*) FROM patient WHERE birth_year > 1944")
+    paid = client.spent()
+    client.send(query("ROLLBACK"))
+    assert before != paid == client.spent()
+
+
+def test_settings_follow_the_transaction(client: Client) -> None:
+    client.send(
+        query("SET dpsql.epsilon = 0.5; BEGIN; SET dpsql.epsilon = 0.125; SAVEPOINT a; SET dpsql.epsilon = 0.0625")
+    )
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.0625"]]
+    client.send(query("ROLLBACK TO a"))
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.125"]]
+    client.send(query("ROLLBACK"))
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.5"]]
+    client.send(query("BEGIN; SET LOCAL dpsql.epsilon = 0.25; COMMIT"))
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.5"]]
+    assert client.rows("SELECT set_config('dpsql.epsilon', '0.125', false)") == [[b"0.125"]]
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.125"]]
+    client.send(query("DISCARD ALL"))
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.25"]]
+
+
+def test_a_cursor_is_paid_for_when_it_is_first_read(client: Client) -> None:
+    before = client.spent()
+    client.send(query("BEGIN; DECLARE c CURSOR FOR SELECT COUNT(*) FROM patient WHERE birth_year > 1947"))
+    assert kinds(client.send(describe("P", "c"), SYNC)) == "TZ"
+    assert client.spent() == before
+    assert len(client.rows("FETCH ALL FROM c")) == 1
+    assert client.spent() != before
+    assert client.rows("FETCH BACKWARD 1 FROM c") != []
+    assert client.error("FETCH 1 FROM d")["C"] == "34000"
+    client.send(query("ROLLBACK"))
+    assert client.error("FETCH 1 FROM c")["C"] == "34000"
+
+
+def test_a_cursor_with_hold_outlives_its_transaction(client: Client) -> None:
+    client.send(query(f"BEGIN; DECLARE h CURSOR WITH HOLD FOR {BY_SEX}; COMMIT"))
+    assert len(client.rows("FETCH 1 FROM h")) == 1
+    assert [one.tag for one in client.send(query("MOVE ALL IN h")) if one.kind == "C"] == ["MOVE 1"]
+    assert [one.tag for one in client.send(query("CLOSE ALL")) if one.kind == "C"] == ["CLOSE CURSOR ALL"]
+
+
+def test_statements_that_sql_prepares(client: Client) -> None:
+    client.send(query("PREPARE q (int) AS SELECT COUNT(*) FROM patient WHERE birth_year > $1"))
+    first = client.rows("EXECUTE q(1950)")
+    assert first == client.rows("EXECUTE q(1950)")
+    assert client.error("EXECUTE q('x')")["C"] == "22P02"
+    assert client.error("EXECUTE q(1, 2)")["C"] == "08P01"
+    client.send(query("DEALLOCATE q"))
+    assert client.error("EXECUTE q(1950)")["C"] == "26000"
+
+
+def test_copy_of_a_released_answer(client: Client) -> None:
+    rows = client.rows(BY_SEX)
+    before = client.spent()
+    found = client.send(query(f"COPY ({BY_SEX}) TO STDOUT (FORMAT csv, HEADER)"))
+    lines = b"".join(one.body for one in found if one.kind == "d").decode().splitlines()
+    assert lines == ["sex,n", *(",".join((cell or b"").decode() for cell in row) for row in rows)]
+    assert kinds(found) == "H" + "d" * 2 + "cCZ" or kinds(found).startswith("Hd")
+    binary = client.send(query(f"COPY ({BY_SEX}) TO STDOUT (FORMAT binary)"))
+    first = next(one.body for one in binary if one.kind == "d")
+    assert first.startswith(b"PGCOPY\n\xff\r\n\0")
+    assert len(first) > 19 + 2
+    assert client.spent() == before
+
+
+def test_wrappers_of_an_answer_are_free(client: Client) -> None:
+    client.rows(BY_SEX)
+    before = client.spent()
+    client.rows(f"SELECT COUNT(*) FROM ({BY_SEX}) AS t")
+    client.rows(f"SELECT * FROM ({BY_SEX}) AS virtual_table LIMIT 1")
+    assert client.spent() == before
+
+
+# Probes and catalogs
+
+
+def test_probes_for_columns_are_free(client: Client) -> None:
+    before = client.spent()
+    for sql in (
+        "SELECT * FROM patient LIMIT 0",
+        "SELECT * FROM patient WHERE 0 = 1",
+        f"SELECT * FROM ({BY_SEX}) t LIMIT 0",
+    ):
+        found = client.send(query(sql))
+        assert kinds(found) == "TCZ"
+    assert client.spent() == before
+
+
+def test_catalogs_tell_the_policy(client: Client) -> None:
+    names = client.rows("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1")
+    assert names == [[b"patient"], [b"region"], [b"visit"]]
+    assert client.rows("SELECT current_user, current_database()") == [[b"ana", b"clinic"]]
+    assert client.rows("SELECT reltuples FROM pg_class WHERE relname = 'patient'") in ([[b"-1"]], [[b"0"]])
+
+
+# Anything at all
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_bytes_lead_to_answers_errors_or_the_end(backend: Backend, data: st.DataObject) -> None:
+    client = Client(backend)
+    valid = [
+        query("SELECT 1"), parse("SELECT $1::int"), bind((b"1",)), bind((b"\xff",), formats=(1,)), describe("S"),
+        describe("P"), execute(), execute(1), SYNC, FLUSH, query("BEGIN"), query("nonsense"), framed(b"d", b"x"),
+        framed(b"c"), framed(b"C", b"S\0"),
+    ]  # fmt: skip
+    sent = b"".join(data.draw(st.lists(st.sampled_from(valid), max_size=8)))
+    noise = data.draw(st.binary(max_size=40))
+    place = data.draw(st.integers(0, len(sent)))
+    client.protocol.feed(sent[:place] + noise + sent[place:])
+    for reply in replies(b"".join(client.protocol.respond())):
+        assert reply.kind in "123CDEINSTZntsKRH"
+        if reply.kind == "E":
+            assert reply.fields["C"] != "XX000", reply.fields
+
+
+def test_a_cancelled_statement_says_so(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = client.backend.proxy._opened.engine
+    run = type(engine).run
+    entered = threading.Event()
+
+    def slow(self: object, plan: object, timeout: float | None, cancellation: object) -> object:
+        entered.set()
+        client.protocol.cancel()
+        return run(self, plan, timeout, cancellation)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(engine), "run", slow)
+    assert client.error("SELECT COUNT(*) FROM patient WHERE birth_year > 1971")["C"] == "57014"
+    assert entered.is_set()
+    monkeypatch.undo()
+    assert client.rows("SELECT 1") == [[b"1"]]
