@@ -39,6 +39,7 @@ from dpsql.dbapi_types import (
 if TYPE_CHECKING:
     from dpsql.answer import Proxy
     from dpsql.reply import Answer, Budget, Explanation
+    from rewriter.catalog import Catalog
 
 __all__ = [
     "BINARY",
@@ -180,6 +181,12 @@ class Connection:
         return self._session.analyst
 
     @property
+    def catalog(self) -> Catalog:
+        """The tables and columns that the policy declares; free, and never from data."""
+        with self._running:
+            return self._open().proxy.catalog
+
+    @property
     def closed(self) -> bool:
         return self._shared is None
 
@@ -241,8 +248,12 @@ class Connection:
 
     def check_open(self) -> None:
         """Raises InterfaceError on a closed connection."""
+        self._open()
+
+    def _open(self) -> _Shared:
         if self._shared is None:
             raise InterfaceError("the connection is closed", sqlstate="08003")
+        return self._shared
 
     def __enter__(self) -> Connection:
         self.check_open()

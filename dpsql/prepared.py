@@ -36,6 +36,7 @@ class Prepared:
     ``plans`` has, per release, one plan for each norm that the accounting can hide. ``outer_sql`` answers the
     ``columns`` first and then columns of margins; ``margin_places`` says, for each column, where its margin is.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
+    ``notes`` say what is answered from the policy alone.
     """
 
     sql: str
@@ -46,6 +47,7 @@ class Prepared:
     margin_places: tuple[int | None, ...]
     virtual: tuple[str, ...]
     private_tables: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def selects(self) -> bool:
@@ -54,13 +56,20 @@ class Prepared:
 
 
 def prepare(
-    tree: exp.Query, sql: str, catalog: Catalog, accounting: Accounting, sandbox: Sandbox, dialect: Dialect
+    tree: exp.Query,
+    sql: str,
+    catalog: Catalog,
+    accounting: Accounting,
+    sandbox: Sandbox,
+    dialect: Dialect,
+    database: str | None = None,
 ) -> Prepared:
     """Split, plan and check a query, for an engine of ``dialect``. Reads no data, costs nothing.
 
+    ``database`` is the name that a session gave to the database, as in ``clinic.public.patient``; None allows any.
     Raises :class:`rewriter.errors.Refused`.
     """
-    program = split(tree, catalog, dialect)
+    program = split(tree, catalog, dialect, database)
     plans = tuple(tuple(plan(query, norm, dialect) for norm in _NORMS[accounting]) for query in program.releases)
     tables = _tables(program, plans, catalog)
     check_outer(program.outer, tables)
@@ -79,6 +88,7 @@ def prepare(
         or (None,) * len(columns),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
+        notes=program.notes,
     )
 
 

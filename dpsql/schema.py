@@ -66,7 +66,7 @@ def fit(policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] |
             )
     for real, table in list(tables.items()):
         tables[real] = _with_domains(table, specs[real], join("tables", names[real]), tables, problems)
-    return Fit(Catalog(tables, unit), tuple(problems), names)
+    return Fit(Catalog(tables, unit, policy.minmax == "declared"), tuple(problems), names)
 
 
 def _profile(profiles: Mapping[str, Profile], *names: str) -> Profile | None:

@@ -87,10 +87,12 @@ class Catalog:
     """All tables, by name, and the privacy unit: ``(table, key column)``, or None when each row is a unit.
 
     Lookups follow PostgreSQL: an unquoted name matches in any case, a quoted one as it is spelt.
+    ``declared_extremes``: MIN and MAX of a column over people are the ends of its declared range.
     """
 
     tables: Mapping[str, Table]
     unit: tuple[str, str] | None
+    declared_extremes: bool = False
     _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

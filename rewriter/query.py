@@ -54,12 +54,13 @@ class Program:
 
     A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates. ``outer``
     still has the analyst's nodes and is checked by :mod:`rewriter.outer` before it runs. ``tables`` are the public
-    tables and virtual relations that it reads.
+    tables and virtual relations that it reads. ``notes`` tell an analyst what was answered from the policy alone.
     """
 
     releases: tuple[Query, ...]
     outer: exp.Query
     tables: frozenset[str]
+    notes: tuple[str, ...] = ()
 
 
 def release_name(number: int) -> str:

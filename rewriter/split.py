@@ -52,13 +52,16 @@ Names = Mapping[str, Resolved]
 """The CTEs in reach, by folded name."""
 
 
-def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB) -> Program:
-    """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data."""
+def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database: str | None = None) -> Program:
+    """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
+
+    ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
+    """
     splitter = _Splitter(catalog, dialect)
-    resolved = splitter.query(tree, {})
+    resolved = splitter.query(plain_names(tree, database), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    return Program(tuple(splitter.releases), resolved.tree, frozenset(splitter.tables))
+    return Program(tuple(splitter.releases), resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:
@@ -68,6 +71,7 @@ class _Splitter:
         self._aliases = 0
         self.releases: list[Query] = []
         self.tables: set[str] = set()
+        self.notes: dict[str, None] = {}
 
     def _alias(self) -> str:
         self._aliases += 1
@@ -168,7 +172,12 @@ class _Splitter:
         private = private or any(isinstance(source, Relation) for source in sources.values())
         if not private:
             return self._outer(select, names, ctes, sources, before)
-        if len(self.releases) > before or any(isinstance(s, Outer) and s.releases for s in sources.values()):
+        answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
+        if answers or len(self.releases) > before:
+            moved = joins_as_having(select, {n: s.tree for n, s in sources.items() if isinstance(s, Outer)}, answers)
+            if moved is not None:
+                del self.releases[before:]
+                return self._select(moved, names, ctes)
             raise Refused(
                 "rows of people are joined with an aggregate over people",
                 hint="aggregate the rows first, then join the aggregated subqueries",
@@ -309,6 +318,7 @@ class _Splitter:
         check_select(select)
         if not is_grouped(select):
             return self._projection(select, names, sources)
+        select = conditions_as_having(select, lambda query: self._is_answer(query, names))
         block = self._block(select, names, sources)
         outputs = self._output_names(select, block.scope)
         table = release_name(len(self.releases))
@@ -317,6 +327,9 @@ class _Splitter:
             return self._per_unit(grouped, block)
         if block.unit is None:
             raise AssertionError("a private block has an owner")
+        if self._catalog.declared_extremes:
+            grouped, notes = with_declared_extremes(grouped, self._dialect)
+            self.notes |= dict.fromkeys(notes)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
         self.releases.append(
@@ -397,6 +410,17 @@ class _Splitter:
             for item in select.expressions
         ]
         return Relation(tuple(columns), block.rows, block.unit, block.bound)
+
+    def _is_answer(self, query: exp.Expr, names: Names) -> bool:
+        """Whether a subquery is an aggregate over people; it leaves no trace."""
+        before = len(self.releases)
+        try:
+            found = self.query(query, names)
+            return isinstance(found, Outer) and (found.releases or len(self.releases) > before)
+        except Refused:
+            return False
+        finally:
+            del self.releases[before:]
 
     # IN and EXISTS
 

@@ -144,6 +144,7 @@ class PostgresEngine:
         self._slots = threading.BoundedSemaphore(max(4, os.cpu_count() or 1))
         self._deadlines = Deadlines()
         self._schema: Schema | None = None
+        self._closed = False
 
     @classmethod
     def open(cls, url: str) -> PostgresEngine:
@@ -165,7 +166,9 @@ class PostgresEngine:
         raise problem
 
     def close(self) -> None:
+        """No call is answered any more; a connection in use is closed when its call ends."""
         self._deadlines.close()
+        self._closed = True
         self._forget()
 
     def schema(self) -> Schema:
@@ -243,6 +246,8 @@ class PostgresEngine:
     def _answer(self, work: Callable[[_Line], _R], timeout: float | None, interruption: _Interruption) -> _R:
         """Work on an idle connection; on a new one where there is none, or where it has died since it was used."""
         with self._lock:
+            if self._closed:
+                raise InterruptedError
             line = self._idle.pop() if self._idle else None
         if line is not None:
             try:
@@ -263,11 +268,12 @@ class PostgresEngine:
             finished = True
             return result
         finally:
-            if interruption.leave() and finished:
-                with self._lock:
+            unharmed = interruption.leave() and finished
+            with self._lock:
+                if unharmed and not self._closed:
                     self._idle.append(line)
-            else:
-                line.close()
+                else:
+                    line.close()
 
     def _forget(self) -> None:
         with self._lock:

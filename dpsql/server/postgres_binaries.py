@@ -52,8 +52,8 @@ def wheel_binaries() -> Binaries | None:
         return None
     package = Path(spec.origin).parent
     found = _binaries(package / "pginstall" / "bin")
-    parts = (f"{package.name}/pginstall", f"{package.name}.libs")
-    parts = tuple(part for part in parts if (package.parent / part).exists())
+    known = (f"{package.name}/pginstall", f"{package.name}.libs")
+    parts = tuple(part for part in known if (package.parent / part).exists())
     return None if found is None else replace(found, base=package.parent, parts=parts)
 
 

@@ -85,7 +85,7 @@ def harden(connection: psycopg.Connection, database: str, analysts: Sequence[str
         "REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC",
         f"REVOKE EXECUTE ON FUNCTION {', '.join(closed)} FROM PUBLIC",
     ]
-    commands += [f"CREATE ROLE {quoted(name)} LOGIN NOINHERIT" for name in analysts]
+    commands += [f"CREATE ROLE {quoted(name)} LOGIN" for name in analysts]
     for command in commands:
         connection.execute(command.encode())
 

@@ -51,8 +51,9 @@ def statements(catalog: Catalog) -> Iterator[str]:
         yield _create("public", table.name, _columns(table), _constraints(table, keys.get(table.name)))
         yield from _comments(catalog, table)
     for table in catalog.tables.values():
-        yield from _foreign_key(catalog, table)
+        yield from _foreign_key(catalog, table, keys)
     yield f"CREATE SCHEMA {SCHEMA}"
+    yield f"COMMENT ON SCHEMA {SCHEMA} IS 'the privacy budget, and what the policy declares'"
     for name, columns in VIRTUAL_COLUMNS.items():
         short = name.removeprefix(f"{SCHEMA}_")
         yield _create(SCHEMA, short, [f"{quoted(column)} {type_name(type_)}" for column, type_ in columns.items()], ())
@@ -129,16 +130,21 @@ def _constraints(table: Table, key: str | None) -> list[str]:
     found: list[str] = []
     if key is not None:
         found.append(f"CONSTRAINT {quoted(f'{table.name}_pkey')} PRIMARY KEY ({quoted(key)})")
-    found += [f"UNIQUE ({quoted(name)})" for name, column in table.columns.items() if column.unique and name != key]
+    if not table.public:  # that a public column has no value twice may be chance, and no rule
+        found += [f"UNIQUE ({quoted(name)})" for name, column in table.columns.items() if column.unique and name != key]
     return found
 
 
-def _foreign_key(catalog: Catalog, table: Table) -> Iterator[str]:
+def _foreign_key(catalog: Catalog, table: Table, keys: Mapping[str, str]) -> Iterator[str]:
+    """The first step of the way to the unit, where PostgreSQL has a key of the same kind to refer to."""
     for hop in table.path[:1]:
-        if catalog.tables[hop.parent].columns[hop.parent_column].unique:
+        parent = catalog.tables[hop.parent]
+        column = parent.columns[hop.parent_column]
+        is_key = keys.get(parent.name) == column.name or (column.unique and not parent.public)
+        if is_key and column.type.kind is table.columns[hop.column].type.kind:
             yield (
                 f"ALTER TABLE public.{quoted(table.name)} ADD FOREIGN KEY ({quoted(hop.column)}) "
-                f"REFERENCES public.{quoted(hop.parent)} ({quoted(hop.parent_column)})"
+                f"REFERENCES public.{quoted(parent.name)} ({quoted(column.name)})"
             )
 
 

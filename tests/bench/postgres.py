@@ -22,7 +22,8 @@ from rich.table import Table
 
 from dpsql.answer import Proxy
 from dpsql.engines.postgres_connection import Connection, connect
-from dpsql.server.postgres_process import PostgresProcess, find_binaries
+from dpsql.server.postgres_binaries import find_binaries
+from dpsql.server.postgres_process import PostgresProcess
 from tests.engines.postgres_server import copy_tables
 
 from . import tpch

@@ -146,9 +146,9 @@ SYNC, FLUSH, TERMINATE = framed(b"S"), framed(b"H"), framed(b"X")
 class Client:
     """A connection to a protocol, without anything between."""
 
-    def __init__(self, backend: Backend, user: str = "ana", peer: Peer = Peer(True), **options: str) -> None:
+    def __init__(self, backend: Backend, user: str = "ana", peer: Peer | None = None, **options: str) -> None:
         self.backend = backend
-        self.protocol = Protocol(backend, Gate(backend.proxy.policy), peer, tls=False)
+        self.protocol = Protocol(backend, Gate(backend.proxy.policy), peer or Peer(True), tls=False)
         self.greeting = self.send(startup(user, **options))
 
     def send(self, *messages: bytes) -> list[Reply]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import duckdb
 import psycopg
 import pytest
 
+from dpsql.server.postgres_binaries import Binaries
 from dpsql.server.postgres_process import PostgresProcess
 
 READER = "reader"
@@ -55,8 +57,10 @@ class Server:
 
 
 def start(**settings: str) -> Server:
-    """A server of its own, for tests that stop it."""
-    server = Server(PostgresProcess.start(tcp=True, settings=settings))
+    """A server of its own, for tests that stop it. ``DPSQL_TEST_POSTGRES`` names a folder with other binaries."""
+    folder = os.environ.get("DPSQL_TEST_POSTGRES")
+    binaries = Binaries(Path(folder), 0, Path(folder).parent) if folder else None
+    server = Server(PostgresProcess.start(tcp=True, settings=settings, binaries=binaries))
     with server.owner() as connection:
         connection.execute(f"CREATE ROLE {READER} LOGIN PASSWORD '{PASSWORD}'")
     return server
