@@ -43,10 +43,10 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, parameters: Sequence[Parameters]) -> None:
-        """Refused: all answers but the last would be paid for and thrown away."""
+        """Refused: it writes, which is not allowed, or all answers but the last would be paid for and thrown away."""
         self._check_open()
         hint = "call execute for each set of parameters, and fetch each answer"
-        raise NotSupportedError("executemany is for statements without an answer", sqlstate="0A000", hint=hint)
+        raise NotSupportedError("executemany is for writing, and dpsql only reads", sqlstate="0A000", hint=hint)
 
     def fetchone(self) -> Row | None:
         rows = self.fetchmany(1)

@@ -80,6 +80,7 @@ def _open(policy: Policy, engine: Engine) -> Opened:
     drafted = catalog(policy, schema)
     profiles = {name: engine.public_profile(name) for name, table in drafted.tables.items() if table.public}
     known = catalog(policy, schema, profiles)
+    engine.rely_on(known.tables)
     accounting = Accounting(policy.budget.accounting)
     total = Accountant(accounting, policy.budget.epsilon, policy.budget.delta)
     shares = {

@@ -88,8 +88,14 @@ def prepare(
         or (None,) * len(columns),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
-        notes=program.notes,
+        notes=(*program.notes, *_free_notes(plans)),
     )
+
+
+def _free_notes(plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
+    """What to say of groups that cost nothing, because they follow from the policy."""
+    free = any(options[0].keys and not options[0].blocks and options[0].selection is None for options in plans)
+    return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
 
 
 def margin_name(column: str) -> str:

@@ -27,8 +27,8 @@ from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM and AVG are answered"
 _INSTEAD: dict[type[exp.Expr], str] = {
-    exp.Min: "use the declared range, or COUNT(*) … WHERE x < limit",
-    exp.Max: "use the declared range, or COUNT(*) … WHERE x > limit",
+    exp.Min: "`minmax: declared` in the policy gives the ends of a declared range; or COUNT(*) … WHERE x < limit",
+    exp.Max: "`minmax: declared` in the policy gives the ends of a declared range; or COUNT(*) … WHERE x > limit",
     exp.Median: "count by ranges: GROUP BY FLOOR(x / 10)",
     exp.Stddev: "ask for AVG(x) and AVG(x * x)",
     exp.StddevSamp: "ask for AVG(x) and AVG(x * x)",
@@ -137,12 +137,12 @@ def _sum(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect
     argument = node.this
     if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
         return Aggregate(exp.Count, None, test, False, text)
-    if isinstance(argument, exp.Case) and (where := _one_or_zero(argument)) is not None:
+    if isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
         return _count_where(where, test, scope, dialect, text)
     return Aggregate(exp.Sum, _number(argument, scope, dialect, "SUM"), test, False, text)
 
 
-def _one_or_zero(case: exp.Case) -> exp.Expr | None:
+def one_or_zero(case: exp.Case) -> exp.Expr | None:
     """The condition p of CASE WHEN p THEN 1 [ELSE 0 | NULL] END."""
     ifs = case.args.get("ifs") or []
     default = case.args.get("default")
@@ -205,7 +205,7 @@ def check_measured(aggregate: Aggregate) -> None:
     if aggregate.distinct and aggregate.argument is not None and not aggregate.argument.unit:
         raise Refused(
             f"{aggregate.text} is not answered: one person can add many values",
-            hint="COUNT(DISTINCT …) of the key of the person is answered",
+            hint="COUNT(DISTINCT key of the person) is answered; or list the groups: SELECT x, COUNT(*) … GROUP BY x",
         )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.aggregates import compile_aggregate
-from rewriter.block import BlockScope, resolved
+from rewriter.block import BlockScope, conjuncts, resolved
 from rewriter.dialects import Dialect
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.query import Aggregate, Key
@@ -42,11 +42,15 @@ _GROUP_HINT = "GROUP BY ROLLUP, CUBE and GROUPING SETS are not answered yet: sen
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """A SELECT taken apart. ``outer`` has a select list, HAVING as WHERE, ORDER BY and LIMIT over ``table``."""
+    """A SELECT taken apart. ``outer`` has a select list, HAVING as WHERE, ORDER BY and LIMIT over ``table``.
+
+    ``calls`` are the aggregates as they were written.
+    """
 
     keys: tuple[Key, ...]
     aggregates: tuple[Aggregate, ...]
     outer: exp.Select
+    calls: tuple[exp.Expr, ...]
 
 
 def is_grouped(select: exp.Select) -> bool:
@@ -95,7 +99,7 @@ def take_apart(
     elif distinct is not None and not any(_has_aggregate(item) for item in bare):
         # SELECT DISTINCT a, b is GROUP BY a, b.
         keys, distinct = list(bare), None
-    keys = list(dict.fromkeys(keys))
+    keys = list(dict.fromkeys(_unparenthesised(key) for key in keys))
     replacer = _Replacer(keys, scope, dialect, table)
     expressions = [
         exp.alias_(replacer.replace(item), exp.to_identifier(name, quoted=True), copy=False)
@@ -103,7 +107,9 @@ def take_apart(
     ]
     outer = exp.Select(expressions=expressions).from_(exp.to_table(table), copy=False)
     if (having := select.args.get("having")) is not None:
-        outer.set("where", exp.Where(this=replacer.replace(_canonical(having.this, scope))))
+        tests = [test.copy() for test in conjuncts(having.this) if not _is_certain(test)]
+        if tests:
+            outer.set("where", exp.Where(this=replacer.replace(_canonical(exp.and_(*tests, copy=False), scope))))
     if distinct is not None:
         outer.set("distinct", exp.Distinct())
     if (windows := select.args.get("windows")) is not None:
@@ -114,8 +120,25 @@ def take_apart(
         if (value := select.args.get(part)) is not None:
             outer.set(part, value.copy())
     return Grouped(
-        tuple(Key(compile_expression(key, scope, dialect), _text(key)) for key in keys), replacer.aggregates(), outer
+        tuple(Key(compile_expression(key, scope, dialect), _text(key)) for key in keys),
+        replacer.aggregates(),
+        outer,
+        replacer.calls(),
     )
+
+
+def _unparenthesised(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def _is_certain(test: exp.Expr) -> bool:
+    """``COUNT(1) > 0``, which Tableau adds: a group that is there has a row."""
+    if not isinstance(test, exp.GT | exp.NEQ) or not isinstance(test.this, exp.Count):
+        return False
+    counted, limit = test.this.this, test.expression
+    return isinstance(counted, exp.Star | exp.Literal) and isinstance(limit, exp.Literal) and limit.name == "0"
 
 
 def _expand(select: exp.Select, scope: BlockScope) -> Iterator[exp.Expr]:
@@ -181,7 +204,7 @@ def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], 
         try:
             scope.resolve(node)
         except Refused:
-            matches = [item for item, name in zip(items, names, strict=True) if name == node.name.lower()]
+            matches = [item for item, name in zip(items, names, strict=True) if name == output_name(node)]
             if len(matches) != 1:
                 raise
             return matches[0].copy()
@@ -191,11 +214,11 @@ def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], 
 def _order(node: exp.Expr, scope: BlockScope, replacer: _Replacer, names: Sequence[str]) -> exp.Expr:
     """ORDER BY takes output names first; anything else is an expression over keys and aggregates."""
     this = node.this
-    is_output = isinstance(this, exp.Column) and not this.table and this.name.lower() in names
+    is_output = isinstance(this, exp.Column) and not this.table and output_name(this) in names
     is_ordinal = isinstance(this, exp.Literal)
     ordered: exp.Expr = node.copy()
     if is_output:
-        ordered.set("this", exp.column(exp.to_identifier(this.name.lower(), quoted=True)))
+        ordered.set("this", exp.column(exp.to_identifier(output_name(this), quoted=True)))
     elif not is_ordinal:
         ordered.set("this", replacer.replace(_canonical(this, scope)))
     return ordered
@@ -219,6 +242,9 @@ class _Replacer:
                 sqlstate=TOO_COMPLEX,
             )
         return tuple(compile_aggregate(node, self._scope, self._dialect, _text(node)) for node in self._found)
+
+    def calls(self) -> tuple[exp.Expr, ...]:
+        return tuple(self._found)
 
     def replace(self, node: exp.Expr) -> exp.Expr:
         """``node`` over the release's columns. Raises :class:`Refused` where a column is neither key nor aggregated."""

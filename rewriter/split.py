@@ -16,14 +16,18 @@ from sqlglot import exp
 from rewriter.aggregates import check_measured, per_unit
 from rewriter.block import Block, BlockScope, build_block, conjuncts
 from rewriter.catalog import Catalog, Table
+from rewriter.constants import plain_constants
 from rewriter.contribution import ONE, ContributionBound
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
+from rewriter.extremes import with_counted_maxima, with_declared_extremes
 from rewriter.functions_values import wrap
 from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
+from rewriter.names import plain_names
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, union_all
 from rewriter.source import ORIGIN, Origin, Source, base_table
+from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression
 from rewriter.types import BOOLEAN
 from rewriter.value import Value
@@ -58,7 +62,7 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
     """
     splitter = _Splitter(catalog, dialect)
-    resolved = splitter.query(plain_names(tree, database), {})
+    resolved = splitter.query(plain_constants(plain_names(tree, database)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     return Program(tuple(splitter.releases), resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
@@ -327,14 +331,16 @@ class _Splitter:
             return self._per_unit(grouped, block)
         if block.unit is None:
             raise AssertionError("a private block has an owner")
+        grouped = with_counted_maxima(grouped, block.scope, self._dialect)
         if self._catalog.declared_extremes:
-            grouped, notes = with_declared_extremes(grouped, self._dialect)
+            grouped, notes = with_declared_extremes(grouped)
             self.notes |= dict.fromkeys(notes)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
-        self.releases.append(
-            Query(block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates)
-        )
+        if grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
+            self.releases.append(
+                Query(block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates)
+            )
         outer = grouped.outer
         if ctes:
             outer.set("with_", exp.With(expressions=ctes))

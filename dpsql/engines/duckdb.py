@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -134,6 +134,9 @@ class DuckDBEngine:
         if self._schema is None:
             self._schema = self._call(lambda cursor: read_schema(cursor.cursor))
         return self._schema
+
+    def rely_on(self, tables: Iterable[str]) -> None:
+        """Nothing to do: nobody writes to a file that is open for reading."""
 
     def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
         """The exact integers of a release, groups in the order of their keys. Secret.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dpsql.engines.deadlines import Cancellation
@@ -29,6 +29,13 @@ class Engine(Protocol):
 
     def schema(self) -> Schema:
         """What the database declares: tables, views, columns, keys. It is read once."""
+        ...
+
+    def rely_on(self, tables: Iterable[str]) -> None:
+        """From now on :meth:`run` answers only while these tables are declared as they were when they were read.
+
+        A constraint that is dropped under a running server would take a plan's sensitivity with it.
+        """
         ...
 
     def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:

@@ -78,7 +78,7 @@ def _boolean(value: object, type_: Type) -> bool:
 
 
 def _decimal(value: object, type_: Type) -> Decimal:
-    """With the digits of its type: PostgreSQL has one group for 1.5 and 1.50 and would show whichever row came first."""
+    """With the digits of its type: PostgreSQL has one group for 1.5 and 1.50 and shows whichever came first."""
     if isinstance(value, Decimal) or type(value) is int:
         spelt = Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)
         if spelt == value:
@@ -87,7 +87,7 @@ def _decimal(value: object, type_: Type) -> Decimal:
 
 
 def _double(value: object, type_: Type) -> float:
-    """One zero, and no NaN: DuckDB has one group for both zeros and would show whichever row came first."""
+    """One zero, and no NaN: DuckDB has one group for both zeros and shows whichever came first."""
     if isinstance(value, float) and not math.isnan(value):
         return value + 0.0
     if isinstance(value, Decimal) or type(value) is int:

@@ -24,7 +24,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -56,6 +56,14 @@ PATIENCE = 2.0
 """Seconds for the server to act on a cancellation; after them the connection is cut."""
 _GRACE = 1
 """Seconds after the deadline at which the server itself stops, should we have died."""
+
+
+VERIFIED = 10.0
+"""Seconds for which the schema is taken to be what it was."""
+
+
+class SchemaChanged(Exception):
+    """A table is not declared any more as it was when the policy was opened: dpsql has to be started again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -145,6 +153,8 @@ class PostgresEngine:
         self._deadlines = Deadlines()
         self._schema: Schema | None = None
         self._closed = False
+        self._relied: Mapping[str, SchemaTable] = {}
+        self._verified = 0.0
 
     @classmethod
     def open(cls, url: str) -> PostgresEngine:
@@ -181,13 +191,24 @@ class PostgresEngine:
         """What is unwise about the role, and whether policies hide rows from it."""
         return self._call(lambda line: read_concerns(line.connection))
 
+    def rely_on(self, tables: Iterable[str]) -> None:
+        """From now on :meth:`run` answers only while these tables are declared as they were when they were read."""
+        known = self.schema().tables
+        self._relied = {name: known[name] for name in tables}
+        self._verified = time.monotonic()
+
     def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
         """The exact integers of a release, groups in the order of their keys. Secret.
 
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
         whatever went wrong.
         """
-        return self._call(lambda line: exact_table(line.execute(plan.sql), plan), timeout, cancellation)
+
+        def answer(line: _Line) -> ExactTable:
+            self._verify(line)
+            return exact_table(line.execute(plan.sql), plan)
+
+        return self._call(answer, timeout, cancellation)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
@@ -213,6 +234,14 @@ class PostgresEngine:
         distinct = exp.select(*items).from_(_from(source)).sql(POSTGRES.name)
         counts = self._call(lambda line: _first(line.execute(distinct)))
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
+
+    def _verify(self, line: _Line) -> None:
+        """Raise where a table that plans rely on has changed; looked up anew after a while."""
+        if self._relied and time.monotonic() - self._verified >= VERIFIED:
+            found = read_schema(line.connection).tables
+            if any(found.get(name) != table for name, table in self._relied.items()):
+                raise SchemaChanged
+            self._verified = time.monotonic()
 
     def _call(
         self,

@@ -339,8 +339,8 @@ def ready(status: str) -> bytes:
 
 
 def negotiate(minor: int, unknown: Sequence[str]) -> bytes:
-    """NegotiateProtocolVersion: the newest minor version that is spoken, and the options that are not known."""
-    return _message(b"v", struct.pack("!ii", minor, len(unknown)) + b"".join(_text(name) for name in unknown))
+    """NegotiateProtocolVersion: the newest version that is spoken, in full, and the options that are not known."""
+    return _message(b"v", struct.pack("!ii", 3 << 16 | minor, len(unknown)) + b"".join(_text(name) for name in unknown))
 
 
 def row_description(columns: Sequence[Field], formats: Sequence[int]) -> bytes:

@@ -101,6 +101,7 @@ class Server:
         try:
             asyncio.run(self._run(listening))
         finally:
+            gc.unfreeze()
             self._listener.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -160,20 +161,20 @@ class Server:
             cancel=self._cancel,
         )
         self._protocols[number] = protocol
-        writer: asyncio.StreamWriter | None = None
+        streams: _Streams | None = None
         try:
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             async with asyncio.timeout(LOGIN_SECONDS):
-                reader, writer = await self._open(accepted, protocol)
+                streams = await self._open(accepted, protocol)
                 while not (protocol.ready or protocol.closed):
-                    await self._turn(number, protocol, reader, writer)
+                    streams = await self._turn(number, protocol, streams)
             while not protocol.closed:
-                await self._turn(number, protocol, reader, writer)
+                streams = await self._turn(number, protocol, streams)
         except asyncio.CancelledError:
-            if writer is not None:
-                writer.write(protocol.goodbye())
-        except (OSError, EOFError, TimeoutError, ssl.SSLError):
+            if streams is not None:
+                streams.writer.write(protocol.goodbye())
+        except (OSError, EOFError, TimeoutError):
             pass
         except Exception as unforeseen:
             _LOG.error("a connection failed: %s", type(unforeseen).__name__)
@@ -181,21 +182,17 @@ class Server:
             self._protocols.pop(number, None)
             protocol.cancel()
             with contextlib.suppress(OSError, RuntimeError):
-                if writer is not None:
-                    writer.close()
+                if streams is not None:
+                    streams.writer.close()
                 else:
                     accepted.close()
 
-    async def _open(
-        self, accepted: socket.socket, protocol: Protocol
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _open(self, accepted: socket.socket, protocol: Protocol) -> _Streams:
         """Streams of a connection; one that begins with TLS is encrypted from its first byte on."""
         loop = asyncio.get_running_loop()
         first = await _peek(accepted)
-        direct = first[:1] == bytes([_TLS_HELLO]) and self._context is not None
-        reader = asyncio.StreamReader(limit=_READ)
-        # A callback makes this the server's side: start_tls would take it for a client's otherwise.
-        streams = asyncio.StreamReaderProtocol(reader, lambda *_: None)
+        direct = first == bytes([_TLS_HELLO]) and self._context is not None
+        reader, streams = _reader()
         transport, _ = await loop.connect_accepted_socket(
             lambda: streams, accepted, ssl=self._context if direct else None
         )
@@ -205,37 +202,63 @@ class Server:
             if tls is None or tls.selected_alpn_protocol() != "postgresql":
                 raise EOFError
             protocol.peer = Peer(protocol.peer.loopback, self._der)
-        return reader, writer
+        return _Streams(reader, writer)
 
-    async def _turn(
-        self, number: int, protocol: Protocol, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _turn(self, number: int, protocol: Protocol, streams: _Streams) -> _Streams:
         """Read once, and answer all that is whole."""
-        data = await reader.read(_READ)
+        data = await streams.reader.read(_READ)
         if not data:
             raise EOFError
         protocol.feed(data)
+        loop = asyncio.get_running_loop()
         self._busy.add(number)
         try:
             answers = protocol.respond()
-            loop = asyncio.get_running_loop()
             while (chunk := await loop.run_in_executor(self._threads, _gathered, answers)) is not None:
-                writer.write(chunk)
-                await writer.drain()
+                if protocol.upgrade is Upgrade.TLS:
+                    # What comes after our answer belongs to the handshake.
+                    streams.writer.transport.pause_reading()  # type: ignore[attr-defined]
+                streams.writer.write(chunk)
+                await streams.writer.drain()
         finally:
             self._busy.discard(number)
         if protocol.upgrade is Upgrade.TLS and self._context is not None:
-            protocol.upgrade = Upgrade.NONE
-            if protocol.buffered:
-                # Bytes sent in clear before the handshake would be taken for encrypted ones (CVE-2021-23214).
-                raise EOFError
-            await writer.start_tls(self._context)
-            protocol.peer = Peer(protocol.peer.loopback, self._der)
+            return await self._encrypted(protocol, streams, self._context)
+        return streams
+
+    async def _encrypted(self, protocol: Protocol, streams: _Streams, context: ssl.SSLContext) -> _Streams:
+        """The same connection with TLS. What was sent in clear before the handshake is not read as if it had come
+        through it (CVE-2021-23214): there is a new reader.
+        """
+        if protocol.buffered:
+            raise EOFError
+        loop = asyncio.get_running_loop()
+        reader, fresh = _reader()
+        transport = await loop.start_tls(streams.writer.transport, fresh, context, server_side=True)
+        if transport is None:
+            raise EOFError
+        fresh.connection_made(transport)
+        protocol.upgrade = Upgrade.NONE
+        protocol.peer = Peer(protocol.peer.loopback, self._der)
+        return _Streams(reader, asyncio.StreamWriter(transport, fresh, reader, loop), streams)
 
     def _cancel(self, pid: int, secret: bytes) -> None:
         found = self._protocols.get(pid)
         if found is not None and secrets.compare_digest(found.key[1], secret):
             found.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class _Streams:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    beneath: _Streams | None = None
+    """Those in clear, which TLS runs over: a writer that nobody holds closes its transport."""
+
+
+def _reader() -> tuple[asyncio.StreamReader, asyncio.StreamReaderProtocol]:
+    reader = asyncio.StreamReader(limit=_READ)
+    return reader, asyncio.StreamReaderProtocol(reader)
 
 
 def _gathered(answers: Iterator[bytes]) -> bytes | None:

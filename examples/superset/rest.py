@@ -29,7 +29,7 @@ class Superset:
     @classmethod
     def log_in(cls, url: str, user: str, password: str) -> Superset:
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        plain = cls(url.rstrip("/"), opener, {"Content-Type": "application/json", "Referer": url})
+        plain = cls(url.rstrip("/"), opener, {"Referer": url})
         login = {"username": user, "password": password, "provider": "db", "refresh": True}
         token = plain.call("POST", "security/login", login)["access_token"]
         known = cls(plain.url, opener, {**plain.headers, "Authorization": f"Bearer {token}"})
@@ -39,8 +39,9 @@ class Superset:
 
     def call(self, method: str, path: str, body: Json | None = None) -> Json:
         data = None if body is None else json.dumps(body).encode()
+        headers = dict(self.headers) if data is None else {**self.headers, "Content-Type": "application/json"}
         request = urllib.request.Request(  # noqa: S310  # the person who runs this names the URL
-            f"{self.url}/api/v1/{path}", data=data, headers=dict(self.headers), method=method
+            f"{self.url}/api/v1/{path}", data=data, headers=headers, method=method
         )
         try:
             with self.opener.open(request, timeout=120) as response:
@@ -53,7 +54,10 @@ class Superset:
 
     def find(self, kind: str, **columns: object) -> int | None:
         """The id of the object of this kind with these values, or None."""
-        filters = ",".join(f"(col:{name},opr:eq,value:{_rison(value)})" for name, value in columns.items())
+        filters = ",".join(
+            f"(col:{name},opr:{'rel_o_m' if name == 'database' else 'eq'},value:{_rison(value)})"
+            for name, value in columns.items()
+        )
         query = urllib.parse.quote(f"(filters:!({filters}))", safe="():!,'")
         found = self.call("GET", f"{kind}/?q={query}")["result"]
         return int(found[0]["id"]) if found else None

@@ -200,7 +200,7 @@ def test_a_newer_minor_version_and_unknown_options_are_negotiated(backend: Backe
     fresh.feed(startup(minor=9999, **{"_pq_.test_protocol_negotiation": ""}))
     found = replies(b"".join(fresh.respond()))
     assert found[0].kind == "v"
-    assert struct.unpack_from("!ii", found[0].body) == (0, 1)
+    assert struct.unpack_from("!ii", found[0].body) == (3 << 16, 1)
     assert found[0].body[8:] == b"_pq_.test_protocol_negotiation\0"
     assert kinds(client.greeting) == "RKZ"
 

@@ -186,6 +186,29 @@ class TestSchema:
         assert list(tables["columns"].columns) == ["Id", "id"]
 
 
+def test_a_constraint_that_is_dropped_ends_the_answers(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = postgres.database("CREATE TABLE person (id int PRIMARY KEY); CREATE TABLE other (id int PRIMARY KEY)")
+    opened = PostgresEngine.open(postgres.url(name))
+    opened.rely_on(["person"])
+    with postgres.owner(name) as connection:
+        connection.execute("ALTER TABLE other DROP CONSTRAINT other_pkey; CREATE TABLE more (x int)")
+        monkeypatch.setattr(module, "VERIFIED", 0.0)
+        assert opened.run(ONE).statistics == {"s0": (1,)}
+        connection.execute("ALTER TABLE person DROP CONSTRAINT person_pkey")
+        for age in (0.0, 10.0):
+            monkeypatch.setattr(module, "VERIFIED", age)
+            opened._verified -= age
+            with pytest.raises(OperationalError) as caught:
+                opened.run(ONE)
+            assert caught.value.sqlstate == "58000"
+        assert "SchemaChanged" in caplog.text
+        connection.execute("ALTER TABLE person ADD PRIMARY KEY (id)")
+    assert opened.run(ONE).statistics == {"s0": (1,)}
+    opened.close()
+
+
 class TestRole:
     def test_a_role_that_only_reads_is_of_no_concern(self, engine: PostgresEngine) -> None:
         [(text, table)] = [(concern.text, concern.table) for concern in engine.concerns()]

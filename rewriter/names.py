@@ -1,0 +1,82 @@
+"""Names in two and three parts, as BI tools write them, made plain: ``"clinic"."public"."patient"."sex"``.
+
+Guarantee: a part is left out only where PostgreSQL would find the same table without it. What is left is refused later.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+SCHEMAS = frozenset({"public", "main"})
+"""The schemas that the tables of a policy stand in."""
+
+
+def plain_names(tree: exp.Query, database: str | None) -> exp.Query:
+    """``tree`` with tables named without their database, and columns by table and column at most.
+
+    >>> import sqlglot
+    >>> tree = sqlglot.parse_one('SELECT "c"."public"."t"."x", public.u.y FROM "c"."public"."t"', read="postgres")
+    >>> plain_names(tree, "c").sql("postgres")
+    'SELECT "t"."x", public.u.y FROM "public"."t"'
+    >>> plain_names(tree, "d") is tree
+    True
+    """
+    if not any(_is_long(node, database) for node in tree.find_all(exp.Table, exp.Column)):
+        return tree
+    copy: exp.Query = tree.copy()
+    for node in list(copy.find_all(exp.Column)):
+        if _is_long(node, database):
+            node.set("catalog", None)
+            node.set("db", None)
+    for table in list(copy.find_all(exp.Table)):
+        if _is_long(table, database):
+            table.set("catalog", None)
+    return copy
+
+
+def _is_long(node: exp.Expr, database: str | None) -> bool:
+    """Whether parts of a name can be left out."""
+    catalog, schema = node.args.get("catalog"), node.args.get("db")
+    if catalog is not None and not (database is None or _same(catalog, database)):
+        return False
+    if isinstance(node, exp.Table):
+        return catalog is not None and schema is not None
+    return schema is not None and _in_schema(schema) and _names_table(node, catalog, schema)
+
+
+def _names_table(column: exp.Expr, catalog: exp.Expr | None, schema: exp.Expr) -> bool:
+    """Whether the nearest table of that name around a column is in FROM by its own name, without an alias."""
+    wanted = column.args["table"]
+    select = column.find_ancestor(exp.Select)
+    while select is not None:
+        from_ = select.args.get("from_")
+        items = [from_.this] if from_ is not None else []
+        items += [join.this for join in select.args.get("joins") or ()]
+        found = [item for item in items if _folded(wanted) == _name_of(item)]
+        if found:
+            return all(isinstance(item, exp.Table) and not item.alias and _schema_of(item) for item in found)
+        select = select.find_ancestor(exp.Select)
+    return False
+
+
+def _schema_of(item: exp.Table) -> bool:
+    schema = item.args.get("db")
+    return schema is None or _in_schema(schema)
+
+
+def _name_of(item: exp.Expr) -> str:
+    alias = item.args.get("alias")
+    return _folded(alias.this) if alias is not None and alias.this is not None else _folded(item.this)
+
+
+def _in_schema(schema: exp.Expr) -> bool:
+    return _folded(schema) in SCHEMAS
+
+
+def _folded(identifier: exp.Expr) -> str:
+    """The name that an identifier means: in lower case, unless it is quoted."""
+    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
+
+
+def _same(identifier: exp.Expr, name: str) -> bool:
+    return identifier.name == name if identifier.args.get("quoted") else identifier.name.lower() == name.lower()

@@ -1,0 +1,232 @@
+"""The server with real sockets: encryption, passwords, cancelling, many connections, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import ssl
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+import yaml
+
+from dpsql import clinic
+from dpsql.answer import Proxy
+from dpsql.server import serve as serving
+from dpsql.server.backend import Backend
+from dpsql.server.scram import make_verifier
+from dpsql.server.serve import Certificate, Server
+from dpsql.server.shadow import Shadow
+from dpsql.server.start import analysts
+
+BY_SEX = "SELECT sex, COUNT(*) FROM patient GROUP BY sex ORDER BY sex"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    server: Server
+    port: int
+    certificate: Path
+
+    def dsn(self, user: str = "bob", **more: object) -> str:
+        given = {"host": "127.0.0.1", "port": self.port, "user": user, "dbname": "clinic", "sslmode": "disable", **more}
+        return " ".join(f"{name}={value}" for name, value in given.items())
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+         "-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def running(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory, certificate: Path) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("served")
+    shutil.copy(built_clinic / clinic.DATABASE, folder)
+    policy = yaml.safe_load((built_clinic / clinic.POLICY).read_text())
+    policy["budget"]["epsilon"] = 100_000
+    policy["analysts"] = {"bob": {}, "ana": {"password": make_verifier("pencil é")}, "eve": {"password": "plain"}}
+    (folder / "policy.yaml").write_text(yaml.safe_dump(policy, allow_unicode=True))
+    proxy = Proxy.open(folder / "policy.yaml")
+    shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), "clinic")
+    pair = Certificate(certificate / "cert.pem", certificate / "key.pem")
+    server = Server(Backend(proxy, shadow), "127.0.0.1", 0, certificate=pair)
+    started = threading.Event()
+    thread = threading.Thread(target=server.run, args=(started.set,))
+    thread.start()
+    assert started.wait(10)
+    yield Running(server, server.address[1], certificate)
+    server.stop()
+    thread.join(30)
+    assert not thread.is_alive()
+    shadow.close()
+    proxy.close()
+
+
+def test_a_statement_over_a_socket(running: Running) -> None:
+    with psycopg.connect(running.dsn()) as connection:
+        assert [row[0] for row in connection.execute(BY_SEX)] == ["F", "M"]
+
+
+SECRET = "pencil é"  # noqa: S105
+
+
+@pytest.mark.parametrize(("user", "password"), [("ana", SECRET), ("eve", "plain")])
+def test_a_password_is_proved_and_not_sent(running: Running, user: str, password: str) -> None:
+    with psycopg.connect(running.dsn(user), password=password, require_auth="scram-sha-256") as connection:
+        assert connection.execute("SELECT current_user").fetchone() == (user,)
+
+
+@pytest.mark.parametrize(("user", "password"), [("ana", "pencil"), ("eve", ""), ("mallory", "x"), ("ana", "pencil é ")])
+def test_a_wrong_password_and_an_unknown_name_are_refused_alike(running: Running, user: str, password: str) -> None:
+    with pytest.raises(psycopg.OperationalError) as refused:
+        psycopg.connect(running.dsn(user), password=password or "-")
+    assert f'password authentication failed for user "{user}"' in str(refused.value)
+
+
+def test_tls_binds_the_channel(running: Running) -> None:
+    trusted = {"sslmode": "verify-full", "sslrootcert": running.certificate / "cert.pem"}
+    dsn = running.dsn("ana", **trusted, channel_binding="require")
+    with psycopg.connect(dsn, password=SECRET) as connection:
+        assert connection.pgconn.ssl_in_use
+        assert [row[0] for row in connection.execute(BY_SEX)] == ["F", "M"]
+
+
+@pytest.mark.skipif(psycopg.pq.version() < 170000, reason="sslnegotiation needs libpq 17")
+def test_tls_from_the_first_byte(running: Running) -> None:
+    dsn = running.dsn("ana", sslmode="require", sslnegotiation="direct")
+    with psycopg.connect(dsn, password=SECRET) as connection:
+        assert connection.pgconn.ssl_in_use
+
+
+@pytest.mark.skipif(psycopg.pq.version() < 180000, reason="protocol 3.2 needs libpq 18")
+def test_a_newer_protocol_is_talked_down(running: Running) -> None:
+    with psycopg.connect(running.dsn(max_protocol_version="latest")) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_bytes_before_the_handshake_end_the_connection(running: Running) -> None:
+    """What somebody between could slip in before TLS is not taken for the client's own (CVE-2021-23214)."""
+    with socket.create_connection(("127.0.0.1", running.port)) as raw:
+        raw.settimeout(5)
+        raw.sendall(struct.pack("!ii", 8, 80877103) + b"Q\0\0\0\x05\0")
+        assert raw.recv(1) == b"S"
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with pytest.raises((ssl.SSLError, OSError)):
+            context.wrap_socket(raw).recv(1)
+
+
+def test_cancelling_from_another_connection(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = type(running.server._backend.proxy._opened.engine)
+    run, entered = engine.run, threading.Event()
+
+    def slow(self: object, plan: object, timeout: float | None, cancellation: object) -> object:
+        entered.set()
+        deadline = time.monotonic() + 10
+        while not cancellation.cancelled and time.monotonic() < deadline:  # type: ignore[attr-defined]
+            time.sleep(0.01)
+        return run(self, plan, timeout, cancellation)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "run", slow)
+    with psycopg.connect(running.dsn(), autocommit=True) as connection:
+        problems: list[BaseException] = []
+
+        def ask() -> None:
+            try:
+                connection.execute("SELECT COUNT(*) FROM patient WHERE birth_year > 1981")
+            except psycopg.Error as problem:
+                problems.append(problem)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert entered.wait(10)
+        connection.cancel_safe()
+        asking.join(20)
+        assert [type(problem) for problem in problems] == [psycopg.errors.QueryCanceled]
+        monkeypatch.undo()
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_cancel_request_needs_the_secret(running: Running) -> None:
+    with psycopg.connect(running.dsn(), autocommit=True) as connection:
+        with socket.create_connection(("127.0.0.1", running.port)) as raw:
+            raw.sendall(struct.pack("!iii4s", 16, 80877102, connection.info.backend_pid, b"guess"[:4]))
+            assert raw.recv(10) == b""
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_statement_timeout_of_the_client(running: Running) -> None:
+    with psycopg.connect(running.dsn(), autocommit=True) as connection:
+        connection.execute("SET statement_timeout = '200ms'")
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            connection.execute("SELECT count(*) FROM generate_series(1, 1000000000)")
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_many_idle_connections_and_one_that_works(running: Running) -> None:
+    startup = struct.pack("!i", 8 + len(b"user\0bob\0\0")) + struct.pack("!HH", 3, 0) + b"user\0bob\0\0"
+    with contextlib.ExitStack() as stack:
+        for _ in range(300):
+            raw = stack.enter_context(socket.create_connection(("127.0.0.1", running.port)))
+            raw.sendall(startup)
+            raw.settimeout(10)
+            received = b""
+            while not received.endswith(b"Z\0\0\0\x05I"):
+                received += raw.recv(4096)
+        with psycopg.connect(running.dsn()) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_strangers_who_say_nothing_are_let_go(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "LOGIN_SECONDS", 0.2)
+    with socket.create_connection(("127.0.0.1", running.port)) as raw:
+        raw.settimeout(5)
+        assert raw.recv(1) == b""
+
+
+def test_a_client_that_does_not_read_holds_up_itself_alone(running: Running) -> None:
+    startup = struct.pack("!i", 8 + len(b"user\0bob\0\0")) + struct.pack("!HH", 3, 0) + b"user\0bob\0\0"
+    sql = b"SELECT repeat('x', 1000) FROM generate_series(1, 50000)\0"
+    with socket.create_connection(("127.0.0.1", running.port)) as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.sendall(startup + b"Q" + struct.pack("!i", len(sql) + 4) + sql)
+        with psycopg.connect(running.dsn()) as connection:
+            for _ in range(20):
+                assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_stopping_server_says_goodbye(built_clinic: Path, tmp_path: Path) -> None:
+    for name in (clinic.DATABASE, clinic.POLICY):
+        shutil.copy(built_clinic / name, tmp_path / name)
+    proxy = Proxy.open(tmp_path / clinic.POLICY)
+    shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), "clinic")
+    server = Server(Backend(proxy, shadow), "127.0.0.1", 0)
+    started = threading.Event()
+    thread = threading.Thread(target=server.run, args=(started.set,))
+    thread.start()
+    assert started.wait(10)
+    user = analysts(proxy.policy)[0]
+    connection = psycopg.connect(f"host=127.0.0.1 port={server.address[1]} user={user} dbname=x", autocommit=True)
+    server.stop()
+    thread.join(30)
+    assert not thread.is_alive()
+    with pytest.raises(psycopg.OperationalError) as ended:
+        connection.execute("SELECT 1")
+    assert "terminating connection" in str(ended.value)
+    shadow.close()
+    proxy.close()
