@@ -1,0 +1,306 @@
+"""What BI tools send, as it comes: answered with PostgreSQL's meaning, free where the policy alone says the answer."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.answer import Answer, Proxy, Session
+from dpsql.clinic import DATABASE, POLICY, build
+from dpsql.errors import Error
+from dpsql.testing import open_without_noise
+
+FIRST, LAST = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("clinic")
+    build(found)
+    policy = found / POLICY
+    text = policy.read_text(encoding="utf-8").replace("epsilon: 10,", "epsilon: 100000,")
+    text = "\n".join(line for line in text.splitlines() if not line.startswith("minmax"))
+    policy.write_text(text + "\nminmax: declared\n", encoding="utf-8")
+    (found / "strict.yaml").write_text(text.replace("clinic.ledger", "strict.ledger"), encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="module")
+def proxy(folder: Path) -> Iterator[Proxy]:
+    opened = open_without_noise(folder / POLICY)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def ana(proxy: Proxy) -> Session:
+    return proxy.session("ana")
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path, proxy: Proxy) -> duckdb.DuckDBPyConnection:
+    """The clinic's rows, beside the proxy that has its file open."""
+    connection = duckdb.connect()
+    connection.execute(f"ATTACH '{folder / DATABASE}' AS clinic (READ_ONLY)")
+    connection.execute("USE clinic")
+    return connection
+
+
+def free(answer: Answer) -> bool:
+    return not answer.price
+
+
+# Free: what the policy or a public table says.
+
+DROPDOWNS = [
+    "SELECT DISTINCT region FROM public.patient ORDER BY region ASC LIMIT 1000",
+    'SELECT "patient"."region" AS "region" FROM "public"."patient" "patient" GROUP BY 1 ORDER BY 1 ASC NULLS FIRST',
+    'select "$Table"."region" from "public"."patient" "$Table" group by "$Table"."region" order by 1 limit 1001',
+    'select distinct "region" from "public"."patient" order by "region" fetch first 501 rows only',
+    "SELECT region FROM (SELECT * FROM public.patient) AS virtual_table GROUP BY region ORDER BY 1 LIMIT 10000",
+    'SELECT "patient".region FROM "patient" WHERE ("patient".sex = \'F\') GROUP BY 1 HAVING (COUNT(1) > 0) ORDER BY 1',
+    'SELECT "public"."patient"."region" FROM "public"."patient" GROUP BY "public"."patient"."region" ORDER BY 1',
+]
+
+
+@pytest.mark.parametrize("sql", DROPDOWNS)
+def test_a_dropdown_of_declared_values_is_free_and_whole(ana: Session, sql: str) -> None:
+    answer = ana.execute(sql)
+    assert free(answer)
+    assert [row[0] for row in answer.rows] == ["Bavaria", "Hesse", "Saxony", "Styria", "Tyrol", "Vienna"]
+
+
+def test_a_declared_value_that_nobody_has_is_in_the_dropdown(ana: Session) -> None:
+    """The declared domain is the answer, whatever is asked about people beside it."""
+    answer = ana.execute("SELECT DISTINCT sex FROM patient WHERE height_cm > 219 AND sex <> 'M'")
+    assert (answer.rows, free(answer)) == ((("F",),), True)
+
+
+def test_a_dropdown_that_is_not_declared_is_paid_once_and_hides_the_few(ana: Session) -> None:
+    sql = "SELECT DISTINCT diagnosis FROM patient WHERE height_cm > 100"
+    first, again = ana.execute(sql), ana.execute(f'SELECT * FROM ({sql}) AS "_" ORDER BY 1 LIMIT 5')
+    assert not free(first)
+    assert free(again)
+    names = {row[0] for row in first.rows}
+    assert "hypertension" in names
+    assert "Fabry disease" not in names
+
+
+SLIDERS = [
+    ("SELECT min(day) AS min, max(day) AS max FROM public.visit", (FIRST, LAST)),
+    ('select min("rows"."cost"), max("rows"."cost") from (select "cost" from "visit" "$Table") "rows"', (0, 400)),
+    ('SELECT MAX("day") AS "upper", MIN("cost") FROM "visit" HAVING (COUNT(1) > 0)', (LAST, Decimal("0.00"))),
+    ("SELECT min(birth_year), max(weight_kg) FROM patient WHERE region = 'Tyrol'", (1920, 200.0)),
+    ("SELECT min(sex), max(sex) FROM patient", ("F", "M")),
+    ("SELECT max(birth_year) - min(birth_year), 1 FROM patient", (105, 1)),
+]
+
+
+@pytest.mark.parametrize(("sql", "row"), SLIDERS)
+def test_min_and_max_are_the_declared_ends_and_free(ana: Session, sql: str, row: tuple[object, ...]) -> None:
+    answer = ana.execute(sql)
+    assert answer.rows == (row,)
+    assert free(answer)
+    assert not ana.explain(sql).releases, "no row of people is read for a declared end"
+
+
+def test_declared_ends_stand_beside_measured_aggregates(ana: Session, data: duckdb.DuckDBPyConnection) -> None:
+    answer = ana.execute("SELECT COUNT(*), MIN(height_cm), SUM(height_cm), MAX(height_cm) FROM patient")
+    count, total = data.execute("SELECT count(*), sum(height_cm) FROM patient").fetchone() or ()
+    assert answer.rows == ((count, 40, total, 220),)
+    groups = ana.execute("SELECT sex, MIN(height_cm), COUNT(*), MAX(height_cm) FROM patient GROUP BY sex ORDER BY 1")
+    counts = data.execute("SELECT sex, count(*) FROM patient GROUP BY 1 ORDER BY 1").fetchall()
+    assert groups.rows == tuple((sex, 40, number, 220) for sex, number in counts)
+
+
+def test_declared_ends_are_told(proxy: Proxy) -> None:
+    prepared = proxy.prepare("SELECT MIN(day), MAX(day) FROM visit", ())
+    assert any("declared" in note for note in getattr(prepared, "notes", ()))
+
+
+def test_one_person_s_own_minimum_is_not_declared(ana: Session, data: duckdb.DuckDBPyConnection) -> None:
+    """Inside of a person's rows MIN is exact: only what leaves them must not be."""
+    inner = "SELECT patient_id, MIN(day) AS first FROM visit GROUP BY patient_id"
+    sql = f"SELECT COUNT(*) FROM ({inner}) AS p WHERE first >= DATE '2025-07-01'"
+    assert ana.execute(sql).rows == tuple(data.execute(sql).fetchall())
+
+
+@pytest.mark.parametrize("sql", ["SELECT MIN(id) FROM patient", "SELECT MAX(diagnosis) FROM patient"])
+def test_an_extreme_without_a_declared_range_is_refused(ana: Session, sql: str) -> None:
+    with pytest.raises(Error) as refused:
+        ana.execute(sql)
+    assert refused.value.sqlstate == "0A000"
+    assert refused.value.hint
+
+
+def test_an_extreme_is_refused_where_the_policy_does_not_allow_it(folder: Path) -> None:
+    opened = open_without_noise(folder / "strict.yaml")
+    try:
+        with pytest.raises(Error, match="MIN is not answered") as refused:
+            opened.session("ana").execute("SELECT MIN(day) FROM visit")
+        assert "minmax: declared" in (refused.value.hint or "")
+    finally:
+        opened.close()
+
+
+# The same answer as PostgreSQL would give: the clinic's rows are within all bounds of these.
+
+SAME = [
+    'SELECT SUM(1) AS "cnt", "patient"."region" FROM "public"."patient" "patient" GROUP BY 2 ORDER BY 2',
+    'SELECT COUNT(1) AS "cnt:ok" FROM "public"."patient" "patient" HAVING (COUNT(1) > 0)',
+    'select "_"."region", "_"."a0" from (select "rows"."region" as "region", count(1) as "a0" from (select "_"."region"'
+    ' from "public"."patient" "_") "rows" group by "region") "_" where not "_"."a0" is null order by 1 limit 1000001',
+    'SELECT "source"."region", COUNT(*) AS "count" FROM (SELECT "public"."patient"."region" AS "region",'
+    ' "public"."patient"."sex" AS "sex" FROM "public"."patient") AS "source" WHERE "source"."sex" = \'F\''
+    ' GROUP BY "source"."region" ORDER BY "count" DESC, 1 ASC',
+    'SELECT "region", COUNT(*) AS "COUNT(*)" FROM patient WHERE sex IN (\'F\') GROUP BY region, region'
+    ' ORDER BY "COUNT(*)" DESC LIMIT 1000001',
+    'select "clinic"."public"."patient"."sex", count(*) from "clinic"."public"."patient" group by 1 order by 1',
+    "SELECT PUBLIC.Patient.Region, count(*) FROM Public.Patient GROUP BY Region ORDER BY 1",
+    'select count(distinct "rows"."id") + max(case when "rows"."id" is null then 1 else 0 end) as "a0"'
+    ' from (select "id" from "public"."patient" "$Table") "rows"',
+    "SELECT max(case when diagnosis is null then 1 else 0 end) FROM patient",
+    "SELECT max(case when diagnosis = 'plague' then 1 else 0 end) FROM patient",
+    "SELECT count(*) FROM patient WHERE (1=1) AND sex = ANY(ARRAY['F','M'])",
+    "SELECT (region) AS r, count(*) FROM patient GROUP BY (region) ORDER BY 1 FETCH NEXT 3 ROWS ONLY",
+    "SELECT count(*) FROM patient WHERE birth_year >= ((SELECT 1990))",
+]
+
+
+@pytest.mark.parametrize("sql", SAME)
+def test_the_answer_is_the_database_s(ana: Session, data: duckdb.DuckDBPyConnection, sql: str) -> None:
+    plain = sql.replace("public.patient.", "patient.").replace('"public"."patient".', '"patient".')
+    plain = plain.replace('"clinic".', "").replace('"public".', '"main".').replace("PUBLIC.Patient.", "Patient.")
+    plain = plain.replace("Public.", "main.").replace('"main"."patient"."', '"patient"."').replace("NEXT", "FIRST")
+    assert ana.execute(sql).rows == tuple(data.execute(plain).fetchall())
+
+
+# The largest groups: a join with an aggregate over people that keeps or drops whole groups.
+
+TOP = [
+    'SELECT "p"."region", COUNT(DISTINCT "p"."id") FROM "patient" "p" INNER JOIN (SELECT "p"."region" AS "region",'
+    ' SUM(1) AS "$__alias__0" FROM "patient" "p" GROUP BY 1 ORDER BY 2 DESC NULLS LAST, 1 ASC LIMIT 3) "t0"'
+    ' ON ("p"."region" = "t0"."region") GROUP BY 1 ORDER BY 1',
+    "SELECT sex, region, COUNT(*) AS count FROM patient JOIN (SELECT region AS region__, COUNT(*) AS mme_inner__ FROM"
+    " patient GROUP BY region ORDER BY mme_inner__ DESC LIMIT 2) AS series_limit ON region = region__"
+    " GROUP BY sex, region ORDER BY 1, 2",
+    "SELECT region, COUNT(*) FROM patient WHERE region IN (SELECT region FROM patient GROUP BY region"
+    " ORDER BY COUNT(*) DESC LIMIT 2) GROUP BY region ORDER BY 1",
+    "SELECT region, COUNT(*) FROM patient WHERE NOT (region IN (SELECT region FROM patient GROUP BY region"
+    " ORDER BY COUNT(*) DESC LIMIT 2)) AND sex = 'F' GROUP BY region ORDER BY 1",
+    "WITH big AS (SELECT region AS r, COUNT(*) AS n FROM patient GROUP BY region ORDER BY 2 DESC LIMIT 2)"
+    " SELECT region, COUNT(*) FROM patient JOIN big ON big.r = patient.region GROUP BY region ORDER BY 1",
+    "SELECT diagnosis, COUNT(*) FROM patient p JOIN (SELECT diagnosis, COUNT(*) FROM patient GROUP BY 1 ORDER BY 2 DESC"
+    " LIMIT 2) t ON (NOT (p.diagnosis IS DISTINCT FROM t.diagnosis)) GROUP BY 1 ORDER BY 1",
+    "SELECT diagnosis, COUNT(*) FROM patient p JOIN (SELECT diagnosis AS d, COUNT(*) FROM patient GROUP BY 1 ORDER BY 2"
+    " DESC LIMIT 3) t ON p.diagnosis = t.d GROUP BY 1 ORDER BY 1",
+    "SELECT sex, smoker, COUNT(*) FROM patient JOIN (SELECT sex AS a, smoker AS b FROM patient GROUP BY 1, 2 ORDER BY"
+    " COUNT(*) DESC LIMIT 2) t ON sex = a AND smoker = b GROUP BY 1, 2 ORDER BY 1, 2",
+]
+
+
+@pytest.mark.parametrize("sql", TOP)
+def test_the_largest_groups_are_those_of_the_join(ana: Session, data: duckdb.DuckDBPyConnection, sql: str) -> None:
+    plain = sql.replace(
+        "diagnosis, COUNT(*) FROM patient GROUP BY 1 ORDER BY 2",
+        "diagnosis, COUNT(*) n FROM patient GROUP BY 1 ORDER BY 2",
+    ).replace("SELECT diagnosis, COUNT(*) FROM patient p", "SELECT p.diagnosis, COUNT(*) FROM patient p")
+    sql = plain
+    assert ana.execute(sql).rows == tuple(data.execute(plain).fetchall())
+
+
+REFUSED_JOINS = [
+    # not a key of the outer query: each person's row would be kept or dropped by others
+    "SELECT sex, COUNT(*) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 2) t"
+    " ON region = r GROUP BY sex",
+    # several rows per key: counts would be multiplied
+    "SELECT region, COUNT(*) FROM patient JOIN (SELECT region r, sex s FROM patient GROUP BY 1, 2 ORDER BY COUNT(*)"
+    " LIMIT 5) t ON region = r GROUP BY region",
+    "SELECT region, COUNT(*) FROM patient JOIN (SELECT region r, sex s, COUNT(*) FROM patient GROUP BY 1, 2) t"
+    " ON region = s GROUP BY region",
+    # no grouping at all, an outer join, an inequality, a number of the subquery shown
+    "SELECT COUNT(*) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2) t"
+    " ON region = r",
+    "SELECT region, COUNT(*) FROM patient LEFT JOIN (SELECT region r, COUNT(*) FROM patient GROUP BY 1) t"
+    " ON region = r GROUP BY region",
+    "SELECT region, COUNT(*) FROM patient JOIN (SELECT region r, COUNT(*) FROM patient GROUP BY 1) t"
+    " ON region < r GROUP BY region",
+    "SELECT region, n FROM patient JOIN (SELECT region r, COUNT(*) n FROM patient GROUP BY 1) t"
+    " ON region = r GROUP BY region, n",
+    "SELECT COUNT(*) FROM patient WHERE region IN (SELECT region FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2)",
+]
+
+
+@pytest.mark.parametrize("sql", REFUSED_JOINS)
+def test_a_join_that_is_no_choice_of_groups_is_refused(ana: Session, sql: str) -> None:
+    before = ana.budget().spent_epsilon
+    with pytest.raises(Error) as refused:
+        ana.execute(sql)
+    assert refused.value.sqlstate in ("0A000", "42803", "42703")
+    assert refused.value.hint
+    assert ana.budget().spent_epsilon == before
+
+
+# One user action is several statements: what was released is not paid again.
+
+
+def test_wrappers_of_a_release_are_free(ana: Session) -> None:
+    query = "SELECT region, AVG(weight_kg) AS w, COUNT(*) AS n FROM patient WHERE sex = 'M' GROUP BY region"
+    assert not free(ana.execute(query))
+    for again in (
+        query,
+        f"{query} ORDER BY 2 DESC LIMIT 3",
+        f"SELECT COUNT(*) AS rowcount FROM ({query}) AS rowcount_qry",
+        f"SELECT * FROM ({query}) AS virtual_table LIMIT 1000",
+        f"SELECT min(t.n), max(t.n) FROM ({query}) AS t",
+        f"SELECT * FROM ({query}) AS t WHERE 0 <= t.n AND t.n < 900",
+        f'SELECT "q01".* FROM ({query}) AS "q01" FETCH FIRST 2 ROWS ONLY',
+        query.replace("FROM patient", 'FROM "clinic"."public"."patient" AS "_"'),
+    ):
+        assert free(ana.execute(again)), again
+
+
+# Times as BI tools write them.
+
+TIMES = [
+    "day >= TO_DATE('2025-03-01', 'YYYY-MM-DD') AND day < TO_DATE('2025-04-01', 'YYYY-MM-DD')",
+    "day >= TO_TIMESTAMP('2025-03-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')"
+    " AND day < TO_TIMESTAMP('2025-04-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')",
+    "day >= timestamp '2025-03-01 00:00:00' and day < timestamp '2025-04-01 00:00:00'",
+    "day >= '2025-03-01T00:00:00.000Z'::timestamptz AND day <= '2025-03-31T23:59:59.999Z'::timestamptz",
+    "day >= ((SELECT TIMESTAMP '2025-03-01')) AND day < CAST('2025-03-01' AS date) + INTERVAL '1 month'",
+    "DATE_TRUNC('month', CAST(day AS timestamp)) = DATE '2025-03-01'",
+    "extract(epoch from day) >= 1740787200 AND extract(epoch from day) < 1743465600",
+]
+
+
+@pytest.mark.parametrize("condition", TIMES)
+def test_a_time_filter_means_what_it_says(ana: Session, data: duckdb.DuckDBPyConnection, condition: str) -> None:
+    wanted = data.execute(
+        "SELECT count(DISTINCT patient_id) FROM visit WHERE day BETWEEN DATE '2025-03-01' AND DATE '2025-03-31'"
+    ).fetchone()
+    assert ana.execute(f"SELECT COUNT(DISTINCT patient_id) FROM visit WHERE {condition}").rows == (wanted,)
+
+
+# Names.
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT public.p.sex, COUNT(*) FROM patient p GROUP BY 1",
+        "SELECT other.patient.sex, COUNT(*) FROM patient GROUP BY 1",
+        "SELECT public.patient.sex, COUNT(*) FROM visit AS patient GROUP BY 1",
+        'SELECT COUNT(*) FROM "clinic"."other"."patient"',
+        'SELECT COUNT(*) FROM "clinic"."public"."Patient"',
+    ],
+)
+def test_a_long_name_that_names_nothing_is_refused(ana: Session, sql: str) -> None:
+    with pytest.raises(Error) as refused:
+        ana.execute(sql)
+    assert refused.value.sqlstate in ("42P01", "42703")
