@@ -53,6 +53,11 @@ class Dialect:
     name: str
     default_schema: str
 
+    @property
+    def raises(self) -> bool:
+        """Whether arithmetic on doubles and times raises where it has no result, instead of giving NaN or ±inf."""
+        return False
+
     # -- types ---------------------------------------------------------------------------------------------------
 
     def data_type(self, type_: Type) -> exp.Expr:
@@ -67,13 +72,25 @@ class Dialect:
         """A conversion that cannot fail for any value of the operand's type."""
         return exp.Cast(this=sql, to=self.data_type(type_))
 
-    def try_cast(self, sql: exp.Expr, type_: Type) -> exp.Expr:
-        """A conversion that gives NULL where it fails."""
+    def try_cast(self, sql: exp.Expr, type_: Type, source: Type | None = None) -> exp.Expr:
+        """A conversion that gives NULL where it fails. ``source`` is the operand's type."""
         return exp.TryCast(this=sql, to=self.data_type(type_))
+
+    def parse(self, sql: exp.Expr, pattern: str, type_: Type) -> exp.Expr:
+        """A text as a number or a time, NULL where it is none. The first group of ``pattern`` is what is read."""
+        return self.try_cast(self.extract_match(sql, pattern), type_)
+
+    def settled(self, sql: exp.Expr) -> exp.Expr:
+        """A double, without bits that are too small to be multiplied; only asked for where the engine raises."""
+        return sql
 
     def as_real(self, sql: exp.Expr) -> exp.Expr:
         """A double rounded to four bytes, as a double; NULL beyond their range."""
         return self.cast(exp.TryCast(this=sql, to=exp.DataType(this=exp.DType.FLOAT)), DOUBLE)
+
+    def double(self, value: float) -> exp.Expr:
+        """A finite double as a constant of that type."""
+        return double(value)
 
     # -- guards --------------------------------------------------------------------------------------------------
 
@@ -91,6 +108,10 @@ class Dialect:
     def integer_divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         """Truncates toward zero; raises on a zero divisor and on least // -1."""
         return exp.IntDiv(this=dividend, expression=divisor)
+
+    def wide_divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
+        """The same of integers beyond 64 bits."""
+        return self.integer_divide(dividend, divisor)
 
     def modulo(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         """Takes the sign of the dividend; raises where the division would."""
@@ -163,6 +184,18 @@ class Dialect:
             return self.try_cast(sql, type_)
         return self.cast(sql, type_)
 
+    def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
+        """A row's own key: no other row of the ``tables`` private tables has it, of which this is number ``place``."""
+        row: exp.Expr = exp.column("rowid", alias)
+        if tables == 1:
+            return row
+        spread = exp.Mul(this=row, expression=number(tables))
+        return exp.Paren(this=exp.Add(this=spread, expression=number(place)))
+
+    def same_key(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
+        """Equality that takes NULLs as equal, in a form that joins by hashing."""
+        return exp.NullSafeEQ(this=one, expression=other)
+
     def to_steps(self, sql: exp.Expr, type_: Type, granularity: Fraction) -> exp.Expr:
         """A value as a BIGINT number of steps of size ``granularity``, rounded to the nearest.
 
@@ -203,8 +236,12 @@ class Dialect:
         step = granularity * _DAY
         if step.denominator != 1:
             raise ValueError("a step of time is a whole number of microseconds")
-        since = exp.Paren(this=exp.Add(this=call("epoch_us", sql), expression=number(_BEFORE_1970 * _DAY)))
+        since = exp.Paren(this=exp.Add(this=self._microseconds(sql), expression=number(_BEFORE_1970 * _DAY)))
         return self.integer_divide(since, number(step.numerator))
+
+    def _microseconds(self, sql: exp.Expr) -> exp.Expr:
+        """Since 1970, of a timestamp, as a BIGINT."""
+        return call("epoch_us", sql)
 
 
 def double(value: float) -> exp.Expr:

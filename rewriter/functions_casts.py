@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from rewriter.dialects import Dialect, call, number, text
 from rewriter.errors import TYPE_MISMATCH
+from rewriter.functions_doubles import magnitude_of, reaching
 from rewriter.functions_literals import (
     DATE_TEXT,
     FALSE_WORDS,
@@ -138,7 +139,10 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
     if isinstance(domain, Values):
         domain = Values(tuple(convert(scalar, type_) for scalar in domain.values))
     limits = limits_of(value) if type_.kind is value.type.kind is Kind.INTEGER else None
-    return derive(dialect.cast(value.sql, type_), type_, value, interval=interval, domain=domain, limits=limits)
+    sql = dialect.cast(value.sql, type_)
+    if type_ == DOUBLE:
+        reaching(sql, magnitude_of(value))
+    return derive(sql, type_, value, interval=interval, domain=domain, limits=limits)
 
 
 def _near(interval: Interval | None) -> Interval | None:
@@ -234,7 +238,7 @@ def _to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
     inside = limits is not None and low <= limits[0] and limits[1] <= high
     if inside and is_literal(value) and value.type.kind is Kind.INTEGER:
         return widen(value, type_, dialect)
-    sql = (dialect.cast if inside else dialect.try_cast)(value.sql, type_)
+    sql = dialect.cast(value.sql, type_) if inside else dialect.try_cast(value.sql, type_, value.type)
     interval = _rounded(value.interval, value.type.kind)
     return derive(
         sql,
@@ -295,7 +299,7 @@ def _number_to_decimal(value: Value, type_: Type, dialect: Dialect) -> Value:
     if interval is not None and not fits:
         step = Fraction(1, 10**type_.scale)
         interval = interval.outward(step) if interval.magnitude / step < 1 << 53 else None
-    sql = (dialect.cast if fits else dialect.try_cast)(value.sql, type_)
+    sql = dialect.cast(value.sql, type_) if fits else dialect.try_cast(value.sql, type_, value.type)
     return derive(sql, type_, value, interval=interval, nullable=value.nullable or not fits)
 
 
@@ -320,14 +324,14 @@ def _cut(value: Value, size: int) -> Value:
 
 def _text_to_number(value: Value, type_: Type, dialect: Dialect) -> Value:
     pattern = INTEGER_TEXT if type_.kind is Kind.INTEGER else NUMBER_TEXT
-    sql = dialect.try_cast(dialect.extract_match(value.sql, pattern), type_)
+    sql = dialect.parse(value.sql, pattern, type_)
     raw = type_.kind is Kind.DOUBLE
     return finite(derive(sql, type_, value, nullable=True, raw=raw), dialect)
 
 
 def _text_to_time(value: Value, type_: Type, dialect: Dialect) -> Value:
     pattern = DATE_TEXT if type_ == DATE else TIMESTAMP_TEXT
-    return derive(dialect.try_cast(dialect.extract_match(value.sql, pattern), type_), type_, value, nullable=True)
+    return derive(dialect.parse(value.sql, pattern, type_), type_, value, nullable=True)
 
 
 def _text_to_boolean(value: Value, type_: Type, dialect: Dialect) -> Value:
@@ -345,7 +349,9 @@ def _integer_to_boolean(value: Value, type_: Type, dialect: Dialect) -> Value:
 
 def _boolean_to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
     interval = Interval(Fraction(0), Fraction(1))
-    sql = dialect.cast(value.sql, type_)
+    sql = dialect.cast(value.sql, INTEGER)
+    if type_ != INTEGER:
+        sql = dialect.cast(sql, type_)
     return derive(sql, type_, value, interval=interval, domain=integer_domain(interval), limits=(0, 1))
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter import functions_doubles as doubles
 from rewriter.dialects import call, double, number
 from rewriter.errors import TYPE_MISMATCH
 from rewriter.functions_casts import coerce, decimal_type, half_away, unify, widen
@@ -140,7 +141,8 @@ def _exact(
     one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
     if small:
         interval = loose(interval)
-    return derive(binary(kind, one.sql, other.sql), DOUBLE, left, right, interval=interval, raw=not small)
+    sql = doubles.total(kind, one, other, context)
+    return derive(sql, DOUBLE, left, right, interval=interval, raw=not small)
 
 
 def _as_integers(left: Value, right: Value, type_: Type, context: Context) -> tuple[exp.Expr, exp.Expr]:
@@ -162,7 +164,7 @@ def divide(left: Value, right: Value, context: Context) -> Value:
     exact = DOUBLE in (left.type, right.type)
     one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
     other = finite(other, context.dialect)
-    sql = context.dialect.divide(wrap(one.sql), wrap(other.sql))
+    sql = doubles.quotient(one, other, context)
     return derive(sql, DOUBLE, left, right, interval=interval if exact else loose(interval), raw=True)
 
 
@@ -196,11 +198,13 @@ def _integer_division(
     type_ = integer_type(reach, max(left.type.bits, right.type.bits))
     if type_ is None:
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
-        quotient = call("trunc", context.dialect.divide(wrap(one.sql), wrap(other.sql)))
         if spelling != context.dialect.integer_divide:
             return modulo(one, other, context)
+        quotient = call("trunc", doubles.quotient(one, other, context))
         return derive(quotient, DOUBLE, left, right, interval=loose(interval), raw=True)
     dividend, divisor = _as_integers(left, right, type_, context)
+    if type_.bits > 64 and spelling == context.dialect.integer_divide:
+        spelling = context.dialect.wide_divide
     sql = spelling(wrap(dividend), wrap(divisor))
     if not (least > 0 or most < 0):
         sql = when(exp.NEQ(this=wrap(duplicate(divisor)), expression=number(0)), sql)
@@ -220,7 +224,7 @@ def modulo(left: Value, right: Value, context: Context) -> Value:
         return _integer_division(spelling, left, right, limits, interval, context)
     if DOUBLE in (left.type, right.type):
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
-        sql = spelling(wrap(one.sql), wrap(finite(other, context.dialect).sql))
+        sql = doubles.remainder(one, finite(other, context.dialect), context)
         return derive(sql, DOUBLE, left, right, interval=interval, raw=True)
     type_, (one, other) = unify((left, right), context)
     if type_ == DOUBLE:
@@ -379,7 +383,7 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
         wider = decimal(needed, exact.scale) if needed <= 38 else None
     if wider is None:
         value = widen(value, DOUBLE, context.dialect)
-        sql = call(name, value.sql, number(digits))
+        sql = doubles.to_digits(name, value, digits, context)
         if value.interval is not None:
             # scaling by a power of ten is not exact in doubles: a value near a half can go the other way
             interval = loose(Interval(value.interval.low - step, value.interval.high + step))
@@ -404,7 +408,7 @@ def real(name: str, bounds: Bounds | None = None) -> Rule:
     def function(node: exp.Expr, context: Context) -> Value:
         value = as_double(node.this, context, name.upper())
         interval = _image(bounds, value.interval) if bounds else None
-        return derive(call(name, value.sql), DOUBLE, value, interval=interval, raw=True)
+        return derive(doubles.function(name, value, context), DOUBLE, value, interval=interval, raw=True)
 
     return rule(function)
 
@@ -415,7 +419,7 @@ def bounded(name: str, bounds: Bounds) -> Rule:
     def function(node: exp.Expr, context: Context) -> Value:
         value = finite(as_double(node.this, context, name.upper()), context.dialect)
         ends = _image(bounds, value.interval or Interval(Fraction(-(10**308)), Fraction(10**308)))
-        return derive(call(name, value.sql), DOUBLE, value, interval=ends, raw=True)
+        return derive(doubles.function(name, value, context), DOUBLE, value, interval=ends, raw=True)
 
     return rule(function)
 
@@ -458,13 +462,13 @@ def logarithm(node: exp.Expr, context: Context) -> Value:
     if scalar in (2.0, 10.0):
         name, function = ("log2", math.log2) if scalar == 2.0 else ("log10", math.log10)
         interval = _image(increasing(function), value.interval)
-        return derive(call(name, value.sql), DOUBLE, value, interval=interval, raw=True)
+        return derive(doubles.function(name, value, context), DOUBLE, value, interval=interval, raw=True)
     return divide(_ln(value, context), _ln(base, context), context)
 
 
 def _ln(value: Value, context: Context) -> Value:
     interval = _image(increasing(math.log), value.interval)
-    return derive(call("ln", value.sql), DOUBLE, value, interval=interval, raw=True)
+    return derive(doubles.function("ln", value, context), DOUBLE, value, interval=interval, raw=True)
 
 
 def power(node: exp.Expr, context: Context) -> Value:
@@ -478,7 +482,7 @@ def power(node: exp.Expr, context: Context) -> Value:
         square = base.interval * base.interval
         low = Fraction(0) if Fraction(0) in base.interval else min(base.interval.low**2, base.interval.high**2)
         interval = loose(Interval(low, square.high))
-    return derive(call("pow", base.sql, exponent.sql), DOUBLE, base, exponent, interval=interval, raw=True)
+    return derive(doubles.power(base, exponent, context), DOUBLE, base, exponent, interval=interval, raw=True)
 
 
 def _power_ends(exponents: Interval) -> Bounds:

@@ -2,7 +2,7 @@
 
 Three facts travel in ``meta`` of our own nodes, inside one expression: ``limits`` is the least and greatest integer
 that the node can be, *whatever a row holds* (unlike the declared interval: totality rests on it); ``raw`` marks a
-double that may still be NaN or ±inf, which :func:`finite` turns into NULL; ``literal`` is the value of a constant.
+double that may still be NaN or ±inf (where the engine does not raise instead), which :func:`finite` turns into NULL; ``literal`` is the value of a constant.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from rewriter.dialects import Dialect, double, number, text
+from rewriter.dialects import Dialect, number, text
 from rewriter.errors import NOT_ANSWERED, TOO_COMPLEX, Refused
 from rewriter.interval import Interval, measure
 from rewriter.types import BOOLEAN, TEXT, Kind, Scalar, Type
@@ -193,7 +193,7 @@ def is_null(value: Value) -> bool:
 
 def finite(value: Value, dialect: Dialect) -> Value:
     """The same double with NaN and ±inf as NULL."""
-    if not value.sql.meta.get(RAW):
+    if not value.sql.meta.get(RAW) or dialect.raises:
         return value
     guarded = when(dialect.is_finite(wrap(duplicate(value.sql))), value.sql)
     return replace(value, sql=guarded, nullable=True)
@@ -230,7 +230,7 @@ def _spell(scalar: Scalar | None, type_: Type, dialect: Dialect) -> exp.Expr:
     if isinstance(scalar, str):
         return dialect.cast(text(scalar), TEXT)
     if isinstance(scalar, float):
-        return double(scalar)
+        return dialect.double(scalar)
     if isinstance(scalar, int):
         return number(scalar) if type_.bits == _bits(scalar) else dialect.cast(number(scalar), type_)
     if isinstance(scalar, Decimal):

@@ -178,7 +178,9 @@ class _Splitter:
             return self._outer(select, names, ctes, sources, before)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
         if answers or len(self.releases) > before:
-            moved = joins_as_having(select, {n: s.tree for n, s in sources.items() if isinstance(s, Outer)}, answers)
+            moved = joins_as_having(
+                select, {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}, answers
+            )
             if moved is not None:
                 del self.releases[before:]
                 return self._select(moved, names, ctes)

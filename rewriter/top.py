@@ -18,10 +18,13 @@ from rewriter.block import conjuncts
 from rewriter.grouping import output_name
 
 
-def joins_as_having(select: exp.Select, trees: Mapping[int, exp.Query], answers: Set[int]) -> exp.Select | None:
+def joins_as_having(
+    select: exp.Select, queries: Mapping[int, tuple[exp.Query, exp.Query]], answers: Set[int]
+) -> exp.Select | None:
     """``select`` with its joins to aggregates over people moved to HAVING, or None where one cannot be moved.
 
-    ``trees`` has the resolved queries of FROM by the item's identity; those in ``answers`` aggregate over people.
+    ``queries`` has the queries of FROM, as written and resolved, by the item's identity; those in ``answers`` aggregate
+    over people.
     """
     joins = list(select.args.get("joins") or ())
     from_ = select.args.get("from_")
@@ -33,7 +36,7 @@ def joins_as_having(select: exp.Select, trees: Mapping[int, exp.Query], answers:
         if id(join.this) not in answers:
             kept.append(join.copy())
             continue
-        test = _membership(join, trees[id(join.this)])
+        test = _membership(join, *queries[id(join.this)])
         if test is None:
             return None
         tests.append(test)
@@ -72,12 +75,11 @@ def _and_having(select: exp.Select, tests: list[exp.Expr]) -> exp.Select:
     return select
 
 
-def _membership(join: exp.Join, tree: exp.Query) -> exp.Expr | None:
+def _membership(join: exp.Join, written: exp.Query, tree: exp.Query) -> exp.Expr | None:
     """The join as a condition on keys: ``key IN (SELECT column FROM …)``."""
     item = join.this
     if join.side or join.method or join.kind.upper() not in ("", "INNER") or join.args.get("on") is None:
         return None
-    source = item.this if isinstance(item, exp.Subquery) else tree
     columns = [output_name(column) for column in tree.expressions] if isinstance(tree, exp.Select) else []
     pairs: list[tuple[exp.Expr, exp.Column]] = []
     null_safe = False
@@ -88,7 +90,7 @@ def _membership(join: exp.Join, tree: exp.Query) -> exp.Expr | None:
         null_safe = null_safe or safe
         pairs.append(pair)
     joined = {column.name if column.this.args.get("quoted") else column.name.lower() for _, column in pairs}
-    if not _is_unique(source, joined) or (null_safe and len(pairs) > 1):
+    if not _is_unique(written, joined) or (null_safe and len(pairs) > 1):
         return None
     outside = [one.copy() for one, _ in pairs]
     inside = [column.copy() for _, column in pairs]

@@ -19,15 +19,11 @@ down, and its budget is charged already. Here a connection that has died while i
 from __future__ import annotations
 
 import logging
-import math
 import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from rewriter.dialect_postgres import POSTGRES
@@ -37,7 +33,8 @@ from dpsql.arrow_types import arrow_type
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import exact_table
 from dpsql.engines.failures import cancelled, failed, too_long
-from dpsql.engines.postgres_connection import Connection, cannot_open, check, connect
+from dpsql.engines.postgres_connection import cannot_open, check, connect
+from dpsql.engines.postgres_line import Interruption, Line
 from dpsql.engines.postgres_schema import read_concerns, read_schema
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.errors import Error, OperationalError
@@ -52,92 +49,12 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("dpsql.engine")
 _R = TypeVar("_R")
 
-PATIENCE = 2.0
-"""Seconds for the server to act on a cancellation; after them the connection is cut."""
-_GRACE = 1
-"""Seconds after the deadline at which the server itself stops, should we have died."""
-
-
 VERIFIED = 10.0
 """Seconds for which the schema is taken to be what it was."""
 
 
 class SchemaChanged(Exception):
     """A table is not declared any more as it was when the policy was opened: dpsql has to be started again."""
-
-
-@dataclass(slots=True, eq=False)
-class _Line:
-    """A connection that one statement at a time uses. ``timeout`` is the server's own, in milliseconds."""
-
-    connection: Connection
-    timeout: int = 0
-    lost: bool = False
-
-    def limit(self, timeout: float | None) -> None:
-        """Let the server itself stop what runs on after us."""
-        wanted = 0 if timeout is None else (math.ceil(timeout) + _GRACE) * 1000
-        if wanted != self.timeout:
-            self.connection.execute(cast("Any", f"SET statement_timeout = {wanted}"))
-            self.timeout = wanted
-
-    def execute(self, sql: str) -> psycopg.Cursor[tuple[Any, ...]]:
-        """One statement, over the extended protocol; one that comes again is prepared."""
-        if "\0" in sql:
-            raise ValueError("a statement ends at its first NUL")
-        return self.connection.cursor(binary=True).execute(cast("Any", sql))
-
-    def close(self) -> None:
-        self.lost = self.connection.broken
-        self.connection.close()
-
-
-@dataclass(slots=True, eq=False)
-class _Interruption:
-    """Stops the statement that runs on a line: asks the server to, and cuts the line where that does not help."""
-
-    _line: _Line | None = None
-    _wanted: bool = False
-    _thread: threading.Thread | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _left: threading.Event = field(default_factory=threading.Event)
-
-    def __call__(self) -> None:
-        """Returns at once, since who calls it watches other statements too."""
-        with self._lock:
-            self._wanted = True
-            if self._line is not None and self._thread is None:
-                arguments = (self._line.connection,)
-                self._thread = threading.Thread(target=self._stop, args=arguments, name="dpsql-cancel", daemon=True)
-                self._thread.start()
-
-    @property
-    def wanted(self) -> bool:
-        return self._wanted
-
-    def watch(self, line: _Line) -> None:
-        """From now on it is ``line`` that is interrupted. Raises InterruptedError where that comes too late."""
-        with self._lock:
-            if self._wanted:
-                raise InterruptedError
-            self._line = line
-
-    def leave(self) -> bool:
-        """Nothing happens to the line after this returns; whether it is as it was before."""
-        with self._lock:
-            self._line = None
-        self._left.set()
-        if self._thread is not None:
-            self._thread.join(3 * PATIENCE)
-        self._left.clear()
-        return self._thread is None
-
-    def _stop(self, connection: Connection) -> None:
-        with suppress(Exception):
-            connection.cancel_safe(timeout=PATIENCE)
-        if not self._left.wait(PATIENCE):
-            with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as cut:
-                cut.shutdown(socket.SHUT_RDWR)
 
 
 class PostgresEngine:
@@ -148,7 +65,7 @@ class PostgresEngine:
     def __init__(self, url: str) -> None:
         self._url = url
         self._lock = threading.Lock()
-        self._idle: list[_Line] = []
+        self._idle: list[Line] = []
         self._slots = threading.BoundedSemaphore(max(4, os.cpu_count() or 1))
         self._deadlines = Deadlines()
         self._schema: Schema | None = None
@@ -171,7 +88,7 @@ class PostgresEngine:
                 connection.close()
                 raise
             engine = cls(url)
-            engine._idle.append(_Line(connection))
+            engine._idle.append(Line(connection))
             return engine
         raise problem
 
@@ -204,7 +121,7 @@ class PostgresEngine:
         whatever went wrong.
         """
 
-        def answer(line: _Line) -> ExactTable:
+        def answer(line: Line) -> ExactTable:
             self._verify(line)
             return exact_table(line.execute(plan.sql), plan)
 
@@ -235,7 +152,7 @@ class PostgresEngine:
         counts = self._call(lambda line: _first(line.execute(distinct)))
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
 
-    def _verify(self, line: _Line) -> None:
+    def _verify(self, line: Line) -> None:
         """Raise where a table that plans rely on has changed; looked up anew after a while."""
         if self._relied and time.monotonic() - self._verified >= VERIFIED:
             found = read_schema(line.connection).tables
@@ -245,7 +162,7 @@ class PostgresEngine:
 
     def _call(
         self,
-        work: Callable[[_Line], _R],
+        work: Callable[[Line], _R],
         timeout: float | None = None,
         cancellation: Cancellation | None = None,
     ) -> _R:
@@ -255,7 +172,7 @@ class PostgresEngine:
         if not self._slots.acquire(timeout=timeout):
             raise too_long(timeout)
         problem: Error
-        interruption = _Interruption()
+        interruption = Interruption()
         try:
             left = None if timeout is None else timeout - (time.monotonic() - started)
             with self._deadlines.within(left, interruption) as deadline, cancellation.watching(interruption):
@@ -272,7 +189,7 @@ class PostgresEngine:
             self._slots.release()
         raise problem
 
-    def _answer(self, work: Callable[[_Line], _R], timeout: float | None, interruption: _Interruption) -> _R:
+    def _answer(self, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
         """Work on an idle connection; on a new one where there is none, or where it has died since it was used."""
         with self._lock:
             if self._closed:
@@ -285,9 +202,9 @@ class PostgresEngine:
                 if interruption.wanted or not line.lost:
                     raise
             self._forget()
-        return self._on(_Line(connect(self._url)), work, timeout, interruption)
+        return self._on(Line(connect(self._url)), work, timeout, interruption)
 
-    def _on(self, line: _Line, work: Callable[[_Line], _R], timeout: float | None, interruption: _Interruption) -> _R:
+    def _on(self, line: Line, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
         """Work on one connection, and keep it unless something went wrong with it."""
         finished = False
         try:

@@ -6,14 +6,15 @@ that names a table of the policy reaches it only to be described, or where it pr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from dpsql.answer import Proxy
 from dpsql.errors import Error
 from dpsql.server.lexemes import lexemes
-from dpsql.server.route import Route, SetConfig, route, route_unparsed, settings_of
+from dpsql.server.route import Route, SetConfig, route, route_unparsed, settings_of, without_set_config
 from dpsql.server.shadow import Shadow
 from dpsql.translated import translated
 from rewriter.errors import BAD_PARAMETER, SYNTAX, Refused
@@ -21,6 +22,7 @@ from rewriter.parse import Select, parse
 from rewriter.types import Scalar
 
 MAX_PARAMETERS = 1000
+_MARK = "dpsql parameter "
 TEXT_OID = 25
 
 
@@ -31,6 +33,8 @@ class Place:
     route: Route
     parameters: int
     settings: tuple[SetConfig, ...] = ()
+    text: str = ""
+    """What the shadow is asked instead, where it is not the client's text."""
 
 
 class Backend:
@@ -80,7 +84,24 @@ class Backend:
             return Place(found, count)
         if not isinstance(statement, Select):
             raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
-        return Place(route(statement.tree, self.proxy.catalog), count, settings_of(statement.tree) or ())
+        place = Place(route(statement.tree, self.proxy.catalog), count)
+        if settings_of(statement.tree) is None:
+            return place
+        # Parameters stay parameters: they are marked, since the tree has values where they were.
+        marked = parse(text, {name: f"{_MARK}{name}" for name in unknown})
+        if not isinstance(marked, Select):
+            raise AssertionError("the same text is the same statement")
+        asked = re.sub(f"'{_MARK}(\\d+)'", r"$\1", without_set_config(marked.tree))
+        return replace(place, settings=settings_of(marked.tree) or (), text=asked)
+
+
+def setting_of(one: SetConfig, values: Sequence[bytes | None]) -> str:
+    """The value that a ``set_config`` sets: its literal, or the parameter that it takes."""
+    number = one.value.removeprefix(_MARK)
+    if number == one.value:
+        return one.value
+    value = values[int(number) - 1]
+    return "" if value is None else value.decode(errors="replace")
 
 
 def parameters_in(text: str) -> int:

@@ -111,17 +111,42 @@ def route_unparsed(text: str, catalog: Catalog) -> Route | None:
 
 
 def settings_of(tree: exp.Query) -> tuple[SetConfig, ...] | None:
-    """The settings of ``SELECT set_config('name', 'value', false), …``; None where the query is anything else.
+    """What a SELECT without FROM sets by ``set_config('name', 'value', false)``; None where it sets nothing.
 
     >>> from rewriter.parse import parse
-    >>> settings_of(parse("SELECT set_config('timezone', 'UTC', false)").tree)
+    >>> settings_of(parse("SELECT 1, set_config('timezone', 'UTC', false)").tree)
     (SetConfig(name='timezone', value='UTC', local=False),)
     """
-    given = {name for name, value in tree.args.items() if value} - {"kind", "hint"}
-    if type(tree) is not exp.Select or given != {"expressions"}:
+    if type(tree) is not exp.Select or {name for name, value in tree.args.items() if value} - {"kind", "hint"} != {
+        "expressions"
+    }:
         return None
-    found = [_set_config(projection.unalias()) for projection in tree.expressions]
-    return tuple(one for one in found if one is not None) if all(found) else None
+    everywhere = sum(_is_set_config(node) for node in tree.find_all(exp.Anonymous))
+    calls = [call for call in map(_called, tree.expressions) if _is_set_config(call)]
+    found = [one for call in calls if (one := _set_config(call)) is not None]
+    return tuple(found) if found and len(found) == everywhere else None
+
+
+def without_set_config(tree: exp.Query) -> str:
+    """The same query with each ``set_config`` replaced by the value that it sets and returns.
+
+    >>> from rewriter.parse import parse
+    >>> without_set_config(parse("SELECT set_config('jit', 'off', false) AS new").tree)
+    "SELECT CAST('off' AS TEXT) AS new"
+    """
+    copy = tree.copy()
+    for call in [node for node in copy.find_all(exp.Anonymous) if _is_set_config(node)]:
+        value = exp.Cast(this=call.expressions[1].copy(), to=exp.DataType.build("text"))
+        outer = call.parent if isinstance(call.parent, exp.Dot) else call
+        named = outer.parent
+        outer.replace(value if isinstance(named, exp.Alias) else exp.alias_(value, "set_config"))
+    return copy.sql("postgres", comments=False)
+
+
+def _called(projection: exp.Expr) -> exp.Expr:
+    """The function that a projection calls, without its alias and its schema."""
+    bare = projection.unalias()
+    return bare.expression if isinstance(bare, exp.Dot) and bare.this.name.lower() == "pg_catalog" else bare
 
 
 def no_row(tree: exp.Expr) -> bool:
@@ -236,10 +261,11 @@ def _is_set_config(node: exp.Expr) -> bool:
 
 
 def _set_config(node: exp.Expr) -> SetConfig | None:
-    if isinstance(node, exp.Dot) and node.this.name.lower() == "pg_catalog":
-        node = node.expression
-    if not _is_set_config(node) or len(node.expressions) != 3:
+    if len(node.expressions) != 3:
         return None
     name, value, local = node.expressions
-    plain = isinstance(name, exp.Literal) and isinstance(value, exp.Literal) and isinstance(local, exp.Boolean)
-    return SetConfig(name.name.lower(), value.name, bool(local.this)) if plain else None
+    if not isinstance(name, exp.Literal) or not isinstance(local, exp.Boolean):
+        return None
+    if isinstance(value, exp.Literal | exp.Null):
+        return SetConfig(name.name.lower(), value.name, bool(local.this))
+    return None

@@ -16,10 +16,10 @@ from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, error
 from dpsql.reply import AnswerColumn
 from dpsql.server import statement as sql
-from dpsql.server.backend import Backend, parameters_in
+from dpsql.server.backend import Backend, Place, parameters_in, setting_of
 from dpsql.server.messages import Field
 from dpsql.server.portals import Names, Portal, PreparedStatement, moved, spread
-from dpsql.server.route import Route, SetConfig
+from dpsql.server.route import Route
 from dpsql.server.rows import Formats, ReleasedRows, Rows, ShadowRows
 from dpsql.server.shadow_rows import ShadowRows as Answered
 from dpsql.server.transaction import Status, TransactionBlock
@@ -258,7 +258,7 @@ class WireSession:
         prepared = bound.statement
         place = self._backend.place(text)
         if place.settings:
-            return self._set_config(bound, place.settings)
+            return self._set_config(bound, place)
         if place.route is not Route.OURS:
             return self._shadow(bound, text)
         values = self._decoded(self.parameter_types(prepared), bound.values, bound.formats)
@@ -330,14 +330,15 @@ class WireSession:
         tag = answer.tag if kind.word != "SHOW" else "SHOW"
         return Outcome(tag, rows, range(rows.count), tuple(Notice(text) for text in answer.notices))
 
-    def _set_config(self, bound: Bound, wanted: Sequence[SetConfig]) -> Outcome:
-        for one in wanted:
+    def _set_config(self, bound: Bound, place: Place) -> Outcome:
+        """SET in the clothes of a query: the shadow answers it with the values that are set, and sets nothing."""
+        outcome = self._shadow(bound, place.text)
+        for one in place.settings:
             before = self.settings
-            self.set(one.name, one.value)
+            self.set(one.name, setting_of(one, bound.values))
             if one.local and not self._block.set_local(before):
                 self._inner.settings = before
-        rows = ReleasedRows(self._described(bound.statement), (tuple(one.value for one in wanted),))
-        return Outcome("SELECT 1", rows, range(1))
+        return outcome
 
     def _show(self, kind: sql.Setting) -> Outcome:
         """PostgreSQL's settings as the shadow has them; what it does not have, as the client set it."""

@@ -483,6 +483,10 @@ def test_settings_follow_the_transaction(client: Client) -> None:
     assert client.rows("SHOW dpsql.epsilon") == [[b"0.5"]]
     assert client.rows("SELECT set_config('dpsql.epsilon', '0.125', false)") == [[b"0.125"]]
     assert client.rows("SHOW dpsql.epsilon") == [[b"0.125"]]
+    both = "SELECT current_setting('jit') AS cur, set_config('dpsql.epsilon', $1, false) AS new"
+    found = client.send(parse(both), bind((b"0.0625",)), execute(), SYNC)
+    assert next(one for one in found if one.kind == "D").values[1] == b"0.0625"
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.0625"]]
     client.send(query("DISCARD ALL"))
     assert client.rows("SHOW dpsql.epsilon") == [[b"0.25"]]
 

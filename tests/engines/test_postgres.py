@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 import dpsql.engines.postgres as module
+import dpsql.engines.postgres_line as line_module
 from dpsql.cli import main
 from dpsql.engines.postgres import PostgresEngine
 from dpsql.engines.postgres_connection import PREPARED
@@ -352,7 +353,7 @@ class TestLosses:
     def test_a_server_that_answers_nothing_is_cut_off(
         self, postgres: Server, engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(module, "PATIENCE", 0.3)
+        monkeypatch.setattr(line_module, "PATIENCE", 0.3)
         [backend] = engine.run(planned("SELECT pg_backend_pid() AS s0")).statistics["s0"]
         os.kill(backend, signal.SIGSTOP)
         try:
