@@ -282,7 +282,7 @@ class Session:
             price=priced.loss,
             epsilon=self._paid(priced.loss),
             remaining_after=self._budget(priced.loss),
-            notices=_notices(priced),
+            notices=(*prepared.notes, *_notices(priced)),
         )
 
     def _answer(
@@ -306,7 +306,7 @@ class Session:
             price=loss,
             epsilon=self._paid(loss),
             budget=self.budget,
-            notices=_notices(priced),
+            notices=(*prepared.notes, *_notices(priced)),
         )
 
     def _paid(self, loss: PrivacyLoss) -> Fraction:

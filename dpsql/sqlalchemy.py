@@ -128,7 +128,11 @@ class DPSQLDialect(default.DefaultDialect):
     postfetch_lastrowid = False
     preexecute_autoincrement_sequences = False
     construct_arguments = postgresql.dialect.construct_arguments
-    # What PostgreSQL's compiler asks its dialect.
+    # What PostgreSQL's compilers ask their dialect.
+    supports_smallserial = True
+    supports_virtual_generated_columns = True
+    _supports_create_index_concurrently = False
+    _supports_drop_index_concurrently = False
     _backslash_escapes = False
     _supports_jsonb_subscripting = True
 

@@ -93,7 +93,7 @@ def bound(
     keys = [f"k{place}" for place in range(len(query.keys))]
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
-        return Bounded(_with_keys(None, [], keys, [], None, public), (), None, {})
+        return Bounded(_with_keys(None, [], keys, [], None, public, dialect), (), None, {})
     rows = _rows(query, work)
     selected = bool(keys) and public is None
     if contribution.unique:
@@ -112,7 +112,7 @@ def bound(
     if scale is not None:
         ctes.append(("scale", scale))
     names = [cell.name for cell in _cells(work)]
-    tree = _with_keys(final, ctes, keys, names, selection, public)
+    tree = _with_keys(final, ctes, keys, names, selection, public, dialect)
     blocks = tuple(_block(ball) for ball in balls)
     return Bounded(tree, blocks, selection, {c.name: ball.refinement for ball in balls for c in ball.vector.cells})
 
@@ -152,7 +152,6 @@ def _suspects(query: Query, limit: int) -> exp.Select:
 
 
 def _is_suspect() -> exp.Expr:
-    """``u`` is never NULL in rows of people, so that NOT of this is exact."""
     return exp.In(this=exp.column("u"), query=exp.Subquery(this=exp.select("u").from_("suspect")))
 
 
@@ -170,7 +169,7 @@ def _with_harmless(
             expressions.append(exp.alias_(total, cell.name))
             totals.append(exp.alias_(exp.Sum(this=exp.column(cell.name)), cell.name))
     harmless = exp.Select(expressions=expressions).from_(_from_rows(rows.copy()), copy=False)
-    harmless.set("where", exp.Where(this=exp.Not(this=_is_suspect())))
+    harmless.set("where", exp.Where(this=dialect.none_among(exp.column("u", "r"), "suspect")))
     harmless.set("group", exp.Group(expressions=_columns(keys)))
     both = exp.union(harmless, suspects, distinct=False, copy=False)
     final = exp.Select(expressions=totals).from_(
@@ -289,7 +288,7 @@ def _one_row_per_unit(
     if keys:
         final.set("group", exp.Group(expressions=_columns(keys)))
     names = [cell.name for cell in _cells(work)]
-    tree = _with_keys(final, [], keys, names, selection, public)
+    tree = _with_keys(final, [], keys, names, selection, public, dialect)
     blocks = tuple(
         Block(
             tuple(Statistic(c.name, c.granularity, vector.row_l1, c.text) for c in vector.cells),
@@ -449,6 +448,7 @@ def _with_keys(
     names: list[str],
     selection: Selection | None,
     public: PublicKeys | None,
+    dialect: Dialect,
 ) -> exp.Select:
     """Every group of a public key set, empty ones too and no others; or the groups found. In the order of the keys."""
     ctes = [*ctes, *([("released", final)] if final is not None else []), *([("keys", public.sql)] if public else [])]
@@ -461,7 +461,10 @@ def _with_keys(
     ]
     tree = exp.Select(expressions=expressions).from_(source, copy=False)
     if source != other:
-        same = [exp.NullSafeEQ(this=exp.column(key, "keys"), expression=exp.column(key, "released")) for key in keys]
+        same = [
+            dialect.same_key(exp.column(key, "keys"), exp.column(key, "released"), type_)
+            for key, type_ in zip(keys, public.types, strict=True)
+        ]
         tree.set("joins", [exp.Join(this=exp.to_table("released"), side="LEFT", on=exp.and_(*same, copy=False))])
     if keys:
         order = [exp.Ordered(this=exp.column(key, source), nulls_first=False) for key in keys]

@@ -9,6 +9,7 @@ as in DuckDB, whatever the database's own collation is.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -28,13 +29,14 @@ _DAY_OF_YEAR = (
     r"(?:(?:0?[13578]|1[02])-(?:0?[1-9]|[12]\d|3[01])|(?:0?[469]|11)-(?:0?[1-9]|[12]\d|30)"
     r"|0?2-(?:0?[1-9]|1\d|2[0-8]))"
 )
-_DAY = rf"(?:{_YEAR}-{_DAY_OF_YEAR}|{_LEAP_YEAR}-0?2-29)"
+_DATE = rf"(?:{_YEAR}-{_DAY_OF_YEAR}|{_LEAP_YEAR}-0?2-29)"
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
-_DATE_TEXT = rf"^{_BLANKS}({_DAY})(?:[ T]{_CLOCK})?{_BLANKS}$"
-_TIMESTAMP_TEXT = rf"^{_BLANKS}({_DAY}(?:[ T]{_CLOCK})?){_BLANKS}$"
+_DATE_TEXT = rf"^{_BLANKS}({_DATE})(?:[ T]{_CLOCK})?{_BLANKS}$"
+_TIMESTAMP_TEXT = rf"^{_BLANKS}({_DATE}(?:[ T]{_CLOCK})?){_BLANKS}$"
 _INTEGER_TEXT = rf"^{_BLANKS}([+-]?0*\d{{1,40}}){_BLANKS}$"
 _NUMBER_TEXT = rf"^{_BLANKS}([+-]?0*(?:\d{{1,200}}\.?\d{{0,200}}|\.\d{{1,200}})(?:[eE][+-]?0*\d{{1,3}})?){_BLANKS}$"
 _NUMERIC = exp.DType.DECIMAL
+_DAY = 86_400_000_000
 _FORMATS = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "HH24", "%M": "MI", "%S": "SS", "%j": "DDD"}
 
 
@@ -50,6 +52,10 @@ class Postgres(Dialect):
     @property
     def raises(self) -> bool:
         return True
+
+    @property
+    def usual_escape(self) -> str:
+        return "\\"
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -198,12 +204,34 @@ class Postgres(Dialect):
         inside = exp.Between(this=place, low=number(0), high=number(3_652_058))
         return when(inside, exp.Add(this=date, expression=wrap(days)))
 
+    def shift(self, moment: exp.Expr, span: tuple[int, int, int]) -> exp.Expr:
+        """NULL where it could leave PostgreSQL's calendar, which begins in 4713 BC, on the way."""
+        months, days, micros = span
+        years = [Fraction(months, 12), Fraction(days, 365), Fraction(micros, 365 * _DAY)]
+        if max(map(abs, years)) > 10_000:
+            return self.cast(exp.Null(), TIMESTAMP)
+        shifted = Dialect.shift(self, moment, span)
+        first = math.floor(-sum(min(year, Fraction(0)) for year in years)) - 2
+        if first < 1000:
+            return shifted
+        start = self.cast(text(f"{min(first, 9999)}-01-01"), TIMESTAMP)
+        return when(exp.GTE(this=duplicate(moment), expression=start), shifted)
+
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         for ours, theirs in _FORMATS.items():
             pattern = pattern.replace(ours, theirs)
         return _by_code_point(call("to_char", self.cast(sql, TIMESTAMP), text(pattern)))
 
     # -- text ----------------------------------------------------------------------------------------------------
+
+    def in_case(self, name: str, sql: exp.Expr) -> exp.Expr:
+        """The collation "C" knows the case of ASCII letters alone; the database's own knows those of its languages."""
+        return _by_code_point(call(name, _by_language(sql)))
+
+    def like(self, kind: type[exp.Expr], sql: exp.Expr, pattern: exp.Expr) -> exp.Expr:
+        if kind is exp.ILike:
+            sql, pattern = _by_language(sql), _by_language(pattern)
+        return kind(this=sql, expression=pattern)
 
     def matches(self, sql: exp.Expr, pattern: str, ignore_case: bool = False) -> exp.Expr:
         kind = exp.RegexpILike if ignore_case else exp.RegexpLike
@@ -225,14 +253,20 @@ class Postgres(Dialect):
         )
         return exp.Paren(this=exp.DPipe(this=table, expression=row))
 
-    def same_key(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
-        """Arrays take NULLs as equal, and can be hashed."""
-        return exp.EQ(this=exp.Array(expressions=[one]), expression=exp.Array(expressions=[other]))
+    def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
+        """Arrays take NULLs as equal, and can be hashed; both must have the same type."""
+        arrays = [exp.Array(expressions=[self.cast(side, type_)]) for side in (one, other)]
+        return exp.EQ(this=arrays[0], expression=arrays[1])
+
+    def none_among(self, column: exp.Column, table: str) -> exp.Expr:
+        """NOT EXISTS becomes a hash join, NOT IN of many values a loop in a loop."""
+        same = exp.EQ(this=exp.column(column.name, table), expression=column)
+        return exp.Not(this=exp.Exists(this=exp.select("1").from_(table).where(same, copy=False)))
 
     def read(self, sql: exp.Expr, type_: Type, engine_type: str) -> exp.Expr:
         spelt = engine_type.lower().partition("(")[0].strip()
         if type_ == TEXT:
-            return _by_code_point(sql) if spelt in ("", "text", "varchar", "character varying") else self.cast(sql, TEXT)
+            return _by_code_point(sql) if spelt == "text" else self.cast(sql, TEXT)
         if type_.kind is Kind.DECIMAL and spelt in ("numeric", "decimal"):
             return when(exp.LTE(this=sql.copy(), expression=number(10 ** (type_.precision - type_.scale))), sql)
         if type_.kind is Kind.DOUBLE and spelt in ("numeric", "decimal"):
@@ -255,6 +289,10 @@ class Postgres(Dialect):
 
 def _by_code_point(sql: exp.Expr) -> exp.Expr:
     return exp.Paren(this=exp.Collate(this=wrap(sql), expression=exp.to_identifier("C", quoted=True)))
+
+
+def _by_language(sql: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.Collate(this=wrap(sql), expression=exp.to_identifier("default", quoted=True)))
 
 
 _OWN: dict[tuple[Kind, int], tuple[str, ...]] = {

@@ -58,6 +58,11 @@ class Dialect:
         """Whether arithmetic on doubles and times raises where it has no result, instead of giving NaN or ±inf."""
         return False
 
+    @property
+    def usual_escape(self) -> str:
+        """What escapes a wildcard of LIKE where no ESCAPE is said."""
+        return ""
+
     # -- types ---------------------------------------------------------------------------------------------------
 
     def data_type(self, type_: Type) -> exp.Expr:
@@ -152,10 +157,22 @@ class Dialect:
         spelt = f"{months} months {days} days {microseconds} microseconds"
         return exp.Cast(this=text(spelt), to=exp.DataType(this=exp.DType.INTERVAL))
 
+    def shift(self, moment: exp.Expr, span: tuple[int, int, int]) -> exp.Expr:
+        """A timestamp plus months, days and microseconds; it may leave the calendar."""
+        return exp.Add(this=moment, expression=self.interval(*span))
+
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         return call("strftime", sql, text(pattern))
 
     # -- text ----------------------------------------------------------------------------------------------------
+
+    def in_case(self, name: str, sql: exp.Expr) -> exp.Expr:
+        """``upper`` or ``lower`` of a text, letter by letter."""
+        return call(name, sql)
+
+    def like(self, kind: type[exp.Expr], sql: exp.Expr, pattern: exp.Expr) -> exp.Expr:
+        """LIKE or ILIKE; a pattern must not end in its escape."""
+        return kind(this=sql, expression=pattern)
 
     def matches(self, sql: exp.Expr, pattern: str, ignore_case: bool = False) -> exp.Expr:
         """Whether a part of the text matches; the dot matches a line end too. Linear time (RE2)."""
@@ -192,9 +209,14 @@ class Dialect:
         spread = exp.Mul(this=row, expression=number(tables))
         return exp.Paren(this=exp.Add(this=spread, expression=number(place)))
 
-    def same_key(self, one: exp.Expr, other: exp.Expr) -> exp.Expr:
-        """Equality that takes NULLs as equal, in a form that joins by hashing."""
+    def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
+        """Equality of two values of a type that takes NULLs as equal, in a form that joins by hashing."""
         return exp.NullSafeEQ(this=one, expression=other)
+
+    def none_among(self, column: exp.Column, table: str) -> exp.Expr:
+        """Whether no row of ``table`` has the column's value in its column of that name; neither is ever NULL."""
+        names = exp.select(column.name).from_(table)
+        return exp.Not(this=exp.In(this=exp.column(column.name), query=exp.Subquery(this=names)))
 
     def to_steps(self, sql: exp.Expr, type_: Type, granularity: Fraction) -> exp.Expr:
         """A value as a BIGINT number of steps of size ``granularity``, rounded to the nearest.

@@ -85,9 +85,9 @@ RULES: Registry = {
     exp.Radians: numbers.real("radians", numbers.increasing(math.radians)),
     exp.WidthBucket: rule(numbers.width_bucket, "this", "min_value", "max_value", "num_buckets"),
     # texts
-    exp.Upper: text.simple("upper"),
-    exp.Lower: text.simple("lower"),
-    exp.Reverse: text.simple("reverse"),
+    exp.Upper: text.in_case("upper"),
+    exp.Lower: text.in_case("lower"),
+    exp.Reverse: rule(text.reverse),
     exp.Length: rule(text.length),
     exp.Ascii: rule(text.ascii_code),
     exp.Trim: rule(text.trim, "this", "expression", "position"),

@@ -184,9 +184,10 @@ def _like(node: exp.Expr, context: Context, escape: str) -> Value:
         uses_escape = bool(escape)
         if escape:
             guard = context.dialect.matches(duplicate(pattern.sql), _complete(escape))
-    sql = type(node)(this=wrap(value.sql), expression=wrap(pattern.sql))
-    if uses_escape:
-        sql = exp.Escape(this=sql, expression=text(escape))
+    sql = context.dialect.like(type(node), wrap(value.sql), wrap(pattern.sql))
+    used = escape if uses_escape else ""
+    if used != context.dialect.usual_escape:
+        sql = exp.Escape(this=sql, expression=text(used))
     if node.args.get("negate"):
         sql = exp.Not(this=exp.Paren(this=sql))
     if guard is not None:

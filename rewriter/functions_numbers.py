@@ -516,9 +516,12 @@ def width_bucket(node: exp.Expr, context: Context) -> Value:
     low, high = (scalar_of(end) if is_literal(end) else None for end in ends)
     if not isinstance(low, float) or not isinstance(high, float) or not low < high or math.isinf(high - low):
         raise refuse("WIDTH_BUCKET needs literal bounds, the lower one first", "write WIDTH_BUCKET(x, 0, 100, 10)")
-    share = exp.Div(
-        this=exp.Paren(this=exp.Sub(this=wrap(value.sql), expression=double(low))), expression=double(high - low)
-    )
+    above: exp.Expr = exp.Paren(this=exp.Sub(this=wrap(value.sql), expression=double(low)))
+    if context.dialect.raises:
+        if not 1e-60 < high - low < 1e60:
+            raise refuse("WIDTH_BUCKET is answered for bounds at a moderate distance", "scale the values first")
+        above = context.dialect.settled(above)
+    share = exp.Div(this=above, expression=double(high - low), typed=context.dialect.raises or None)
     scaled = call("floor", exp.Mul(this=exp.Paren(this=share), expression=double(float(count))))
     inner = call("least", exp.Add(this=context.dialect.cast(scaled, INTEGER), expression=number(1)), number(count))
     sql = exp.Case(

@@ -37,14 +37,19 @@ MOST_GROWTH = 1000
 _LONGEST = 1 << 31
 
 
-def simple(name: str, *parts: str) -> Rule:
-    """A function of texts whose engine namesake means the same and cannot fail."""
+def reverse(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "REVERSE")
+    return derive(call("reverse", value.sql), TEXT, value)
+
+
+def in_case(name: str) -> Rule:
+    """UPPER or LOWER."""
 
     def function(node: exp.Expr, context: Context) -> Value:
-        values = [text_of(node.args[part], context, name.upper()) for part in parts or ("this",)]
-        return derive(call(name, *(value.sql for value in values)), TEXT, *values)
+        value = text_of(node.this, context, name.upper())
+        return derive(context.dialect.in_case(name, value.sql), TEXT, value)
 
-    return rule(function, *(parts or ("this",)))
+    return rule(function)
 
 
 def length(node: exp.Expr, context: Context) -> Value:

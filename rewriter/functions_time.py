@@ -119,7 +119,7 @@ def _shift_days(moment: Value, by: Value, sign: int, context: Context) -> Value:
     if not small:
         inside = exp.Between(this=wrap(duplicate(days)), low=number(-CALENDAR_DAYS), high=number(CALENDAR_DAYS))
         days = when(inside, days)
-    as_integer = context.dialect.try_cast(days, INTEGER)
+    as_integer = context.dialect.try_cast(days, INTEGER, by.type)
     if sign < 0:
         as_integer = exp.Paren(this=exp.Neg(this=as_integer))
     interval = None
@@ -134,7 +134,7 @@ def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
     span = (sign * months, sign * days, sign * micros)
     interval = _through(moment.interval, lambda end: _moved(end, span))
     base = widen(moment, TIMESTAMP, context.dialect)
-    sql = exp.Add(this=wrap(base.sql), expression=context.dialect.interval(*span))
+    sql = context.dialect.shift(wrap(base.sql), span)
     return in_calendar(derive(sql, TIMESTAMP, moment, interval=interval), context.dialect)
 
 
@@ -319,7 +319,7 @@ def make_date(arguments: list[exp.Expr], context: Context) -> Value:
     spelt: exp.Expr = parts[0]
     for part in parts[1:]:
         spelt = exp.DPipe(this=exp.DPipe(this=spelt, expression=text("-")), expression=part)
-    sql = context.dialect.try_cast(when(inside, spelt), DATE)
+    sql = context.dialect.try_cast(when(inside, spelt), DATE, TEXT)
     interval = None
     if year.interval is not None:
         low, high = max(math.floor(year.interval.low), 1), min(math.ceil(year.interval.high), 9999)

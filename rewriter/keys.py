@@ -34,16 +34,17 @@ MAX_CELLS = 100_000
 _DAY_UNITS = frozenset(
     {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "DOW", "ISODOW", "DOY", "ISOYEAR"}
 )
-_TIME_OF_DAY = re.compile("%[^YmdBbjaAuwWUGVy%-]")
+_TIME_OF_DAY = re.compile("%[^YmdBbjaAuwWUGVy%-]|HH|MI|SS")
 _HOUR_UNITS = frozenset({"HOUR"})
 
 
 @dataclass(frozen=True, slots=True)
 class PublicKeys:
-    """``sql`` lists every group once, as columns ``k0``, ``k1``, …; ``cells`` bounds how many there are."""
+    """``sql`` lists every group once, as columns ``k0``, ``k1``, … of ``types``; ``cells`` bounds how many there are."""
 
     sql: exp.Select
     cells: int
+    types: tuple[Type, ...]
 
 
 class _NotEnumerable(Exception):
@@ -72,7 +73,7 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
         select.set("joins", [exp.Join(this=item, kind="CROSS") for item, _ in domains[1:]])
     if conditions and domains:
         select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
-    return PublicKeys(select, cells)
+    return PublicKeys(select, cells, tuple(key.value.type for key in keys))
 
 
 @dataclass(slots=True)
@@ -270,7 +271,7 @@ def _step_of(node: exp.Expr) -> str | None:
         unit = str(node.expressions[0].name).upper()
     elif (
         isinstance(node, exp.Anonymous)
-        and node.name == "strftime"
+        and node.name in ("strftime", "to_char")
         and not _TIME_OF_DAY.search(node.expressions[1].name)
     ):
         unit = "DAY"

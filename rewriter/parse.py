@@ -20,7 +20,6 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from rewriter.errors import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, SYNTAX, TOO_COMPLEX, Refused
-from rewriter.folding import fold
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
@@ -207,7 +206,6 @@ def _select(text: str, tokens: list[Token], parameters: Parameters, start: int) 
             )
         replacement = literals[name].copy()
         node.replace(replacement)
-    fold(tree)
     return Select(tree)
 
 

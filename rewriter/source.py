@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewriter.catalog import Catalog, Column, Table
 from rewriter.contribution import ONE, ContributionBound
-from rewriter.dialects import Dialect, number
+from rewriter.dialects import Dialect
 from rewriter.errors import AMBIGUOUS_COLUMN, UNKNOWN_COLUMN, Refused
 from rewriter.total import read_column
 from rewriter.types import Kind
@@ -117,7 +117,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
         )
     unit: exp.Expr | None = None
     if private and catalog.unit is None:
-        unit = _row_number(table, alias, catalog)
+        unit = _row_identity(table, alias, catalog, dialect)
     elif unit_column is not None:
         unit = exp.column(exp.to_identifier(unit_column, quoted=True), alias)
     return Source(
@@ -133,14 +133,10 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
     )
 
 
-def _row_number(table: Table, alias: str, catalog: Catalog) -> exp.Expr:
-    """A row's own number, different from that of any row of another table of people."""
+def _row_identity(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
+    """A row's own key, different from that of any row of another table of people."""
     private = sorted(other.name for other in catalog.tables.values() if not other.public)
-    row: exp.Expr = exp.column("rowid", alias)
-    if len(private) == 1:
-        return row
-    spread = exp.Mul(this=row, expression=number(len(private)))
-    return exp.Paren(this=exp.Add(this=spread, expression=number(private.index(table.name))))
+    return dialect.row_identity(alias, private.index(table.name), len(private))
 
 
 def table_node(table: Table, dialect: Dialect) -> exp.Table:

@@ -421,7 +421,7 @@ class _Splitter:
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
-        before = len(self.releases)
+        before, aliases, tables = len(self.releases), self._aliases, set(self.tables)
         try:
             found = self.query(query, names)
             return isinstance(found, Outer) and (found.releases or len(self.releases) > before)
@@ -429,6 +429,7 @@ class _Splitter:
             return False
         finally:
             del self.releases[before:]
+            self._aliases, self.tables = aliases, tables
 
     # IN and EXISTS
 

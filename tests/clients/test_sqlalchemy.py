@@ -22,8 +22,8 @@ from sqlalchemy import (
     exc,
     extract,
     func,
-    inspect,
     insert,
+    inspect,
     literal,
     select,
     text,
@@ -102,10 +102,11 @@ def test_reflection_is_free_and_tells_what_the_policy_declares(engine: Engine) -
     assert seen.get_table_names() == seen.get_table_names("public") == ["region", "patient", "visit"]
     assert seen.get_table_names("dpsql") == ["budget", "charges", "columns"]
     assert seen.get_table_names("nowhere") == seen.get_view_names() == []
-    assert seen.has_table("visit") and seen.has_table("budget", schema="dpsql")
-    assert (
-        not seen.has_table("budget") and not seen.has_table("nothing") and not seen.has_table("visit", schema="dpsql")
-    )
+    assert seen.has_table("visit")
+    assert seen.has_table("budget", schema="dpsql")
+    assert not seen.has_table("budget")
+    assert not seen.has_table("nothing")
+    assert not seen.has_table("visit", schema="dpsql")
     assert seen.get_pk_constraint("patient")["constrained_columns"] == ["id"]
     assert seen.get_pk_constraint("visit")["constrained_columns"] == []
     (key,) = seen.get_foreign_keys("visit")
@@ -124,7 +125,8 @@ def test_columns_have_types_nullability_and_comments(engine: Engine) -> None:
     assert list(columns) == "id sex birth_year height_cm weight_kg smoker diagnosis region".split()
     assert isinstance(columns["birth_year"]["type"], types.SMALLINT)
     assert isinstance(columns["weight_kg"]["type"], types.Float)
-    assert columns["smoker"]["nullable"] and not columns["sex"]["nullable"]
+    assert columns["smoker"]["nullable"]
+    assert not columns["sex"]["nullable"]
     assert columns["sex"]["comment"] == "private, key set F, M"
     visit = {column["name"]: column["type"] for column in inspect(engine).get_columns("visit", schema="public")}
     assert isinstance(visit["day"], types.DATE)
@@ -264,7 +266,8 @@ def test_the_orm_aggregates_private_tables_and_loads_public_objects(engine: Engi
         counts = dict(session.execute(select(Patient.sex, func.count(Patient.id)).group_by(Patient.sex)).tuples().all())
         assert abs(sum(counts.values()) - PATIENTS) < 100
         tyrol = session.get(Region, "Tyrol")
-        assert tyrol is not None and tyrol.country == "Austria"
+        assert tyrol is not None
+        assert tyrol.country == "Austria"
         assert (
             session.scalars(select(Region).where(Region.country == "Germany").order_by(Region.name)).first() is not None
         )

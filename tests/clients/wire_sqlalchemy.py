@@ -102,7 +102,9 @@ CHECKS: Mapping[str, Callable[[Connection], None]] = {
 }
 
 
-def run(driver: str, host: str, port: int, analyst: str, check: Callable[[Connection], None], password: str = "") -> None:
+def run(
+    driver: str, host: str, port: int, analyst: str, check: Callable[[Connection], None], password: str = ""
+) -> None:
     """One check over one driver: ``run("psycopg", "127.0.0.1", 5433, "ana", core)``."""
     secret = f":{password}" if password else ""
     url = f"postgresql+{driver}://{analyst}{secret}@{host}:{port}/clinic"

@@ -14,6 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from rewriter.catalog import Column
+from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import UNKNOWN_COLUMN, Refused
 from rewriter.interval import Interval
 from rewriter.total import read_column
@@ -63,7 +64,7 @@ RANGES: dict[str, tuple[Scalar, Scalar]] = {
     "p": (datetime.datetime(2020, 1, 1, 12), datetime.datetime(2021, 1, 31, 23, 59, 59)),
 }
 
-_WILD: dict[str, list[str]] = {
+WILD: dict[str, list[str]] = {
     "s": ["0", "1", "-1", "7", "32767", "-32768"],
     "i": ["0", "1", "-1", "-7", "2147483647", "-2147483648", "2024"],
     "b": ["0", "1", "-1", "9223372036854775807", "-9223372036854775808", "12345678901"],
@@ -116,17 +117,25 @@ _TAME: dict[str, list[str]] = {
 class Rows:
     """The scope: every column as the base table gives it, with declared ranges or without."""
 
-    def __init__(self, ranges: Mapping[str, tuple[Scalar, Scalar]] | None = None, guarded: bool = True) -> None:
+    def __init__(
+        self,
+        ranges: Mapping[str, tuple[Scalar, Scalar]] | None = None,
+        guarded: bool = True,
+        columns: Mapping[str, tuple[Type, str]] = COLUMNS,
+        dialect: Dialect = DUCKDB,
+    ) -> None:
         self.ranges = ranges or {}
         self.guarded = guarded
+        self.columns = columns
+        self.dialect = dialect
 
     def column(self, node: exp.Column) -> Value:
-        if node.name not in COLUMNS:
+        if node.name not in self.columns:
             raise Refused(f"no column {node.name}", hint="there are others", sqlstate=UNKNOWN_COLUMN)
-        type_, engine_type = COLUMNS[node.name]
+        type_, engine_type = self.columns[node.name]
         sql: exp.Expr = exp.column(node.name, "r")
         if self.guarded:
-            sql = read_column(Column(node.name, type_, engine_type=engine_type), sql)
+            sql = read_column(Column(node.name, type_, engine_type=engine_type), sql, self.dialect)
         declared = self.ranges.get(node.name)
         return Value(sql, type_, Interval.of(*declared) if declared else None)
 
@@ -142,8 +151,8 @@ class Table:
 
     def __init__(self) -> None:
         self.connection = duckdb.connect(config={"threads": 1})
-        self._fill("wild", _WILD)
-        self._fill("tame", {**_WILD, **_TAME})
+        self._fill("wild", WILD)
+        self._fill("tame", {**WILD, **_TAME})
 
     def __enter__(self) -> Table:
         return self

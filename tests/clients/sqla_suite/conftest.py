@@ -1,10 +1,5 @@
-"""SQLAlchemy's own test plugin, with our dialect registered. Run as a program of its own: it takes pytest over."""
+"""The suite takes pytest over, so it runs in a process of its own (test_sqlalchemy_suite.py): here nothing is collected."""
 
-import pytest
-from sqlalchemy.dialects import registry
+import sys
 
-registry.register("dpsql", "dpsql.sqlalchemy", "DPSQLDialect")
-registry.register("dpsql.dpsql", "dpsql.sqlalchemy", "DPSQLDialect")
-pytest.register_assert_rewrite("sqlalchemy.testing.assertions")
-
-from sqlalchemy.testing.plugin.pytestplugin import *  # noqa: E402, F403
+collect_ignore_glob = [] if "suite_plugin" in sys.modules else ["*.py"]

@@ -17,7 +17,8 @@ TYPES = """json_type binary_literals datetime_timezone time time_microseconds uu
 FORMS = """tuple_in tuple_in_w_empty regexp_match regexp_replace window_functions fetch_ties fetch_percent fetch_expression
     ctes_on_dml ctes_with_update_delete collate order_by_collation supports_distinct_on""".split()
 # Forms of SELECT that are answered, and that the suite does not try unless told so.
-ANSWERED = "ctes boolean_col_expressions bound_limit_offset offset order_by_label_with_expression".split()
+ANSWERED = """ctes boolean_col_expressions bound_limit_offset offset order_by_label_with_expression fetch_first
+    fetch_no_order_by table_value_constructor""".split()
 
 
 class Requirements(SuiteRequirements):  # type: ignore[misc]

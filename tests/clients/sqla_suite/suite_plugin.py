@@ -1,0 +1,10 @@
+"""SQLAlchemy's own test plugin, with our dialect registered. Run as a program of its own: it takes pytest over."""
+
+import pytest
+from sqlalchemy.dialects import registry
+
+registry.register("dpsql", "dpsql.sqlalchemy", "DPSQLDialect")
+registry.register("dpsql.dpsql", "dpsql.sqlalchemy", "DPSQLDialect")
+pytest.register_assert_rewrite("sqlalchemy.testing.assertions")
+
+from sqlalchemy.testing.plugin.pytestplugin import *  # noqa: E402, F403
