@@ -22,9 +22,9 @@ from sqlalchemy.engine import default
 from sqlalchemy.engine.url import URL
 
 from dpsql.server.shadow_schema import SCHEMA, VIRTUAL_COMMENTS
-from dpsql.server.shadow_schema import _column_comment as column_comment
-from dpsql.server.shadow_schema import _primary_keys as primary_keys
-from dpsql.server.shadow_schema import _table_comment as table_comment
+from dpsql.server.shadow_schema import column_comment as column_comment
+from dpsql.server.shadow_schema import primary_keys as primary_keys
+from dpsql.server.shadow_schema import table_comment as table_comment
 from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog, Table
 from rewriter.types import Kind, Type

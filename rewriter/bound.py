@@ -94,7 +94,7 @@ def bound(
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
         return Bounded(_with_keys(None, [], keys, [], None, public, dialect), (), None, {})
-    rows = _rows(query, work)
+    rows = _rows(query, work, dialect)
     selected = bool(keys) and public is None
     if contribution.unique:
         return _one_row_per_unit(rows, keys, work, public, selected, dialect)
@@ -219,7 +219,7 @@ def _tables(query: Query) -> str:
     return ", ".join(dict.fromkeys(names)) or "the table"
 
 
-def _rows(query: Query, work: Workload) -> exp.Select:
+def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
     """One row of the bounded query per row of people: the unit, the keys, values in steps, conditions."""
     rows = query.rows.copy()
     rows.set(
@@ -230,6 +230,9 @@ def _rows(query: Query, work: Workload) -> exp.Select:
             *(exp.alias_(sql, name) for name, sql in work.columns),
         ],
     )
+    if dialect.recomputes:
+        # A fence: a column that several aggregates read is not copied into each of them.
+        rows.set("offset", exp.Offset(expression=number(0)))
     return rows
 
 

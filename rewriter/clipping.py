@@ -8,12 +8,13 @@ range alone determines, and summed as integers: exactly, in any order.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.dialects import Dialect, double, number
-from rewriter.functions_values import wrap
+from rewriter.dialects import Dialect, call, double, number
+from rewriter.functions_values import when, wrap
 from rewriter.interval import Interval
 from rewriter.types import Kind, Type
 from rewriter.value import Value
@@ -55,6 +56,39 @@ def clipped_steps(value: Value, interval: Interval, granularity: Fraction, diale
     ``interval`` must begin and end on the lattice. CASE, not LEAST/GREATEST, which take NULL for the bound. A checked
     value is never NaN; one that were would be taken for the upper bound, and still be bounded.
     """
+    low, high = int(interval.low / granularity), int(interval.high / granularity)
+    guard = _guard(value.sql) if dialect.recomputes else None
+    if guard is not None:
+        # CASE WHEN guard THEN x END: the guard once, and then x itself.
+        inner = replace(value, sql=guard.args["true"])
+        if _is_small_decimal(inner, granularity) and guard.this.this == inner.sql:
+            # Never NULL where a comparison with it is true, and the same cut costs less of integers.
+            steps = dialect.to_steps(inner.sql.copy(), value.type, granularity)
+            return when(guard.this.copy(), call("least", call("greatest", steps, number(low)), number(high)))
+        return when(guard.this.copy(), _clipped(inner, interval, granularity, dialect))
+    return _clipped(value, interval, granularity, dialect)
+
+
+def _guard(sql: exp.Expr) -> exp.If | None:
+    """The only branch of a CASE without ELSE."""
+    if not isinstance(sql, exp.Case) or sql.this is not None or sql.args.get("default") is not None:
+        return None
+    branches = sql.args["ifs"]
+    return branches[0] if len(branches) == 1 else None
+
+
+def _is_small_decimal(value: Value, granularity: Fraction) -> bool:
+    """Whether it is a column all of whose values are fewer than 2**63 steps, declared or not."""
+    digits = len(str((1 / granularity).numerator))
+    return (
+        isinstance(value.sql, exp.Column)
+        and value.type.kind is Kind.DECIMAL
+        and value.type.precision + digits <= 18
+        and (1 / granularity).denominator == 1
+    )
+
+
+def _clipped(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
     low, high = int(interval.low / granularity), int(interval.high / granularity)
     below = exp.LT(this=wrap(value.sql.copy()), expression=_limit(interval.low, value.type))
     above = exp.GT(this=wrap(value.sql.copy()), expression=_limit(interval.high, value.type))

@@ -54,6 +54,10 @@ class Postgres(Dialect):
         return True
 
     @property
+    def recomputes(self) -> bool:
+        return True
+
+    @property
     def usual_escape(self) -> str:
         return "\\"
 

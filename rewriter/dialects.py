@@ -59,6 +59,11 @@ class Dialect:
         return False
 
     @property
+    def recomputes(self) -> bool:
+        """Whether an expression that occurs several times is computed several times."""
+        return False
+
+    @property
     def usual_escape(self) -> str:
         """What escapes a wildcard of LIKE where no ESCAPE is said."""
         return ""

@@ -46,7 +46,7 @@ def statements(catalog: Catalog) -> Iterator[str]:
     COMMENT ON TABLE public."patient" IS 'private: one person per row'
     COMMENT ON COLUMN public."patient"."id" IS 'private, identifies the person'
     """
-    keys = _primary_keys(catalog)
+    keys = primary_keys(catalog)
     for table in catalog.tables.values():
         yield _create("public", table.name, _columns(table), _constraints(table, keys.get(table.name)))
         yield from _comments(catalog, table)
@@ -112,7 +112,7 @@ def _columns(table: Table) -> list[str]:
     ]
 
 
-def _primary_keys(catalog: Catalog) -> Mapping[str, str]:
+def primary_keys(catalog: Catalog) -> Mapping[str, str]:
     """The unique column of each table that the unit or a foreign key names, where it is never NULL."""
     named = [catalog.unit] if catalog.unit is not None else []
     named += [(hop.parent, hop.parent_column) for table in catalog.tables.values() for hop in table.path]
@@ -150,12 +150,12 @@ def _foreign_key(catalog: Catalog, table: Table, keys: Mapping[str, str]) -> Ite
 
 def _comments(catalog: Catalog, table: Table) -> Iterator[str]:
     name = f"public.{quoted(table.name)}"
-    yield f"COMMENT ON TABLE {name} IS {literal(_table_comment(catalog, table))}"
+    yield f"COMMENT ON TABLE {name} IS {literal(table_comment(catalog, table))}"
     for column in table.columns.values():
-        yield f"COMMENT ON COLUMN {name}.{quoted(column.name)} IS {literal(_column_comment(catalog, table, column))}"
+        yield f"COMMENT ON COLUMN {name}.{quoted(column.name)} IS {literal(column_comment(catalog, table, column))}"
 
 
-def _table_comment(catalog: Catalog, table: Table) -> str:
+def table_comment(catalog: Catalog, table: Table) -> str:
     if table.public:
         return "public: rows are answered"
     if catalog.unit is None:
@@ -166,7 +166,7 @@ def _table_comment(catalog: Catalog, table: Table) -> str:
     return f"private: aggregates only{bound}"
 
 
-def _column_comment(catalog: Catalog, table: Table, column: Column) -> str:
+def column_comment(catalog: Catalog, table: Table, column: Column) -> str:
     said = ["public" if table.public else "private"]
     if catalog.unit == (table.name, column.name):
         said.append("identifies the person")

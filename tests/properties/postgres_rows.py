@@ -43,6 +43,9 @@ _MORE: dict[str, list[tuple[str, str]]] = {
 }
 """By column, what PostgreSQL alone holds, with what DuckDB's expression should see in its place."""
 
+EXTREME = {"1.7976931348623157e308", "-1e308", "5e-324", "1e400", "-1e400", "1e-400"}
+"""Doubles with which PostgreSQL's arithmetic gives NULL, or 0 for what is below 1e-136, where DuckDB has a value."""
+
 GUARDED = Rows(columns=IN_POSTGRES, dialect=POSTGRES)
 """The columns as the rewriter reads them in PostgreSQL; :data:`SAME` as it reads the same rows in DuckDB."""
 SAME = Rows(columns=IN_DUCKDB, dialect=DUCKDB)
@@ -53,13 +56,17 @@ class Twins:
 
     def __init__(self) -> None:
         server = shared_server()
-        self.postgres = psycopg.connect(server.process.dsn(server.database()), autocommit=True)
+        with server.owner() as owner:
+            owner.execute("DROP DATABASE IF EXISTS twins")
+            owner.execute("CREATE DATABASE twins TEMPLATE template0 LOCALE 'C.UTF-8'")
+        self.postgres = psycopg.connect(server.process.dsn("twins"), autocommit=True)
         for name, value in (("TimeZone", "UTC"), ("DateStyle", "ISO"), ("extra_float_digits", "1")):
             self.postgres.execute(f"SET {name} = '{value}'")  # type: ignore[arg-type]
         self.duckdb = duckdb.connect(config={"threads": 1})
         self.duckdb.execute("SET TimeZone = 'UTC'")
         pairs = _pairs()
         rows = _rows(pairs)
+        self.moderate = [not EXTREME & {ours for ours, _ in row} for row in rows]
         for place, (connection, columns) in enumerate(((self.postgres, IN_POSTGRES), (self.duckdb, IN_DUCKDB))):
             declared = ", ".join(f"{name} {engine_type}" for name, (_, engine_type) in columns.items())
             connection.execute(f"CREATE TABLE wild (id INTEGER, {declared})")  # type: ignore[attr-defined]
