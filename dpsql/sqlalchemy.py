@@ -21,10 +21,7 @@ from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDDLCompiler, PGIde
 from sqlalchemy.engine import default
 from sqlalchemy.engine.url import URL
 
-from dpsql.server.shadow_schema import SCHEMA, VIRTUAL_COMMENTS
-from dpsql.server.shadow_schema import column_comment as column_comment
-from dpsql.server.shadow_schema import primary_keys as primary_keys
-from dpsql.server.shadow_schema import table_comment as table_comment
+from dpsql.server.shadow_schema import SCHEMA, VIRTUAL_COMMENTS, column_comment, primary_keys, table_comment
 from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog, Table
 from rewriter.types import Kind, Type

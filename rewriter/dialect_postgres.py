@@ -157,8 +157,8 @@ class Postgres(Dialect):
     def as_real(self, sql: exp.Expr) -> exp.Expr:
         real = exp.Cast(this=sql, to=exp.DataType(this=exp.DType.FLOAT))
         size = call("abs", duplicate(sql))
-        inside = exp.Between(this=size, low=double(1e-44), high=double(3.4028234663852886e38))
-        small = exp.If(this=exp.LT(this=size.copy(), expression=double(1e-44)), true=self.double(0.0))
+        inside = exp.Between(this=size, low=double(7.1e-46), high=double(3.4028234663852886e38))
+        small = exp.If(this=exp.LT(this=size.copy(), expression=double(7.1e-46)), true=self.double(0.0))
         return exp.Case(ifs=[exp.If(this=inside, true=self.cast(real, DOUBLE)), small])
 
     def double(self, value: float) -> exp.Expr:

@@ -44,7 +44,10 @@ def magnitude_of(value: Value) -> Magnitude:
     >>> magnitude_of(Value(exp.column("x"), SMALLINT))
     (0, 16)
     """
-    if is_literal(value) and isinstance(found := scalar_of(value), int | float) and math.isfinite(found):
+    if is_literal(value):
+        found = scalar_of(value)
+        if not isinstance(found, int | float):
+            return 0, 0
         exponent = math.frexp(found)[1] if found else 0
         return exponent - 1, exponent
     if value.type.kind is Kind.INTEGER:

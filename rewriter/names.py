@@ -9,6 +9,8 @@ from sqlglot import exp
 
 SCHEMAS = frozenset({"public", "main"})
 """The schemas that the tables of a policy stand in."""
+OWN = "dpsql"
+"""The schema of what dpsql tells of itself."""
 
 
 def plain_names(tree: exp.Query, database: str | None) -> exp.Query:
@@ -54,13 +56,15 @@ def _names_table(column: exp.Expr, catalog: exp.Expr | None, schema: exp.Expr) -
         items += [join.this for join in select.args.get("joins") or ()]
         found = [item for item in items if _folded(wanted) == _name_of(item)]
         if found:
-            return all(isinstance(item, exp.Table) and not item.alias and _schema_of(item) for item in found)
+            return all(isinstance(item, exp.Table) and not item.alias and _stands_in(item, schema) for item in found)
         select = select.find_ancestor(exp.Select)
     return False
 
 
-def _schema_of(item: exp.Table) -> bool:
+def _stands_in(item: exp.Table, wanted: exp.Expr) -> bool:
     schema = item.args.get("db")
+    if OWN in (_folded(wanted), "" if schema is None else _folded(schema)):
+        return schema is not None and _folded(schema) == _folded(wanted)
     return schema is None or _in_schema(schema)
 
 
@@ -70,7 +74,7 @@ def _name_of(item: exp.Expr) -> str:
 
 
 def _in_schema(schema: exp.Expr) -> bool:
-    return _folded(schema) in SCHEMAS
+    return _folded(schema) in SCHEMAS or _folded(schema) == OWN
 
 
 def _folded(identifier: exp.Expr) -> str:

@@ -137,8 +137,8 @@ class _Splitter:
         word = type(node).__name__.upper()
         if isinstance(left, Outer) and isinstance(right, Outer):
             tree = type(node)(
-                this=left.tree,
-                expression=right.tree,
+                this=_branch(left.tree),
+                expression=_branch(right.tree),
                 distinct=node.args.get("distinct"),
             )
             for part in ("order", "limit", "offset"):
@@ -510,6 +510,12 @@ def _from_items(select: exp.Expr) -> list[exp.Expr]:
     if from_ is None:
         return []
     return [from_.this, *(join.this for join in select.args.get("joins") or ())]
+
+
+def _branch(tree: exp.Query) -> exp.Query:
+    """A side of UNION; one with an order or a limit of its own keeps it to itself in parentheses."""
+    own = any(tree.args.get(part) for part in ("order", "limit", "offset", "fetch", "with_"))
+    return exp.Subquery(this=tree) if own else tree
 
 
 def _rename(relation: Relation, names: list[str]) -> Relation:

@@ -43,8 +43,8 @@ _MORE: dict[str, list[tuple[str, str]]] = {
 }
 """By column, what PostgreSQL alone holds, with what DuckDB's expression should see in its place."""
 
-EXTREME = {"1.7976931348623157e308", "-1e308", "5e-324", "1e400", "-1e400", "1e-400"}
-"""Doubles with which PostgreSQL's arithmetic gives NULL, or 0 for what is below 1e-136, where DuckDB has a value."""
+EXTREME = {"'-0.0'", "1.7976931348623157e308", "-1e308", "5e-324", "1e400", "-1e400", "1e-400"}
+"""Doubles with which PostgreSQL's arithmetic gives NULL, or 0 for what is below 1e-136 and for -0.0."""
 
 GUARDED = Rows(columns=IN_POSTGRES, dialect=POSTGRES)
 """The columns as the rewriter reads them in PostgreSQL; :data:`SAME` as it reads the same rows in DuckDB."""

@@ -25,7 +25,7 @@ def twins() -> Iterator[Twins]:
         yield opened
 
 
-HUGE = re.compile(r"e-?\d{3}|POWER|EXP")
+HUGE = re.compile(r"e-?\d{3}|POWER|EXP|COT|SIN")
 
 
 def same(one: Scalar | None, other: Scalar | None) -> bool:
