@@ -463,7 +463,7 @@ def _with_keys(
         exp.alias_(exp.Coalesce(this=exp.column(name, other), expressions=[number(0)]), name) for name in columns
     ]
     tree = exp.Select(expressions=expressions).from_(source, copy=False)
-    if source != other:
+    if public is not None and final is not None:
         same = [
             dialect.same_key(exp.column(key, "keys"), exp.column(key, "released"), type_)
             for key, type_ in zip(keys, public.types, strict=True)

@@ -16,8 +16,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.dialects import GREATEST_DOUBLE, Dialect, call, double, number, text
-from rewriter.functions_values import duplicate, when, wrap
-from rewriter.types import BIGINT, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP, Kind, Type
+from rewriter.functions_values import duplicate, refuse, when, wrap
+from rewriter.types import BIGINT, DATE, DOUBLE, TEXT, TIMESTAMP, Kind, Type
 
 SETTLING = 3 * 2.0**-401
 """Added and taken off again, it rounds doubles to multiples of 2⁻⁴⁵²: those above 2⁻³⁴⁶ are left as they are."""
@@ -209,16 +209,16 @@ class Postgres(Dialect):
         return when(inside, exp.Add(this=date, expression=wrap(days)))
 
     def shift(self, moment: exp.Expr, span: tuple[int, int, int]) -> exp.Expr:
-        """NULL where it could leave PostgreSQL's calendar, which begins in 4713 BC, on the way."""
+        """NULL where it could leave PostgreSQL's calendar, which begins in 4713 BC. A span is below 10,000 years."""
         months, days, micros = span
         years = [Fraction(months, 12), Fraction(days, 365), Fraction(micros, 365 * _DAY)]
-        if max(map(abs, years)) > 10_000:
-            return self.cast(exp.Null(), TIMESTAMP)
         shifted = Dialect.shift(self, moment, span)
         first = math.floor(-sum(min(year, Fraction(0)) for year in years)) - 2
         if first < 1000:
             return shifted
-        start = self.cast(text(f"{min(first, 9999)}-01-01"), TIMESTAMP)
+        if first > 9999:
+            return self.cast(exp.Null(), TIMESTAMP)
+        start = self.cast(text(f"{first}-01-01"), TIMESTAMP)
         return when(exp.GTE(this=duplicate(moment), expression=start), shifted)
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
@@ -238,6 +238,9 @@ class Postgres(Dialect):
         return kind(this=sql, expression=pattern)
 
     def matches(self, sql: exp.Expr, pattern: str, ignore_case: bool = False) -> exp.Expr:
+        """Linear time; a pattern without case knows ASCII letters alone, as the collation does."""
+        if ignore_case and not pattern.isascii():
+            raise refuse("~* knows letters of ASCII alone here", "write UPPER(x) ~ 'É'")
         kind = exp.RegexpILike if ignore_case else exp.RegexpLike
         return kind(this=wrap(sql), expression=text(pattern))
 
@@ -253,7 +256,8 @@ class Postgres(Dialect):
     def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
         """The row's table and place: different in any other table, and in other partitions."""
         table, row = (
-            exp.Cast(this=exp.column(name, alias), to=exp.DataType(this=exp.DType.TEXT)) for name in ("tableoid", "ctid")
+            exp.Cast(this=exp.column(name, alias), to=exp.DataType(this=exp.DType.TEXT))
+            for name in ("tableoid", "ctid")
         )
         return exp.Paren(this=exp.DPipe(this=table, expression=row))
 

@@ -122,7 +122,8 @@ def _unless_tiny(sql: exp.Expr, one: Value, other: Value, least: int, context: C
     operand = other if is_literal(one) else one
     size = call("abs", duplicate(operand.sql))
     bound = 2.0 ** min(_LEAST - least + magnitude_of(operand)[0], 1000)
-    return when(exp.GTE(this=size, expression=double(bound)), sql, context.dialect.double(0.0))
+    tiny = exp.If(this=exp.LT(this=size.copy(), expression=double(bound)), true=context.dialect.double(0.0))
+    return exp.Case(ifs=[exp.If(this=exp.GTE(this=size, expression=double(bound)), true=sql), tiny])
 
 
 def quotient(left: Value, right: Value, context: Context) -> exp.Expr:
@@ -142,7 +143,9 @@ def quotient(left: Value, right: Value, context: Context) -> exp.Expr:
 
 def remainder(left: Value, right: Value, context: Context) -> exp.Expr:
     if context.dialect.raises:
-        raise refuse("% is answered for integers and decimals only", "cast the operands, as in x::numeric(20,4)", "42883")
+        raise refuse(
+            "% is answered for integers and decimals only", "cast the operands, as in x::numeric(20,4)", "42883"
+        )
     return context.dialect.modulo(wrap(left.sql), wrap(right.sql))
 
 

@@ -102,7 +102,7 @@ def side(name: str) -> Rule:
         count = whole_literal(
             context.compile(node.args["expression"]), f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1
         )
-        return derive(call(name, value.sql, number(count)), TEXT, value)
+        return derive(call(name, value.sql, number(max(count, 1 - _LONGEST))), TEXT, value)
 
     return rule(function, "this", "expression")
 

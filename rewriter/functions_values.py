@@ -2,7 +2,8 @@
 
 Three facts travel in ``meta`` of our own nodes, inside one expression: ``limits`` is the least and greatest integer
 that the node can be, *whatever a row holds* (unlike the declared interval: totality rests on it); ``raw`` marks a
-double that may still be NaN or ±inf (where the engine does not raise instead), which :func:`finite` turns into NULL; ``literal`` is the value of a constant.
+double that may still be NaN or ±inf, which :func:`finite` turns into NULL (where the engine would raise instead, it
+is finite already); ``literal`` is the value of a constant.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _HOUR_UNITS = frozenset({"HOUR"})
 
 @dataclass(frozen=True, slots=True)
 class PublicKeys:
-    """``sql`` lists every group once, as columns ``k0``, ``k1``, … of ``types``; ``cells`` bounds how many there are."""
+    """``sql`` lists every group once, as columns ``k0``, ``k1``, … of ``types``; ``cells`` is how many at most."""
 
     sql: exp.Select
     cells: int

@@ -7,10 +7,8 @@ Describing reads no data and costs nothing.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, error
@@ -18,12 +16,13 @@ from dpsql.reply import AnswerColumn
 from dpsql.server import statement as sql
 from dpsql.server.backend import Backend, Place, parameters_in, setting_of
 from dpsql.server.messages import Field
+from dpsql.server.parameters import TYPE_NAMES, decoded, samples
 from dpsql.server.portals import Names, Portal, PreparedStatement, moved, spread
 from dpsql.server.route import Route
 from dpsql.server.rows import Formats, ReleasedRows, Rows, ShadowRows
 from dpsql.server.shadow_rows import ShadowRows as Answered
 from dpsql.server.transaction import Status, TransactionBlock
-from dpsql.server.types import Undecodable, decode_parameter, field, wire_type
+from dpsql.server.types import field, wire_type
 from dpsql.settings import Settings
 from dpsql.show import price_line
 from dpsql.translated import translated
@@ -185,9 +184,9 @@ class WireSession:
             return self._described(prepared)
         types = self.parameter_types(prepared)
         if portal is not None:
-            return _fields(self._inner.describe(text, self._decoded(types, portal.values, portal.formats)))
+            return _fields(self._inner.describe(text, decoded(types, portal.values, portal.formats, self._read)))
         try:
-            return _fields(self._inner.describe(text, _samples(types)))
+            return _fields(self._inner.describe(text, samples(types)))
         except Error:
             if not types:
                 raise
@@ -219,7 +218,7 @@ class WireSession:
             case sql.Transaction(word, savepoint):
                 return self._transaction(word, savepoint)
             case sql.Prepare(name, types, text):
-                given = tuple(_TYPE_NAMES.get(type_, 0) for type_ in types)
+                given = tuple(TYPE_NAMES.get(type_, 0) for type_ in types)
                 self.names.keep_statement(name, self.prepare(text, given))
                 return Outcome("PREPARE")
             case sql.ExecutePrepared(name, arguments):
@@ -261,7 +260,7 @@ class WireSession:
             return self._set_config(bound, place)
         if place.route is not Route.OURS:
             return self._shadow(bound, text)
-        values = self._decoded(self.parameter_types(prepared), bound.values, bound.formats)
+        values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
         answer = self._inner.execute(text, values, self._cancellation)
         fields = _fields(answer.columns)
         if prepared.fields is not None and len(prepared.fields) == len(fields):
@@ -294,28 +293,12 @@ class WireSession:
         rows.known[spread(bound.result_formats, len(fields))] = first.rows
         return Outcome(f"SELECT {rows.count}", rows, range(rows.count))
 
-    def _decoded(
-        self, types: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int]
-    ) -> Mapping[str, object]:
-        """Parameters as Python values by their numbers."""
-        formats = spread(formats, len(values))
-        decoded: dict[str, object] = {}
-        for number, (oid, value, binary) in enumerate(zip(types, values, formats, strict=True), 1):
-            decoded[str(number)] = None if value is None else self._value(oid, value, binary)
-        return decoded
-
-    def _value(self, oid: int, value: bytes, binary: int) -> object:
-        try:
-            return decode_parameter(oid, value, bool(binary))
-        except Undecodable:
-            if binary:
-                raise
-        # A form that only PostgreSQL reads: let it.
+    def _read(self, oid: int, value: bytes) -> bytes | None:
+        """A text in a form that only PostgreSQL reads, as PostgreSQL's binary."""
         found = self._backend.shadow.run(
             "SELECT $1", [value], [oid], [0], [1], self.analyst, self.settings.others, None, self._cancellation
         )
-        read = found.rows[0][0]
-        return None if read is None else decode_parameter(oid, read, True)
+        return found.rows[0][0]
 
     def _setting(self, kind: sql.Setting) -> Outcome:
         if kind.word == "SHOW" and not kind.name.startswith("dpsql."):
@@ -426,22 +409,3 @@ def _query_of(kind: sql.Kind | None) -> str:
 
 def _fields(columns: Sequence[AnswerColumn]) -> tuple[Field, ...]:
     return tuple(field(column.name, wire_type(column.type)) for column in columns)
-
-
-_SAMPLES: Mapping[int, object] = {
-    16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1700: Decimal(1), 1082: datetime.date(2000, 1, 1),
-    1114: datetime.datetime(2000, 1, 1), 1184: datetime.datetime(2000, 1, 1), 1000: [True], 1005: [1], 1007: [1],
-    1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0], 1231: [Decimal(1)],
-}  # fmt: skip
-"""A value of each type, to plan with before the values are known: columns seldom depend on them."""
-
-_TYPE_NAMES: Mapping[str, int] = {
-    "bool": 16, "boolean": 16, "smallint": 21, "int2": 21, "int": 23, "integer": 23, "int4": 23, "bigint": 20,
-    "int8": 20, "real": 700, "float4": 700, "float8": 701, "double precision": 701, "float": 701, "numeric": 1700,
-    "decimal": 1700, "text": 25, "varchar": 1043, "character varying": 1043, "date": 1082, "timestamp": 1114,
-    "timestamptz": 1184, "unknown": 0,
-}  # fmt: skip
-
-
-def _samples(types: Sequence[int]) -> Mapping[str, object]:
-    return {str(number): _SAMPLES.get(oid, "a") for number, oid in enumerate(types, 1)}

@@ -65,7 +65,7 @@ def face(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("superset")
     policy = folder / clinic.POLICY
     (folder / clinic.DATABASE).symlink_to(built_clinic / clinic.DATABASE)
-    policy.write_text((built_clinic / clinic.POLICY).read_text() + "minmax: declared\n")
+    policy.write_text((built_clinic / clinic.POLICY).read_text())
     with serving(policy) as port, superset_server.running(folder, PASSWORD) as url:
         superset = Superset.log_in(url, "admin", PASSWORD)
         charts = dashboard.build(superset, f"postgresql+psycopg2://ana@127.0.0.1:{port}/clinic")
@@ -266,7 +266,7 @@ def margins_in_process(face: Face, case: Case) -> Mapping[Row, tuple[float | Non
     body = {"datasource": {"id": face.datasets[case.dataset], "type": "table"}, "queries": [case.query]}
     answer = face.superset.call("POST", "chart/data", {**body, "result_format": "json", "result_type": "query"})
     with dpsql.connect(face.policy, analyst="ana") as connection:
-        cursor = connection.execute(answer["result"][0]["query"].strip().rstrip(";"))
+        cursor = connection.cursor().execute(answer["result"][0]["query"].strip().rstrip(";"))
         names = [tuple(map(comparable, row[: case.keys])) for row in cursor.fetchall()]
         return dict(zip(names, (margin[case.keys :] for margin in cursor.margins), strict=True))
 
