@@ -38,6 +38,9 @@ SETTINGS = {
     # Compiling costs more than it saves in queries of this size.
     "jit": "off",
     "work_mem": WORK_MEM,
+    # The few units that may exceed a bound are looked for by hashing: the planner expects far more of them, and sorts
+    # all rows of everybody to meet them.
+    "enable_mergejoin": "off",
 }
 
 DEFAULTS = {

@@ -5,7 +5,6 @@ Superset is asked through its REST API, so the SQL, the driver and the result ha
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import pytest
 import dpsql
 from dpsql import clinic
 from tests.clients import superset_server
-from tests.clients.serving import serving
+from tests.clients.served import served
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "superset"))
 import dashboard
@@ -63,16 +62,13 @@ class Face:
 @pytest.fixture(scope="module")
 def face(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Face]:
     folder = tmp_path_factory.mktemp("superset")
-    policy = folder / clinic.POLICY
-    (folder / clinic.DATABASE).symlink_to(built_clinic / clinic.DATABASE)
-    policy.write_text((built_clinic / clinic.POLICY).read_text())
-    with serving(policy) as port, superset_server.running(folder, PASSWORD) as url:
+    with served(built_clinic, folder, epsilon="10") as server, superset_server.running(folder, PASSWORD) as url:
         superset = Superset.log_in(url, "admin", PASSWORD)
-        charts = dashboard.build(superset, f"postgresql+psycopg2://ana@127.0.0.1:{port}/clinic")
+        charts = dashboard.build(superset, f"postgresql+psycopg2://ana@127.0.0.1:{server.port}/clinic")
         database = superset.find("database", database_name=dashboard.DATABASE)
         assert database is not None
         datasets = {name: superset.find("dataset", table_name=name, database=database) for name in dashboard.DATASETS}
-        yield Face(superset, policy, port, database, datasets, charts)  # type: ignore[arg-type]
+        yield Face(superset, folder / clinic.POLICY, server.port, database, datasets, charts)  # type: ignore[arg-type]
 
 
 def test_making_the_database_its_datasets_and_charts_is_free_and_can_be_repeated(face: Face) -> None:
