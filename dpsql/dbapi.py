@@ -208,6 +208,10 @@ class Connection:
         self.check_open()
         return Cursor(self)
 
+    def execute(self, operation: str, parameters: Parameters | None = None) -> Cursor:
+        """Answer one statement on a new cursor, as many drivers let one do."""
+        return self.cursor().execute(operation, parameters)
+
     def set(self, name: str, value: object) -> None:
         """Set ``dpsql.NAME`` for this connection: ``epsilon``, ``reuse``, …"""
         if not re.fullmatch("[a-z_]+", name):

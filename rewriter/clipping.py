@@ -61,7 +61,7 @@ def clipped_steps(value: Value, interval: Interval, granularity: Fraction, diale
     if guard is not None:
         # CASE WHEN guard THEN x END: the guard once, and then x itself.
         inner = replace(value, sql=guard.args["true"])
-        if _is_small_decimal(inner, granularity) and guard.this.this == inner.sql:
+        if _is_small_decimal(inner, granularity) and isinstance(guard.this, exp.LTE) and guard.this.this == inner.sql:
             # Never NULL where a comparison with it is true, and the same cut costs less of integers.
             steps = dialect.to_steps(inner.sql.copy(), value.type, granularity)
             return when(guard.this.copy(), call("least", call("greatest", steps, number(low)), number(high)))

@@ -61,6 +61,10 @@ class Postgres(Dialect):
     def usual_escape(self) -> str:
         return "\\"
 
+    @property
+    def longest_text(self) -> int | None:
+        return 1_000_000_000
+
     # -- types ---------------------------------------------------------------------------------------------------
 
     def data_type(self, type_: Type) -> exp.Expr:
@@ -262,8 +266,9 @@ class Postgres(Dialect):
         return exp.Paren(this=exp.DPipe(this=table, expression=row))
 
     def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
-        """Arrays take NULLs as equal, and can be hashed; both must have the same type."""
-        arrays = [exp.Array(expressions=[self.cast(side, type_)]) for side in (one, other)]
+        """Arrays take NULLs as equal, and can be hashed; both must have the same type, which a number may not have."""
+        sides = [self.cast(side, type_) for side in (one, other)] if type_.numeric else [one, other]
+        arrays = [exp.Array(expressions=[side]) for side in sides]
         return exp.EQ(this=arrays[0], expression=arrays[1])
 
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:

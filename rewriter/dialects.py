@@ -68,6 +68,11 @@ class Dialect:
         """What escapes a wildcard of LIKE where no ESCAPE is said."""
         return ""
 
+    @property
+    def longest_text(self) -> int | None:
+        """Bytes beyond which a text makes the engine raise."""
+        return None
+
     # -- types ---------------------------------------------------------------------------------------------------
 
     def data_type(self, type_: Type) -> exp.Expr:

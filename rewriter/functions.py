@@ -16,6 +16,7 @@ from rewriter import functions_casts as casts
 from rewriter import functions_literals as literals
 from rewriter import functions_logic as logic
 from rewriter import functions_numbers as numbers
+from rewriter import functions_reals as reals
 from rewriter import functions_text as text
 from rewriter import functions_time as time
 from rewriter.functions_values import Context, Registry, refuse, rule
@@ -66,24 +67,24 @@ RULES: Registry = {
     exp.Ceil: rule(numbers.ceiling),
     exp.Round: rule(numbers.round_, "this", "decimals"),
     exp.Trunc: rule(numbers.truncate, "this", "decimals"),
-    exp.Pi: rule(numbers.pi),
-    exp.Pow: rule(numbers.power, "this", "expression"),
-    exp.Log: rule(numbers.logarithm, "this", "expression"),
-    exp.Ln: numbers.real("ln", numbers.increasing(math.log)),
-    exp.Sqrt: numbers.real("sqrt", numbers.square_root_ends),
-    exp.Cbrt: numbers.real("cbrt", numbers.increasing(math.cbrt)),
-    exp.Exp: numbers.bounded("exp", numbers.increasing(math.exp)),
-    exp.Sin: numbers.real("sin", numbers.between(-1, 1)),
-    exp.Cos: numbers.real("cos", numbers.between(-1, 1)),
-    exp.Tan: numbers.real("tan"),
-    exp.Cot: numbers.bounded("cot", lambda _: None),
-    exp.Asin: numbers.real("asin", numbers.between(-math.pi / 2, math.pi / 2)),
-    exp.Acos: numbers.real("acos", numbers.between(0, math.pi)),
-    exp.Atan: numbers.bounded("atan", numbers.increasing(math.atan)),
-    exp.Atan2: rule(numbers.arctangent2, "this", "expression"),
-    exp.Degrees: numbers.real("degrees", numbers.increasing(math.degrees)),
-    exp.Radians: numbers.real("radians", numbers.increasing(math.radians)),
-    exp.WidthBucket: rule(numbers.width_bucket, "this", "min_value", "max_value", "num_buckets"),
+    exp.Pi: rule(reals.pi),
+    exp.Pow: rule(reals.power, "this", "expression"),
+    exp.Log: rule(reals.logarithm, "this", "expression"),
+    exp.Ln: reals.real("ln", reals.increasing(math.log)),
+    exp.Sqrt: reals.real("sqrt", reals.square_root_ends),
+    exp.Cbrt: reals.real("cbrt", reals.increasing(math.cbrt)),
+    exp.Exp: reals.bounded("exp", reals.increasing(math.exp)),
+    exp.Sin: reals.real("sin", reals.between(-1, 1)),
+    exp.Cos: reals.real("cos", reals.between(-1, 1)),
+    exp.Tan: reals.real("tan"),
+    exp.Cot: reals.bounded("cot", lambda _: None),
+    exp.Asin: reals.real("asin", reals.between(-math.pi / 2, math.pi / 2)),
+    exp.Acos: reals.real("acos", reals.between(0, math.pi)),
+    exp.Atan: reals.bounded("atan", reals.increasing(math.atan)),
+    exp.Atan2: rule(reals.arctangent2, "this", "expression"),
+    exp.Degrees: reals.real("degrees", reals.increasing(math.degrees)),
+    exp.Radians: reals.real("radians", reals.increasing(math.radians)),
+    exp.WidthBucket: rule(reals.width_bucket, "this", "min_value", "max_value", "num_buckets"),
     # texts
     exp.Upper: text.in_case("upper"),
     exp.Lower: text.in_case("lower"),

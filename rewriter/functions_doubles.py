@@ -68,9 +68,20 @@ def _held(value: Value, most: int, context: Context) -> Value:
     least, reach = magnitude_of(value)
     if reach <= most:
         return value
+    sql = _unguarded(value.sql, context.dialect)
     bound = 2.0**most
-    inside = exp.Between(this=wrap(duplicate(value.sql)), low=double(-bound), high=double(bound))
-    return derive(reaching(when(inside, value.sql), (least, most)), DOUBLE, value, nullable=True)
+    inside = exp.Between(this=wrap(duplicate(sql)), low=double(-bound), high=double(bound))
+    return derive(reaching(when(inside, sql), (least, most)), DOUBLE, value, nullable=True)
+
+
+def _unguarded(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """What a CASE gives where it is finite, which closer bounds imply."""
+    if isinstance(sql, exp.Case) and sql.args.get("default") is None and len(sql.args["ifs"]) == 1:
+        branch = sql.args["ifs"][0]
+        held: exp.Expr = branch.args["true"]
+        if branch.this == dialect.is_finite(held.copy()):
+            return held
+    return sql
 
 
 def _settled(value: Value, context: Context) -> Value:

@@ -185,9 +185,13 @@ def _like(node: exp.Expr, context: Context, escape: str) -> Value:
         if escape:
             guard = context.dialect.matches(duplicate(pattern.sql), _complete(escape))
     sql = context.dialect.like(type(node), wrap(value.sql), wrap(pattern.sql))
-    used = escape if uses_escape else ""
-    if used != context.dialect.usual_escape:
-        sql = exp.Escape(this=sql, expression=text(used))
+    usual = context.dialect.usual_escape
+    if uses_escape:
+        said = escape != usual
+    else:
+        said = bool(usual) and (not is_literal(pattern) or usual in str(scalar_of(pattern)))
+    if said:
+        sql = exp.Escape(this=sql, expression=text(escape if uses_escape else ""))
     if node.args.get("negate"):
         sql = exp.Not(this=exp.Paren(this=sql))
     if guard is not None:

@@ -123,7 +123,7 @@ def pad(node: exp.Expr, context: Context) -> Value:
 def repeat(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "REPEAT")
     times = whole_literal(context.compile(node.args["times"]), "the count of REPEAT", 0, 100)
-    return derive(call("repeat", value.sql, number(times)), TEXT, value)
+    return _grown(call("repeat", value.sql, number(times)), value, times, context)
 
 
 def replace(node: exp.Expr, context: Context) -> Value:
@@ -132,7 +132,17 @@ def replace(node: exp.Expr, context: Context) -> Value:
     replacement = scalar_of(new) if is_literal(new) else None
     if not is_literal(new) or len(str(replacement)) > MOST_GROWTH:
         raise refuse("the new text of REPLACE must be a short literal", "write REPLACE(x, 'a', 'b')")
-    return derive(call("replace", value.sql, old.sql, new.sql), TEXT, value, old, new)
+    grown = call("replace", value.sql, old.sql, new.sql)
+    return _grown(grown, value, len(str(replacement).encode()), context, old, new)
+
+
+def _grown(sql: exp.Expr, value: Value, times: int, context: Context, *others: Value) -> Value:
+    """A text that is up to ``times`` as long; NULL where the engine would raise because it cannot hold it."""
+    size = context.dialect.longest_text
+    if size is None or times < 2:
+        return derive(sql, TEXT, value, *others)
+    fits = exp.LTE(this=call("octet_length", duplicate(value.sql)), expression=number(size // times))
+    return derive(when(fits, sql), TEXT, value, *others, nullable=True)
 
 
 def split_part(node: exp.Expr, context: Context) -> Value:

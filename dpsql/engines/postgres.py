@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
-from rewriter.dialect_postgres import POSTGRES
 from sqlglot import exp
 
 from dpsql.arrow_types import arrow_type
@@ -40,6 +39,7 @@ from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, Schema
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.catalog import Column
+from rewriter.dialect_postgres import POSTGRES
 from rewriter.plan import Plan
 from rewriter.total import read_column
 

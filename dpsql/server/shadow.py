@@ -127,8 +127,9 @@ class Shadow:
 
 
 def _load(process: PostgresProcess, catalog: Catalog, analysts: Sequence[str], database: str) -> None:
-    with psycopg.connect(process.dsn("template1"), autocommit=True) as connection:
-        connection.execute(f"ALTER DATABASE postgres RENAME TO {quoted(database)}".encode())
+    if database != "postgres":
+        with psycopg.connect(process.dsn("template1"), autocommit=True) as connection:
+            connection.execute(f"ALTER DATABASE postgres RENAME TO {quoted(database)}".encode())
     with psycopg.connect(_conninfo(process, database, SUPERUSER, "").decode()) as connection:
         for statement in statements(catalog):
             connection.execute(statement.encode())

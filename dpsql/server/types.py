@@ -1,7 +1,6 @@
-"""Our types on the wire: OIDs, and values as PostgreSQL writes and reads them, in text and in binary.
+"""Our types on the wire: OIDs, and values as PostgreSQL writes them, in text and in binary.
 
-Guarantee: text is PostgreSQL's own output, byte for byte; any bytes of a parameter give a value or an
-:class:`Undecodable`.
+Guarantee: both are PostgreSQL's own output, byte for byte. What a client sends is read in :mod:`dpsql.server.decoding`.
 """
 
 from __future__ import annotations
@@ -10,22 +9,22 @@ import datetime
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
-from psycopg import postgres, pq
+import numpy
 from psycopg.adapt import PyFormat, Transformer
-from psycopg.errors import DataError as PsycopgDataError
 
-from dpsql.errors import DataError
+from dpsql.errors import error
+from dpsql.server.decoding import TEXTS, Undecodable, decode_parameter
 from dpsql.server.messages import Field
 from rewriter.types import Kind, Scalar, Type
 
+__all__ = [
+    "Undecodable", "WireType", "data_rows", "decode_parameter", "encode_rows", "field", "float_text", "wire_type",
+]  # fmt: skip
+
 BOOL, INT8, INT2, INT4, TEXT, FLOAT4, FLOAT8 = 16, 20, 21, 23, 25, 700, 701
 DATE, TIMESTAMP, TIMESTAMPTZ, NUMERIC = 1082, 1114, 1184, 1700
-
-
-class Undecodable(DataError):
-    """22P02, 22003 or 22008: the bytes of a parameter are not a value of its type, or not one that is held here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,12 @@ def float_text(value: float) -> bytes:
     spelt = repr(value)
     if spelt[-2:] == ".0":
         spelt = spelt[:-2]
-        if len(spelt.lstrip("-")) > 15:
-            digits = spelt.lstrip("-")
-            mantissa = digits[0] + ("." + digits[1:]).rstrip("0").rstrip(".")
-            spelt = f"{'-' if value < 0 else ''}{mantissa}e+{len(digits) - 1}"
+    if -1e15 < value < 1e15:
+        return spelt.encode()
+    if "e" not in spelt and spelt not in _NOT_FINITE:
+        whole, _, fraction = spelt.lstrip("-").partition(".")
+        mantissa = f"{whole[0]}.{whole[1:]}{fraction}".rstrip("0").rstrip(".")
+        spelt = f"{'-' if value < 0 else ''}{mantissa}e+{len(whole) - 1}"
     return _NOT_FINITE.get(spelt) or spelt.encode()
 
 
@@ -96,7 +97,7 @@ def _int_text(value: Scalar) -> bytes:
 
 def _numeric_text(value: Scalar) -> bytes:
     if isinstance(value, float):
-        return format(Decimal(repr(value)), "f").encode() if value == value and abs(value) != float("inf") else b"NaN"
+        return _NOT_FINITE.get(repr(value)) or format(Decimal(repr(value)), "f").encode()
     return (format(value, "f") if isinstance(value, Decimal) else str(value)).encode()
 
 
@@ -131,11 +132,21 @@ def _timestamp_text(value: Scalar) -> bytes:
     return (spelt.rstrip("0") if "." in spelt else spelt).encode()
 
 
+def _float4_text(value: Scalar) -> bytes:
+    """The same for a float of 32 bits, whose exponents begin at 1e+06."""
+    single = numpy.float32(value)
+    if numpy.isfinite(single) and (single == 0 or 1e-4 <= abs(single) < 1e6):
+        return numpy.format_float_positional(single, trim="-").encode()
+    spelt = repr(float(single))
+    return _NOT_FINITE.get(spelt) or numpy.format_float_scientific(single, trim="-").encode()
+
+
 _TEXTS: Mapping[int, Callable[[Scalar], bytes]] = {
     BOOL: _bool_text, INT2: _int_text, INT4: _int_text, INT8: _int_text, NUMERIC: _numeric_text,
-    FLOAT4: lambda value: float_text(float(value)),  # type: ignore[arg-type]
+    FLOAT4: _float4_text,
     FLOAT8: lambda value: float_text(float(value)),  # type: ignore[arg-type]
     DATE: _date_text, TIMESTAMP: _timestamp_text, TEXT: _text,
+    TIMESTAMPTZ: lambda value: _timestamp_text(value) + b"+00",
 }  # fmt: skip
 
 _SINCE = datetime.date(2000, 1, 1).toordinal()
@@ -169,6 +180,7 @@ _BINARIES: Mapping[int, Callable[[Scalar], bytes]] = {
     FLOAT4: lambda value: struct.pack("!f", float(value)),  # type: ignore[arg-type]
     FLOAT8: lambda value: struct.pack("!d", float(value)),  # type: ignore[arg-type]
     NUMERIC: _numeric_binary, DATE: _date_binary, TIMESTAMP: _timestamp_binary, TEXT: _text,
+    TIMESTAMPTZ: _timestamp_binary,
 }  # fmt: skip
 
 _NULL = b"\xff\xff\xff\xff"
@@ -176,6 +188,8 @@ _LENGTH = struct.Struct("!i")
 
 
 def _encoder(oid: int, format_: int) -> Callable[[Scalar], bytes]:
+    if format_ and oid not in _BINARIES and oid not in TEXTS:
+        raise error("this column has no binary form here", sqlstate="0A000", hint="ask for it as text")
     return (_BINARIES if format_ else _TEXTS).get(oid, _text)
 
 
@@ -208,9 +222,13 @@ def data_rows(rows: Sequence[Sequence[Scalar | None]], oids: Sequence[int], form
     return b"".join(parts)
 
 
+_PLAIN = {str, type(None)}
+"""Values of other types may be equal and be written differently: 1, True and 1.0."""
+
+
 def _column(column: Sequence[Scalar | None], encode: Callable[[Scalar], bytes]) -> list[bytes]:
     """Values with their lengths before them. A text that repeats, as keys do, is encoded once."""
-    if encode is _text:
+    if encode is _text and set(map(type, column)) <= _PLAIN:
         known: dict[Scalar | None, bytes] = {None: _NULL}
         for value in set(column):
             if value is not None:
@@ -225,80 +243,3 @@ _PREFIXES = [_LENGTH.pack(length) for length in range(256)]
 
 def _prefix(length: int) -> bytes:
     return _PREFIXES[length] if length < 256 else _LENGTH.pack(length)
-
-
-# Bytes to values
-
-_TEXTS_OIDS = frozenset({0, 18, 19, 25, 705, 1042, 1043})
-_LIMITS = {INT2: 1 << 15, INT4: 1 << 31, INT8: 1 << 63, 26: 1 << 32}
-_LOADERS: dict[tuple[int, bool], Callable[[bytes], object]] = {}
-
-
-def decode_parameter(oid: int, data: bytes, binary: bool) -> object:
-    """A parameter as a Python value: None, bool, int, float, Decimal, str, date, datetime, or a list of these.
-
-    >>> decode_parameter(23, b"42", False), decode_parameter(1082, b"2020-02-01", False)
-    (42, datetime.date(2020, 2, 1))
-    """
-    try:
-        if oid in _TEXTS_OIDS:
-            found: object = data.decode()
-        else:
-            found = _decoded(oid, bytes(data), binary)
-    except (ValueError, ArithmeticError, InvalidOperation, struct.error, LookupError, TypeError, AssertionError,
-            PsycopgDataError, RecursionError, NotImplementedError):  # fmt: skip
-        raise Undecodable("invalid value of a parameter", sqlstate="22P02", hint="check its type") from None
-    return _held(found)
-
-
-def _decoded(oid: int, data: bytes, binary: bool) -> object:
-    if not binary:
-        text = data.decode().strip()
-        if oid in _LIMITS:
-            number = int(text) if text.lstrip("+-").isdigit() else int("x")
-            if not -_LIMITS[oid] <= number < _LIMITS[oid]:
-                raise ValueError
-            return number
-        if oid == BOOL:
-            return _boolean(text)
-        if oid == NUMERIC and len(text) > 1000:
-            raise ValueError
-    return _loader(oid, binary)(data)
-
-
-def _boolean(text: str) -> bool:
-    word = text.lower()
-    for value, words in ((True, ("true", "yes", "on", "1", "t", "y")), (False, ("false", "no", "off", "0", "f", "n"))):
-        if word in words:
-            return value
-    raise ValueError
-
-
-def _loader(oid: int, binary: bool) -> Callable[[bytes], object]:
-    found = _LOADERS.get((oid, binary))
-    if found is None:
-        if oid not in _KNOWN:
-            raise ValueError
-        loader = Transformer().get_loader(oid, pq.Format.BINARY if binary else pq.Format.TEXT)
-        found = _LOADERS[oid, binary] = loader.load
-    return found
-
-
-_KNOWN = frozenset(
-    oid
-    for name in ("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "date", "timestamp", "timestamptz",
-                 "uuid", "text", "varchar", "bpchar", "oid")
-    if (info := postgres.types.get(name)) is not None
-    for oid in (info.oid, info.array_oid)
-)  # fmt: skip
-
-
-def _held(value: object) -> object:
-    """What our own literals can be; times lose their zone by being told in UTC."""
-    if isinstance(value, list):
-        return [_held(item) for item in value]
-    if isinstance(value, datetime.datetime):
-        return value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo is not None else value
-    if value is None or isinstance(value, bool | int | float | Decimal | str | datetime.date):
-        return value
-    return str(value)

@@ -92,7 +92,9 @@ CHARTS = (
     Chart("Visits in the year", "visit", "big_number_total", (VISITS,), width=3),
     Chart("Visits by reason", "visit", "echarts_timeseries_bar", (VISITS,), ("reason",), width=5),
     Chart("Patients by region", "patient", "pie", (PATIENTS,), ("region",), width=4),
-    Chart("Visits by month, top three reasons", "visit", "echarts_timeseries_line", (VISITS,), ("reason",), "day", 3, 8),
+    Chart(
+        "Visits by month, top three reasons", "visit", "echarts_timeseries_line", (VISITS,), ("reason",), "day", 3, 8
+    ),
     Chart(
         "Smokers",
         "patient",

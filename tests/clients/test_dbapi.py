@@ -615,3 +615,10 @@ def test_many_threads_on_one_real_connection(policy: Path) -> None:
         assert all(cursor.rowcount == 1 and cursor.epsilon == Fraction(1, 10) for cursor in cursors)
     with dpsql.connect(policy, "ana") as again:
         assert again.budget().spent_epsilon == spent
+
+
+def test_a_connection_executes_on_a_cursor_of_its_own(policy: Path) -> None:
+    with dpsql.connect(policy, analyst="ana") as connection:
+        first = connection.execute("SELECT 1 AS x")
+        assert connection.execute("SELECT ?", [2]).fetchall() == [(2,)]
+        assert first.fetchall() == [(1,)]

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import duckdb
 import psycopg
-import pytest
 
 from dpsql.server.postgres_binaries import Binaries
 from dpsql.server.postgres_process import PostgresProcess
@@ -70,11 +69,6 @@ def start(**settings: str) -> Server:
 def shared_server() -> Server:
     """One server for all tests of this process; it ends with the process."""
     return start()
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Server:
-    return shared_server()
 
 
 def copy_tables(source: duckdb.DuckDBPyConnection, target: psycopg.Connection, names: tuple[str, ...]) -> None:

@@ -23,7 +23,7 @@ from dpsql.errors import Error, OperationalError
 from rewriter.plan import Block, KeyColumn, Plan, Selection, Statistic
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, INTEGER, SMALLINT, TEXT, TIMESTAMP, Type, decimal
-from tests.engines.postgres_server import Server
+from tests.engines.postgres_server import Server, shared_server
 
 CANARY = "alice@example.org"
 SETUP = f'''
@@ -80,6 +80,11 @@ class Backend:
             f"SELECT COUNT(*) AS s0 FROM {self.series.format(one)} AS a(x), {self.series.format(other)} AS b(y)"
             " WHERE (CAST(x AS BIGINT) * y) % 7 = 3"
         )
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Server:
+    return shared_server()
 
 
 @pytest.fixture(scope="module", params=["duckdb", "postgres"])

@@ -25,7 +25,7 @@ from dpsql.errors import OperationalError
 from rewriter.plan import Block, KeyColumn, Plan, Statistic
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import DOUBLE, TEXT, decimal
-from tests.engines.postgres_server import PASSWORD, READER, Server, start
+from tests.engines.postgres_server import PASSWORD, READER, Server, shared_server, start
 
 CANARY = "alice@example.org"
 
@@ -85,6 +85,11 @@ ALTER TABLE hoped ADD CONSTRAINT later NOT NULL id NOT VALID;
 GRANT SELECT ON hoped TO PUBLIC;
 """
 """What PostgreSQL 18 knows, and does not enforce."""
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Server:
+    return shared_server()
 
 
 @pytest.fixture(scope="module")

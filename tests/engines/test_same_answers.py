@@ -28,7 +28,7 @@ from rewriter.errors import Refused
 from rewriter.parse import Explain, Select, parse
 from rewriter.planner import plan
 from rewriter.split import split
-from tests.engines.postgres_server import Server, copy_tables
+from tests.engines.postgres_server import Server, copy_tables, shared_server
 from tests.golden.pairs import FOLDER, Pair, pairs
 
 TABLES = ("region", "patient", "visit", "prescription")
@@ -101,6 +101,11 @@ class Known:
         except Refused as refused:
             return f"{refused.sqlstate} {refused.message}"
         return [self.engine.run(one) for one in plans]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Server:
+    return shared_server()
 
 
 @pytest.fixture(scope="module")

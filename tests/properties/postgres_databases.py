@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 import psycopg
-from rewriter.dialect_postgres import POSTGRES
 
 from dpsql.engines.exact import WrongShape, exact_table
 from dpsql.engines.postgres_connection import Connection, connect
 from dpsql.engines.postgres_schema import read_schema
 from rewriter.catalog import Catalog
+from rewriter.dialect_postgres import POSTGRES
 from rewriter.dialects import Dialect
 from rewriter.plan import Plan
 from tests.engines.postgres_server import copy_texts, shared_server

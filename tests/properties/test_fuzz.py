@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
@@ -16,7 +16,8 @@ from rewriter.parse import Explain, Select, parse
 from rewriter.planner import plan
 from rewriter.split import split
 from tests.properties.drawing import world
-from tests.properties.neighbours import Databases
+from tests.properties.neighbours import Databases, Neighbourhood
+from tests.properties.postgres_databases import PostgresDatabases
 from tests.properties.questions import question
 from tests.properties.world import World
 
@@ -36,7 +37,7 @@ WORDS = VOCABULARY.split()
 SQLSTATE = re.compile(r"[0-9A-Z]{5}")
 
 
-def answered(text: str, catalog: Catalog, databases: Databases, seen: Counter[str]) -> None:
+def answered(text: str, catalog: Catalog, databases: Neighbourhood, seen: Counter[str]) -> None:
     """``text`` is planned and executes, or is refused with a message, a hint and a code. Anything else is a bug."""
     try:
         statement = parse(text)
@@ -45,7 +46,9 @@ def answered(text: str, catalog: Catalog, databases: Databases, seen: Counter[st
         if not isinstance(statement, Select):
             seen["command"] += 1
             return
-        plans = [plan(query, norm) for query in split(statement.tree, catalog).releases for norm in Norm]
+        dialect = databases.dialect
+        releases = split(statement.tree, catalog, dialect).releases
+        plans = [plan(query, norm, dialect) for query in releases for norm in Norm]
     except Refused as refused:
         assert_clean(refused, text)
         seen[f"refused {refused.sqlstate}"] += 1
@@ -160,8 +163,15 @@ def _has_all(place: World) -> bool:
 
 
 @pytest.fixture(scope="module")
-def databases(place: World) -> Databases:
+def databases(place: World) -> Neighbourhood:
     return Databases.of(place, [])
+
+
+@pytest.fixture(scope="module")
+def in_postgres(place: World) -> Iterator[Neighbourhood]:
+    found = PostgresDatabases.of(place, [])
+    yield found
+    found.close()
 
 
 @pytest.mark.parametrize(
@@ -170,21 +180,38 @@ def databases(place: World) -> Databases:
     ids=["text", "words", "mutated", "deep"],
 )
 def test_any_text_gives_a_plan_or_a_clean_refusal(
-    maker: Callable[[Random, World], str], count: int, planned: int, place: World, databases: Databases
+    maker: Callable[[Random, World], str], count: int, planned: int, place: World, databases: Neighbourhood
 ) -> None:
     fuzz(maker, range(count), place, databases, planned)
+
+
+@pytest.mark.parametrize(("maker", "count", "planned"), [(mutated, 400, 20), (deep, 40, 2)], ids=["mutated", "deep"])
+def test_no_plan_makes_postgres_raise(
+    maker: Callable[[Random, World], str], count: int, planned: int, place: World, in_postgres: Neighbourhood
+) -> None:
+    fuzz(maker, range(5_000, 5_000 + count), place, in_postgres, planned)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("maker", [mutated, deep])
+def test_no_plan_makes_postgres_raise_at_length(
+    maker: Callable[[Random, World], str], place: World, in_postgres: Neighbourhood
+) -> None:
+    fuzz(maker, range(200_000, 206_000 if maker is not deep else 200_500), place, in_postgres, 0)
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("maker", [random_text, word_soup, mutated, deep])
 def test_any_text_gives_a_plan_or_a_clean_refusal_at_length(
-    maker: Callable[[Random, World], str], place: World, databases: Databases
+    maker: Callable[[Random, World], str], place: World, databases: Neighbourhood
 ) -> None:
     fuzz(maker, range(100_000, 110_000 if maker is not deep else 101_000), place, databases, 0)
 
 
-def fuzz(maker: Callable[[Random, World], str], seeds: range, place: World, databases: Databases, planned: int) -> None:
-    catalog = place.catalog()
+def fuzz(
+    maker: Callable[[Random, World], str], seeds: range, place: World, databases: Neighbourhood, planned: int
+) -> None:
+    catalog = databases.catalog()
     seen: Counter[str] = Counter()
     for seed in seeds:
         answered(maker(Random(seed), place), catalog, databases, seen)

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from every_function import EVERY
@@ -16,11 +17,13 @@ from test_total import FIXED
 from test_total_matches_engine import POSTGRES as MEANT
 from total_rows import Grammar, parse
 
+from rewriter.clipping import clipped_steps, lattice
 from rewriter.dialect_postgres import POSTGRES
-from rewriter.dialects import text
+from rewriter.dialects import DUCKDB, text
 from rewriter.errors import Refused
 from rewriter.functions import NAMES
 from rewriter.functions_patterns import check_pattern
+from rewriter.interval import Interval
 from rewriter.total import compile_expression
 from rewriter.types import TEXT, Scalar
 
@@ -99,6 +102,35 @@ def test_a_random_expression_never_raises_and_has_the_value_of_duckdb(seed: int,
             continue
         known, kept = known + in_duckdb, kept + in_postgres
     assert kept > 0.9 * known
+
+
+RANGES: dict[str, tuple[Scalar, Scalar]] = {
+    "s": (-5, 100),
+    "i": (-10, 90),
+    "b": (-(10**12), 10**12),
+    "h": (-(10**6), 10**6),
+    "m": (Decimal("-20.5"), 1000),
+    "w": (-3, 3),
+    "n": (0, 10**17),
+    "x": (-3.75, 100),
+    "y": (-1.5, 1.5),
+    "z": (-3, 3),
+}
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(10**9), Fraction(1, 10**6)])
+@pytest.mark.parametrize("name", RANGES)
+def test_a_number_is_clipped_to_the_same_step(name: str, scale: Fraction, twins: Twins) -> None:
+    """Exactly, whatever the row holds: extreme doubles too."""
+    in_postgres, in_duckdb = (scope.column(exp.column(name)) for scope in (GUARDED, SAME))
+    declared = Interval.of(*RANGES[name])
+    scaled = Interval(declared.low * scale, declared.high * scale)
+    granularity = lattice(in_postgres.type, scaled)
+    limits = scaled.outward(granularity)
+    ours = twins.in_postgres(clipped_steps(in_postgres, limits, granularity, POSTGRES))
+    theirs = twins.in_duckdb(clipped_steps(in_duckdb, limits, granularity, DUCKDB))
+    assert ours == theirs
+    assert len({step for step in ours if step is not None}) > 2
 
 
 ATOMS = [

@@ -1,1 +1,0 @@
-from tests.engines.postgres_server import postgres as postgres
