@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpsql.errors import error
 from dpsql.server import messages as m
@@ -30,7 +30,7 @@ class Options:
 
 
 def options(given: Sequence[tuple[str, str]]) -> Options:
-    """Checked options. Raises :class:`dpsql.errors.Error`.
+    """Checked options. Raises :class:`dpsql.errors.Error`, for what PostgreSQL refuses too.
 
     >>> options((("format", "csv"), ("header", "true"))).delimiter
     b','
@@ -46,11 +46,13 @@ def options(given: Sequence[tuple[str, str]]) -> Options:
         raise error(f'COPY format "{kind[:40]}" not recognized', sqlstate="22023", hint="text, csv or binary")
     if kind == "binary" and set(named) - {"format", "encoding"}:
         raise error("COPY in binary takes no other options", sqlstate="42601", hint="leave them out")
+    if kind != "csv" and named.keys() & {"quote", "escape", "force_quote"}:
+        raise error("COPY quotes in CSV mode only", sqlstate="0A000", hint="add FORMAT csv")
     if named.get("encoding", "utf8").lower().replace("-", "") not in ("utf8", "unicode"):
         raise error("COPY is in UTF8", sqlstate="0A000", hint="leave encoding out")
     csv = kind == "csv"
     quote = _one(named.get("quote", '"'), "quote")
-    return Options(
+    chosen = Options(
         kind,
         named.get("header", "false").lower() in _TRUE,
         _one(named.get("delimiter", "," if csv else "\t"), "delimiter"),
@@ -59,13 +61,28 @@ def options(given: Sequence[tuple[str, str]]) -> Options:
         _one(named["escape"], "escape") if "escape" in named else quote,
         "force_quote" in named,
     )
+    _check(chosen)
+    return chosen
 
 
 def _one(text: str, name: str) -> bytes:
     text = {"\\t": "\t", "E'\\t'": "\t", "e'\\t'": "\t"}.get(text, text)
-    if len(text.encode()) != 1 or text in "\r\n\\":
-        raise error(f"COPY {name} must be a single one-byte character", sqlstate="22023")
+    if len(text.encode()) != 1 or text in "\r\n":
+        raise error(f"COPY {name} must be a single one-byte character", sqlstate="0A000")
     return text.encode()
+
+
+def _check(chosen: Options) -> None:
+    """What would make a file that cannot be read back."""
+    csv = chosen.format == "csv"
+    if b"\n" in chosen.null or b"\r" in chosen.null:
+        raise error("COPY null representation cannot use newline or carriage return", sqlstate="22023")
+    if chosen.delimiter in chosen.null or (csv and chosen.quote in chosen.null):
+        raise error("COPY null representation cannot hold the delimiter or the quote", sqlstate="22023")
+    if csv and chosen.delimiter == chosen.quote:
+        raise error("COPY delimiter and quote must be different", sqlstate="22023")
+    if (not csv and chosen.delimiter in (b".", b"\\")) or (not csv and chosen.delimiter.isalnum()):
+        raise error(f'COPY delimiter cannot be "{chosen.delimiter.decode()}"', sqlstate="22023")
 
 
 def copy_out(rows: Rows, given: Sequence[tuple[str, str]]) -> Iterator[bytes]:
@@ -92,7 +109,7 @@ def copy_out(rows: Rows, given: Sequence[tuple[str, str]]) -> Iterator[bytes]:
 def _header(rows: Rows, chosen: Options) -> bytes:
     if not chosen.header:
         return b""
-    plain = _line(chosen)
+    plain = _line(replace(chosen, force=False))
     return plain([column.name.encode() for column in rows.fields])
 
 

@@ -1,8 +1,8 @@
 """Parameters of the wire as Python values, from text and from binary.
 
-Guarantee: any bytes give a value or :class:`Undecodable`, and no byte beyond them is read. Drivers' own loaders are made
-for what a server sends and trust its lengths; a client is not to be trusted. Text is read in PostgreSQL's output forms
-alone: its input functions know many more, and are asked where this refuses.
+Guarantee: any bytes give a value or :class:`Undecodable`, and no byte beyond them is read. Drivers' own loaders are
+made for what a server sends and trust its lengths; a client is not to be trusted. Text is read in PostgreSQL's output
+forms alone: its input functions know many more, and are asked where this refuses.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpsql.errors import Error, error
 from dpsql.policy import Policy
-from dpsql.server.scram import make_verifier
+from dpsql.server.scram import ITERATIONS, Verifier, make_verifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +20,12 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """``verifier`` is what a password is checked against, None where none is asked; ``analyst`` the policy's name."""
+    """``analyst`` is the policy's name. ``verifier`` is what a password is checked against, None where none fits."""
 
     analyst: str | None
-    verifier: str | None = None
+    verifier: Verifier | None = None
+    asked: bool = False
+    """Whether a password is asked."""
     known: bool = True
 
 
@@ -32,10 +34,13 @@ class Gate:
 
     def __init__(self, policy: Policy) -> None:
         self._open = policy.analysts is None
-        self._verifiers: Mapping[str, str | None] = {
+        self._verifiers: Mapping[str, Verifier | None] = {
             name: None if analyst.password is None else _verifier(analyst.password)
             for name, analyst in (policy.analysts or {}).items()
         }
+        counts = [verifier.iterations for verifier in self._verifiers.values() if verifier is not None]
+        # What an unknown name is told is what a known one is told.
+        self.iterations = counts[0] if counts else ITERATIONS
 
     def admit(self, user: str, peer: Peer) -> Admission:
         """How a user may come in. Raises :class:`dpsql.errors.Error` where there is no way."""
@@ -48,15 +53,20 @@ class Gate:
                 raise error(
                     f'role "{user[:63]}" does not exist', sqlstate="28000", hint="the policy names the analysts"
                 )
-            return Admission(None, "", known=False)
+            return Admission(None, asked=True, known=False)
         verifier = self._verifiers[user]
         if verifier is None and not peer.loopback:
             raise _elsewhere()
-        return Admission(user, verifier)
+        return Admission(user, verifier, asked=verifier is not None)
 
 
-def _verifier(password: str) -> str:
-    return password if password.startswith("SCRAM-SHA-256$") else make_verifier(password)
+def _verifier(password: str) -> Verifier:
+    """Raises :class:`dpsql.errors.Error`, for the owner, where a verifier is broken."""
+    try:
+        return Verifier.read(password if password.startswith("SCRAM-SHA-256$") else make_verifier(password))
+    except ValueError:
+        hint = "make one with dpsql passwd NAME"
+        raise error("a password of the policy is a broken verifier", sqlstate="F0000", hint=hint) from None
 
 
 def _elsewhere() -> Error:

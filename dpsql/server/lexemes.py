@@ -26,6 +26,10 @@ _LEXEME = re.compile(
 )
 
 
+_ESCAPED = re.compile(r"(?:\\|(?='))(.)(?:(?<=')')?", re.DOTALL)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
 @dataclass(frozen=True, slots=True)
 class Lexeme:
     """A piece of text that is neither space nor comment. ``word`` is its upper-cased spelling, '' of quoted things."""
@@ -47,9 +51,15 @@ class Lexeme:
 
     @property
     def value(self) -> str:
-        """The text of a string, or the lexeme as it is written."""
+        """The text of a string, or the lexeme as it is written.
+
+        >>> [one.value for one in lexemes("'it''s' E'a\\\\tb\\\\'c''d' 5")]
+        ["it's", "a\\tb'c'd", '5']
+        """
         if self.text.startswith("'") and self.text.endswith("'") and len(self.text) > 1:
             return self.text[1:-1].replace("''", "'")
+        if self.text[:2] in ("E'", "e'") and self.text.endswith("'"):
+            return _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), self.text[2:-1])
         return self.text
 
 

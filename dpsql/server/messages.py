@@ -396,10 +396,11 @@ def notice(
 
 
 def _fields(severity: str, sqlstate: str, message: str, hint: str, detail: str, position: int | None) -> bytes:
-    given = {"S": severity, "V": severity, "C": sqlstate, "M": message, "D": detail, "H": hint}
+    given = {"S": severity, "V": severity, "C": sqlstate, "M": message or "error"}
+    given |= {kind: value for kind, value in (("D", detail), ("H", hint)) if value}
     if position is not None:
         given["P"] = str(position)
-    return b"".join(kind.encode() + _text(value) for kind, value in given.items() if value) + b"\0"
+    return b"".join(kind.encode() + _text(value) for kind, value in given.items()) + b"\0"
 
 
 def copy_out(binary: bool, columns: int) -> bytes:

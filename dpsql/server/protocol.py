@@ -164,10 +164,12 @@ class Protocol:
         if self._options.get("replication", "false").lower() not in ("false", "off", "no", "0"):
             raise error("there is nothing to replicate", sqlstate="0A000")
         self._admission = self._gate.admit(user, self.peer)
-        if self._admission.verifier is None:
+        if not self._admission.asked:
             yield from self._welcome(self._admission)
             return
-        self._scram = ScramServer(self._admission.verifier, user, certificate=self.peer.certificate)
+        self._scram = ScramServer(
+            self._admission.verifier, user, certificate=self.peer.certificate, iterations=self._gate.iterations
+        )
         yield m.sasl(self._scram.mechanisms)
 
     def _password(self, scram: ScramServer, data: bytes) -> Iterator[bytes]:

@@ -49,13 +49,15 @@ class Verifier:
             raise ValueError("not a SCRAM-SHA-256 verifier")
         iterations, *parts = found.groups()
         salt, stored, server = (base64.b64decode(part, validate=True) for part in parts)
+        if int(iterations) < 1 or not salt or len(stored) != 32 or len(server) != 32:
+            raise ValueError("a broken SCRAM-SHA-256 verifier")
         return cls(int(iterations), salt, stored, server)
 
     @classmethod
-    def mock(cls, user: str) -> Verifier:
+    def mock(cls, user: str, iterations: int = ITERATIONS) -> Verifier:
         """One that no password fits; always the same for a name."""
         salt = hmac.digest(_SECRET, user.encode("utf-8", "replace"), "sha256")[:16]
-        return cls(ITERATIONS, salt, secrets.token_bytes(32), secrets.token_bytes(32))
+        return cls(iterations, salt, secrets.token_bytes(32), secrets.token_bytes(32))
 
 
 def make_verifier(password: str, iterations: int = ITERATIONS, salt: bytes | None = None) -> str:
@@ -104,11 +106,20 @@ def _bidi(text: str) -> bool:
 class ScramServer:
     """One exchange. ``respond`` takes the data of a password message; ``accepted`` is the result once ``finished``."""
 
-    def __init__(self, verifier: str, user: str, *, certificate: bytes | None = None, nonce: str | None = None) -> None:
+    def __init__(
+        self,
+        verifier: Verifier | None,
+        user: str,
+        *,
+        certificate: bytes | None = None,
+        nonce: str | None = None,
+        iterations: int = ITERATIONS,
+    ) -> None:
+        """``verifier`` is None for an unknown name; ``iterations`` is what such a name is told."""
         self.finished = False
         self.accepted = False
-        self._mock = not verifier
-        self._verifier = Verifier.read(verifier) if verifier else Verifier.mock(user)
+        self._mock = verifier is None
+        self._verifier = verifier or Verifier.mock(user, iterations)
         self._certificate = certificate
         self._nonce = nonce or base64.b64encode(secrets.token_bytes(18)).decode()
         self._first: re.Match[str] | None = None
@@ -174,20 +185,44 @@ class ScramServer:
 
 
 def end_point(certificate: bytes) -> bytes:
-    """tls-server-end-point: the certificate's hash by its own signature's hash, SHA-256 for MD5 and SHA-1."""
-    for oid, name in _SIGNATURES.items():
-        if oid in certificate:
-            return hashlib.new(name, certificate).digest()
-    return hashlib.sha256(certificate).digest()
+    """tls-server-end-point (RFC 5929): the certificate's hash by its signature's own hash, SHA-256 for MD5 and SHA-1.
+
+    Raises ValueError for what is no certificate.
+    """
+    _, rest = _element(_contents(certificate, 0x30))
+    oid, _ = _element(_contents(rest, 0x30))
+    return hashlib.new(_SIGNATURES.get(oid, "sha256"), certificate).digest()
+
+
+def _element(data: bytes) -> tuple[bytes, bytes]:
+    """The first element of DER, whole, and what follows it."""
+    if len(data) < 2:
+        raise ValueError("not DER")
+    length, head = data[1], 2
+    if length & 0x80:
+        size = length & 0x7F
+        length, head = int.from_bytes(data[2 : 2 + size], "big"), 2 + size
+    if len(data) < head + length:
+        raise ValueError("not DER")
+    return data[: head + length], data[head + length :]
+
+
+def _contents(data: bytes, tag: int) -> bytes:
+    element, _ = _element(data)
+    if element[0] != tag:
+        raise ValueError("not DER")
+    return element[2 + (element[1] & 0x7F if element[1] & 0x80 else 0) :]
 
 
 _SIGNATURES = {
     bytes.fromhex("06092a864886f70d01010c"): "sha384",
     bytes.fromhex("06092a864886f70d01010d"): "sha512",
+    bytes.fromhex("06092a864886f70d01010e"): "sha224",
+    bytes.fromhex("06082a8648ce3d040301"): "sha224",
     bytes.fromhex("06082a8648ce3d040303"): "sha384",
     bytes.fromhex("06082a8648ce3d040304"): "sha512",
 }
-"""DER of the signature algorithms whose hash is not SHA-256: RSA and ECDSA with SHA-384 and SHA-512."""
+"""DER of the signature algorithms whose hash is not SHA-256: RSA and ECDSA with the other members of SHA-2."""
 
 
 def _ascii(data: bytes) -> str:

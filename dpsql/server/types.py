@@ -1,6 +1,6 @@
 """Our types on the wire: OIDs, and values as PostgreSQL writes them, in text and in binary.
 
-Guarantee: both are PostgreSQL's own output, byte for byte. What a client sends is read in :mod:`dpsql.server.decoding`.
+Guarantee: both are PostgreSQL's own output; of two shortest texts of a double it may be the other one. What a client sends is read in :mod:`dpsql.server.decoding`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal
 import numpy
 from psycopg.adapt import PyFormat, Transformer
 
-from dpsql.errors import error
+from dpsql.errors import Error, error
 from dpsql.server.decoding import TEXTS, Undecodable, decode_parameter
 from dpsql.server.messages import Field
 from rewriter.types import Kind, Scalar, Type
@@ -134,7 +134,7 @@ def _timestamp_text(value: Scalar) -> bytes:
 
 def _float4_text(value: Scalar) -> bytes:
     """The same for a float of 32 bits, whose exponents begin at 1e+06."""
-    single = numpy.float32(value)
+    single = numpy.float32(value)  # type: ignore[arg-type]
     if numpy.isfinite(single) and (single == 0 or 1e-4 <= abs(single) < 1e6):
         return numpy.format_float_positional(single, trim="-").encode()
     spelt = repr(float(single))
@@ -199,7 +199,15 @@ def encode_rows(
     """Each value in its declared type and format."""
     encoders = [_encoder(oid, format_) for oid, format_ in zip(oids, formats, strict=True)]
     for row in rows:
-        yield [None if value is None else encode(value) for encode, value in zip(encoders, row, strict=True)]
+        try:
+            yield [None if value is None else encode(value) for encode, value in zip(encoders, row, strict=True)]
+        except (struct.error, OverflowError):
+            raise _out_of_range() from None
+
+
+def _out_of_range() -> Error:
+    """A released number does not fit into the type that its column was described with."""
+    return error("a value is out of range of its column's type", sqlstate="22003", hint="cast it to a wider type")
 
 
 def data_rows(rows: Sequence[Sequence[Scalar | None]], oids: Sequence[int], formats: Sequence[int]) -> bytes:
@@ -209,10 +217,13 @@ def data_rows(rows: Sequence[Sequence[Scalar | None]], oids: Sequence[int], form
     width = len(oids)
     if not width:
         return (b"D" + _LENGTH.pack(6) + b"\0\0") * len(rows)
-    columns = [
-        _column(column, _encoder(oid, format_))
-        for column, oid, format_ in zip(zip(*rows, strict=True), oids, formats, strict=True)
-    ]
+    try:
+        columns = [
+            _column(column, _encoder(oid, format_))
+            for column, oid, format_ in zip(zip(*rows, strict=True), oids, formats, strict=True)
+        ]
+    except (struct.error, OverflowError):
+        raise _out_of_range() from None
     count = struct.pack("!h", width)
     pack = _LENGTH.pack
     parts: list[bytes] = []

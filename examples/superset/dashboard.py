@@ -92,9 +92,7 @@ CHARTS = (
     Chart("Visits in the year", "visit", "big_number_total", (VISITS,), width=3),
     Chart("Visits by reason", "visit", "echarts_timeseries_bar", (VISITS,), ("reason",), width=5),
     Chart("Patients by region", "patient", "pie", (PATIENTS,), ("region",), width=4),
-    Chart(
-        "Visits by month, top three reasons", "visit", "echarts_timeseries_line", (VISITS,), ("reason",), "day", 3, 8
-    ),
+    Chart("Visits by month", "visit", "echarts_timeseries_line", (VISITS,), ("reason",), "day", top=3, width=8),
     Chart(
         "Smokers",
         "patient",
@@ -209,7 +207,9 @@ def shown(rows: Sequence[Json]) -> str:
         return "(no rows)"
     cells = [[str(name) for name in rows[0]], *([_cell(*item) for item in row.items()] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(cells[0]))]
-    return "\n".join("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in cells)
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in cells
+    )
 
 
 def _cell(name: str, value: object) -> str:

@@ -272,6 +272,20 @@ def test_a_script_that_is_an_entrypoint_can_be_executed_and_is_posix() -> None:
         subprocess.run(["sh", "-n", DOCKER / name], check=True)
 
 
+def test_every_variable_of_the_entrypoint_is_documented() -> None:
+    used = set(re.findall(r"\$\{([A-Z_]+)", (DOCKER / "entrypoint.sh").read_text()))
+    assert {"DPSQL_POLICY", "PGPASSWORD_FILE"} <= used
+    documented = (DOCKER / "README.md").read_text()
+    assert [name for name in sorted(used) if f"`{name}`" not in documented] == []
+
+
+def test_the_image_is_built_from_the_sources_alone() -> None:
+    ignored = [line for line in (DOCKER / "Dockerfile.dockerignore").read_text().splitlines() if line[0] != "#"]
+    assert ignored[0] == "*", "everything is left out that is not named"
+    assert {"!dpsql", "!rewriter"} < set(ignored)
+    assert not {"!.", "!tests", "!.git", "!*"} & set(ignored)
+
+
 def test_the_image_pins_every_dependency_within_its_bounds() -> None:
     pins = [line for line in (DOCKER / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
     versions = {}

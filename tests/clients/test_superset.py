@@ -379,5 +379,22 @@ def test_a_dashboard_shows_that_the_budget_is_gone(face: Face) -> None:
     assert len(face.superset.run(guest, "SELECT * FROM region")) == len(clinic.REGIONS)
 
 
+def test_settings_in_the_database_url_price_what_follows(face: Face) -> None:
+    url = f"postgresql+psycopg2://ana@127.0.0.1:{face.port}/clinic?options=-c%20dpsql.epsilon%3D0.5"
+    body = {"database_name": "precise", "sqlalchemy_uri": url, "expose_in_sqllab": True}
+    precise = face.superset.make("database", body, database_name="precise")
+    sql = "SELECT COUNT(*) AS n FROM patient WHERE height_cm > {}"
+    usual = charged(face, face.database, sql.format(170))
+    assert charged(face, precise, sql.format(171)) == 4 * usual  # ρ grows with the square of ε
+
+
+def charged(face: Face, database: int, sql: str) -> float:
+    """The ρ of the charge that a statement makes."""
+    face.superset.run(database, sql)
+    with psycopg.connect(f"host=127.0.0.1 port={face.port} user=ana dbname=clinic") as connection:
+        (row,) = connection.execute("SELECT rho FROM dpsql.charges ORDER BY time DESC LIMIT 1").fetchall()
+    return float(row[0])
+
+
 def test_the_password_of_nobody_is_in_the_log(face: Face) -> None:
     assert PASSWORD not in (face.policy.parent / "superset.log").read_text(errors="replace")

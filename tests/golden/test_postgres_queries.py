@@ -1,4 +1,4 @@
-"""Some golden queries as PostgreSQL gets them. ``python -m tests.golden.test_postgres`` writes what it should be."""
+"""Some golden queries as PostgreSQL gets them. ``python -m tests.golden.test_postgres_queries`` writes what it should be."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_all_that_are_shown_exist() -> None:
 @pytest.mark.parametrize("pair", PAIRS, ids=SHOWN)
 def test_a_query_becomes_what_was_read_and_approved(pair: Pair) -> None:
     expected = (EXPECTED / pair.path.name).read_text(encoding="utf-8")
-    assert rendered(pair, known()) == expected, "python -m tests.golden.test_postgres, and read the diff"
+    assert rendered(pair, known()) == expected, "python -m tests.golden.test_postgres_queries, and read the diff"
 
 
 if __name__ == "__main__":

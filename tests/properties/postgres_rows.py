@@ -65,7 +65,7 @@ class Twins:
         self.duckdb = duckdb.connect(config={"threads": 1})
         self.duckdb.execute("SET TimeZone = 'UTC'")
         pairs = _pairs()
-        rows = _rows(pairs)
+        self.rows = rows = _rows(pairs)
         self.moderate = [not EXTREME & {ours for ours, _ in row} for row in rows]
         for place, (connection, columns) in enumerate(((self.postgres, IN_POSTGRES), (self.duckdb, IN_DUCKDB))):
             declared = ", ".join(f"{name} {engine_type}" for name, (_, engine_type) in columns.items())
@@ -91,6 +91,16 @@ class Twins:
         grouped = f"SELECT k, COUNT(*) FROM (SELECT {text} AS k FROM wild AS r) AS s GROUP BY k ORDER BY k"
         self.postgres.execute(grouped).fetchall()  # type: ignore[arg-type]
         return [row[0] for row in rows]
+
+    def folded(self, sql: exp.Expr, number: int) -> None:
+        """The expression of a row's values as literals of a subquery, which the planner puts into it."""
+        row = self.rows[number % len(self.rows)]
+        literals = ", ".join(
+            f"CAST({cell[0]} AS {engine_type}) AS {name}"
+            for cell, (name, (_, engine_type)) in zip(row, IN_POSTGRES.items(), strict=True)
+        )
+        query = f"SELECT {sql.sql(dialect='postgres', comments=False)} FROM (SELECT {literals}) AS r"
+        self.postgres.execute(query).fetchall()  # type: ignore[arg-type]
 
     def in_duckdb(self, sql: exp.Expr) -> list[Scalar | None]:
         text = sql.sql(dialect="duckdb", comments=False)

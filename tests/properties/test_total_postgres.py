@@ -71,6 +71,15 @@ def test_a_chosen_expression_never_raises_and_has_the_value_of_duckdb(text: str,
     check(text, twins)
 
 
+@pytest.mark.parametrize("place", range(2))
+def test_constants_are_folded_without_an_error(place: int, twins: Twins) -> None:
+    """PostgreSQL computes with constants when it plans: what stands in a branch that is never chosen, too."""
+    texts = [text for text in FIXED + EVERY if text not in REFUSED]
+    for number, expression in enumerate(texts):
+        sql = compile_expression(parse(expression), GUARDED, POSTGRES).sql
+        twins.folded(sql, number * 2 + place)
+
+
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_postgresql_cannot_do_is_refused(text: str) -> None:
     compile_expression(parse(text), SAME)
@@ -130,7 +139,7 @@ def test_a_number_is_clipped_to_the_same_step(name: str, scale: Fraction, twins:
     ours = twins.in_postgres(clipped_steps(in_postgres, limits, granularity, POSTGRES))
     theirs = twins.in_duckdb(clipped_steps(in_duckdb, limits, granularity, DUCKDB))
     assert ours == theirs
-    assert len({step for step in ours if step is not None}) > 2
+    assert len({step for step in ours if step is not None}) >= 2
 
 
 ATOMS = [
