@@ -74,7 +74,12 @@ def _double(spelt: str) -> float:
 
 
 def parse_text(spelt: str, type_: Type) -> Scalar:
-    """The value of a quoted literal in a type, as PostgreSQL reads it; refuses what it would not read."""
+    """The value of a quoted literal in a type, as PostgreSQL reads it; refuses what it would not read.
+
+    >>> from rewriter.types import DATE, TIMESTAMP
+    >>> parse_text("2024-12-31 +00", DATE), parse_text("2025-01-01T00:30:00.000Z", TIMESTAMP)
+    (datetime.date(2024, 12, 31), datetime.datetime(2025, 1, 1, 0, 30))
+    """
     reader = _READERS.get(type_.kind)
     if reader is None:
         raise refuse(f"a quoted text cannot be a {type_} here", "write the value without quotes", TYPE_MISMATCH)
@@ -119,8 +124,16 @@ def _text(spelt: str, _: Type) -> Scalar:
     return spelt
 
 
+_ZONE = re.compile(r"\s*(?:[Zz]|(?<=[\d ])[+-]\d{1,2}(?::?\d{2})?)\s*$", re.ASCII)
+
+
+def _timed(pattern: str, spelt: str) -> re.Match[str] | None:
+    """A zone at the end is left out, as PostgreSQL does for types that have none: drivers write '2024-12-31 +00'."""
+    return re.match(pattern, spelt, re.ASCII) or re.match(pattern, _ZONE.sub("", spelt), re.ASCII)
+
+
 def _date(spelt: str, _: Type) -> Scalar:
-    found = re.match(DATE_TEXT, spelt, re.ASCII)
+    found = _timed(DATE_TEXT, spelt)
     if found is not None:
         year, month, day = (int(part) for part in found.group(1).split("-"))
         try:
@@ -131,7 +144,7 @@ def _date(spelt: str, _: Type) -> Scalar:
 
 
 def _timestamp(spelt: str, _: Type) -> Scalar:
-    found = re.match(TIMESTAMP_TEXT, spelt, re.ASCII)
+    found = _timed(TIMESTAMP_TEXT, spelt)
     if found is not None:
         day, _sep, clock = found.group(1).replace("T", " ").partition(" ")
         year, month, date = (int(part) for part in day.split("-"))

@@ -1,0 +1,3 @@
+"""The scripts of other environments are not imported here."""
+
+collect_ignore_glob = ["client_*.py"]
