@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpsql.accountant import Accounting
+from dpsql.accountant import Accountant, Accounting
 from dpsql.calibrate import Calibration, calibrate, margins, split_price
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import DataError, OperationalError
@@ -62,6 +62,8 @@ class Proxy:
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
         self.finished = FinishedAnswers()
+        # What is left is asked with every answer and changes only with a charge.
+        self.budget_of = lru_cache(maxsize=64)(_budget_of)
 
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
@@ -323,18 +325,20 @@ class Session:
         scopes = [(opened.accountant, opened.ledger.spent())]
         if (share := opened.shares.get(self.analyst)) is not None:
             scopes.append((share, opened.ledger.spent(self.analyst)))
-        budgets = [
-            Budget(
-                epsilon=accountant.epsilon,
-                delta=accountant.delta,
-                spent_epsilon=accountant.epsilon_of(spent + more),
-                left_epsilon=max(0.0, float(accountant.epsilon) - accountant.epsilon_of(spent + more)),
-                statements_left=accountant.statements_left(spent + more, each),
-                accounting=str(accountant.accounting),
-            )
-            for accountant, spent in scopes
-        ]
+        budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) -> Budget:
+    epsilon = accountant.epsilon_of(spent)
+    return Budget(
+        epsilon=accountant.epsilon,
+        delta=accountant.delta,
+        spent_epsilon=epsilon,
+        left_epsilon=max(0.0, float(accountant.epsilon) - epsilon),
+        statements_left=accountant.statements_left(spent, each),
+        accounting=str(accountant.accounting),
+    )
 
 
 def _cheapest(plans: tuple[Plan, ...], accounting: Accounting, share: PrivacyLoss) -> Calibration:

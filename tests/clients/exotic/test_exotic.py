@@ -1,13 +1,15 @@
 """Clients in other languages ask the served clinic the same questions; what they print is compared here.
 
-They have to be there: Debian's packages are named in the table and installed when this runs as root, npm's are put into
+They have to be there: Debian's packages are named in the table and installed when this runs as root, npm's and PyPI's are put into
 a folder of the user's cache. A client that is missing and cannot be installed is a failure, not a silent skip.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.clients
 HERE = Path(__file__).parent
 JDBC = "/usr/share/java/postgresql.jar"
 TABLES = frozenset({"patient", "region", "visit"})
-VISIT = ("id int4", "patient_id int4", "day date", "cost numeric", "reason text")
+VISIT = ("patient_id int4", "day date", "cost numeric", "reason text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,16 @@ class Client:
     command: tuple[str, ...]
     extra: tuple[str, ...] = ()
     npm: tuple[str, ...] = ()
+    pip: tuple[str, ...] = ()
     tables: frozenset[str] = frozenset()
     columns: tuple[str, ...] = ()
+    refused: str = "42501"
 
 
 JAVA = ("java", "-cp", JDBC, str(HERE / "Ask.java"))
 JAVA_PACKAGES = ("default-jdk-headless", "libpostgresql-jdbc-java")
+ODBC = ("odbc-postgresql", "unixodbc")
+GO = ("env", "GO111MODULE=off", "GOPATH=/usr/share/gocode", "CGO_ENABLED=0", "go", "run")
 CLIENTS = (
     Client("pgjdbc-extended", JAVA_PACKAGES, JAVA, ("extended",), tables=TABLES, columns=VISIT),
     Client("pgjdbc-simple", JAVA_PACKAGES, JAVA, ("simple",), tables=TABLES, columns=VISIT),
@@ -44,6 +50,11 @@ CLIENTS = (
     Client("perl-dbd-pg", ("libdbd-pg-perl",), ("perl", str(HERE / "ask.pl")), tables=TABLES),
     Client("php-pdo", ("php-cli", "php-pgsql"), ("php", str(HERE / "ask.php"))),
     Client("ruby-pg", ("ruby", "ruby-pg"), ("ruby", str(HERE / "ask.rb"))),
+    Client("psqlodbc", ODBC, ("python", str(HERE / "client_odbc.py")), pip=("pyodbc==5.*",), tables=TABLES),
+    Client("go-lib-pq", ("golang-go", "golang-github-lib-pq-dev"), (*GO, str(HERE / "ask.go"))),
+    Client(
+        "r-rpostgresql", ("r-base-core", "r-cran-rpostgresql"), ("Rscript", str(HERE / "ask.R")), refused="an error"
+    ),
 )
 PROGRAMS = {"default-jdk-headless": "javac", "nodejs": "node", "npm": "npm"}
 """A package whose program may have come from elsewhere."""
@@ -61,29 +72,34 @@ def install(client: Client) -> dict[str, str]:
     missing = [package for package in client.packages if not installed(package)]
     if missing:
         subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", *missing], check=True, timeout=600)
-    if not client.npm:
+    if not client.npm and not client.pip:
         return dict(os.environ)
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dpsql" / "clients"
     home = Path(os.environ.get("DPSQL_CLIENTS", cache)) / client.name
     if not (home / "ready").exists():
         home.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["npm", "install", "--silent", "--prefix", home, *client.npm], check=True, timeout=300)
+        if client.npm:
+            subprocess.run(["npm", "install", "--silent", "--prefix", home, *client.npm], check=True, timeout=300)
+        if client.pip:
+            subprocess.run([sys.executable, "-m", "venv", home], check=True)
+            subprocess.run([home / "bin" / "pip", "install", "--quiet", *client.pip], check=True, timeout=300)
         (home / "ready").touch()
-    return {**os.environ, "NODE_PATH": str(home / "node_modules")}
+    return {**os.environ, "NODE_PATH": str(home / "node_modules"), "PATH": f"{home}/bin:{os.environ['PATH']}"}
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_a_client_is_answered(client: Client, server: Served) -> None:
     environment = install(client)
     command = [*client.command, server.host, str(server.port), *client.extra]
+    command[0] = shutil.which(command[0], path=environment["PATH"]) or command[0]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     said: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
-        name, _, rest = line.partition(" ")
+        name, _, rest = line.strip().partition(" ")
         said.setdefault(name, []).append(rest)
     print(client.name, said["version"])
-    assert (said["one"], said["after"], said["refused"]) == (["1"], ["1"], ["42501"])
+    assert (said["one"], said["after"], said["refused"]) == (["1"], ["1"], [client.refused])
     counts = dict(row.split() for row in said["sex"])
     assert list(counts) == ["F", "M"]
     assert abs(int(counts["F"]) - 5170) < 100
