@@ -86,7 +86,7 @@ class _Enumeration:
 
     dialect: Dialect
     columns: dict[Variable, str | None] = field(default_factory=dict)
-    derived: list[tuple[Domain, Type | None]] = field(default_factory=list)
+    derived: list[tuple[Domain, exp.Expr]] = field(default_factory=list)
     missing: set[Variable] = field(default_factory=set)
     closed: bool = False
 
@@ -162,7 +162,11 @@ class _Enumeration:
         domain = node.meta.get(DOMAIN)
         if domain is None or self.closed or _size(domain) > MAX_CELLS:
             raise _NotEnumerable
-        self.derived.append((domain, None))
+        # The same expression has one value in a row, wherever it stands: a guard and what it guards, for one.
+        for place, (known, source) in enumerate(self.derived):
+            if known == domain and source == node:
+                return exp.column("x", f"e{place}")
+        self.derived.append((domain, node))
         return exp.column("x", f"e{len(self.derived) - 1}")
 
     def _variable(self, variable: Variable, step: str | None) -> exp.Expr:
@@ -198,8 +202,8 @@ class _Enumeration:
                     _table_size(variables[0]),
                 )
             )
-        for place, (domain, kind) in enumerate(self.derived):
-            items.append((_aliased(_domain_query(domain, kind, self.dialect), f"e{place}"), _size(domain)))
+        for place, (domain, _) in enumerate(self.derived):
+            items.append((_aliased(_domain_query(domain, None, self.dialect), f"e{place}"), _size(domain)))
         return items
 
     def _column_domain(self, variable: Variable, step: str | None) -> tuple[exp.Expr, int]:

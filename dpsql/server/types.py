@@ -1,6 +1,7 @@
 """Our types on the wire: OIDs, and values as PostgreSQL writes them, in text and in binary.
 
-Guarantee: both are PostgreSQL's own output; of two shortest texts of a double it may be the other one. What a client sends is read in :mod:`dpsql.server.decoding`.
+Guarantee: both are PostgreSQL's own output; of two shortest texts of a double it may be the other one.
+What a client sends is read in :mod:`dpsql.server.decoding`.
 """
 
 from __future__ import annotations

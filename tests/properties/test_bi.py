@@ -299,3 +299,12 @@ def test_a_long_name_that_names_nothing_is_refused(ana: Session, sql: str) -> No
     with pytest.raises(Error) as refused:
         ana.execute(sql)
     assert refused.value.sqlstate in ("42P01", "42703")
+
+
+def test_a_derived_group_has_one_value_in_its_guard_and_in_what_is_guarded(ana: Session) -> None:
+    """Every group that a person can be in is listed, without dividing by what the guard has excluded."""
+    answer = ana.execute(
+        "SELECT CASE WHEN n > 1 THEN 10 / (n - 1) ELSE -1 END AS share, COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n "
+        "FROM visit GROUP BY patient_id) AS t GROUP BY 1 ORDER BY 1"
+    )
+    assert [row[0] for row in answer.rows] == [-1, 0, 1, 2, 3, 5, 10]

@@ -1,7 +1,7 @@
 """Clients in other languages ask the served clinic the same questions; what they print is compared here.
 
-They have to be there: Debian's packages are named in the table and installed when this runs as root, npm's and PyPI's are put into
-a folder of the user's cache. A client that is missing and cannot be installed is a failure, not a silent skip.
+They have to be there: Debian's packages are named in the table and installed when this runs as root, npm's
+and PyPI's are put into a folder of the user's cache. A client that is missing and cannot be installed is a failure, not a silent skip.
 """
 
 from __future__ import annotations
