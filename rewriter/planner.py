@@ -9,7 +9,7 @@ from rewriter.bound import bound
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
-from rewriter.plan import Estimator, KeyColumn, Plan, Ratio
+from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
 from rewriter.workload import workload
 
@@ -28,6 +28,10 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     outputs = tuple(
         replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
     )
+    parts = tuple(
+        replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
+        for part in work.parts
+    )
     return Plan(
         sql=bounded.tree.sql(dialect=dialect.name, comments=False),
         dialect=dialect.name,
@@ -37,13 +41,17 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         selection=bounded.selection,
         cells=cells,
         notes=(*_contribution_notes(contribution), *work.notes),
+        parts=parts,
+        orders=work.orders,
     )
 
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
     """Weights per step of the lattice that the bounded query really counts in."""
-    if isinstance(estimator, Ratio):
-        return estimator
+    return estimator if isinstance(estimator, Ratio) else _refined_sum(estimator, refinement)
+
+
+def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
     terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
     return replace(estimator, terms=terms)
 
