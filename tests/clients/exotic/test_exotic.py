@@ -46,6 +46,11 @@ JAVA_PACKAGES = ("default-jdk-headless", "libpostgresql-jdbc-java")
 ODBC = ("odbc-postgresql", "unixodbc")
 PGX = ("golang-go", "golang-github-jackc-pgx-v4-dev")
 GO = ("env", "GO111MODULE=off", "GOPATH=/usr/share/gocode", "CGO_ENABLED=0", "go", "run")
+DEBIAN = "/usr/share/cargo/registry"
+RUST = (
+    *("cargo", "run", "--quiet", "--offline", "--manifest-path", str(HERE / "rust" / "Cargo.toml"), "--config"),
+    *('source.crates-io.replace-with="debian"', "--config", f'source.debian.directory="{DEBIAN}"', "--"),
+)
 CLIENTS = (
     Client("pgjdbc-extended", JAVA_PACKAGES, JAVA, ("extended",), tables=TABLES, columns=VISIT),
     Client("pgjdbc-simple", JAVA_PACKAGES, JAVA, ("simple",), tables=TABLES, columns=VISIT),
@@ -57,6 +62,33 @@ CLIENTS = (
     Client("go-lib-pq", ("golang-go", "golang-github-lib-pq-dev"), (*GO, str(HERE / "ask.go"))),
     Client("go-pgx-extended", PGX, (*GO, str(HERE / "ask_pgx.go")), ("extended",)),
     Client("go-pgx-simple", PGX, (*GO, str(HERE / "ask_pgx.go")), ("simple",)),
+    Client("rust-tokio-postgres", ("cargo", "librust-tokio-postgres-dev"), RUST),
+    Client(
+        "pgcli",
+        (),
+        ("python", str(HERE / "client_pgcli.py")),
+        pip=("pgcli==4.*",),
+        tables=TABLES,
+        columns=("patient_id integer", "day date", "cost numeric(8,2)", "reason text"),
+    ),
+    Client(
+        "ibis",
+        (),
+        ("python", str(HERE / "client_ibis.py")),
+        pip=("ibis-framework[postgres]==12.*", "packaging"),
+        tables=TABLES,
+        columns=("patient_id !int32", "day !date", "cost !decimal(8, 2)", "reason !string"),
+    ),
+    # Newer ones fetch a parser from elsewhere while they are installed. A model would create a view.
+    Client(
+        "dbt-postgres",
+        ("git",),
+        ("python", str(HERE / "client_dbt.py")),
+        pip=("dbt-core==1.10.*", "dbt-postgres==1.9.*"),
+        tables=frozenset({"patient", "visit"}),
+        refused="CREATE is not allowed: dpsql only reads",
+        columns=("patient_id integer", "day date", "cost numeric(8,2)", "reason text"),
+    ),
     # It lists the tables of every schema, and tells no SQLSTATE.
     Client(
         "r-rpostgresql",
@@ -78,7 +110,7 @@ QUESTIONS = {
     ),
 }  # fmt: skip
 """What every client asks, by the name that it prints before the rows, and how far noise and bounds may lead."""
-PROGRAMS = {"default-jdk-headless": "javac", "nodejs": "node", "npm": "npm"}
+PROGRAMS = {"cargo": "cargo", "default-jdk-headless": "javac", "nodejs": "node", "npm": "npm"}
 """A package whose program may have come from elsewhere."""
 
 
@@ -94,11 +126,9 @@ def install(client: Client) -> dict[str, str]:
     missing = [package for package in client.packages if not installed(package)]
     if missing:
         subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", *missing], check=True, timeout=600)
-    if not client.npm and not client.pip:
-        return dict(os.environ)
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dpsql" / "clients"
     home = Path(os.environ.get("DPSQL_CLIENTS", cache)) / client.name
-    if not (home / "ready").exists():
+    if (client.npm or client.pip) and not (home / "ready").exists():
         home.mkdir(parents=True, exist_ok=True)
         if client.npm:
             subprocess.run(["npm", "install", "--silent", "--prefix", home, *client.npm], check=True, timeout=300)
@@ -106,7 +136,8 @@ def install(client: Client) -> dict[str, str]:
             subprocess.run([sys.executable, "-m", "venv", home], check=True)
             subprocess.run([home / "bin" / "pip", "install", "--quiet", *client.pip], check=True, timeout=300)
         (home / "ready").touch()
-    return {**os.environ, "NODE_PATH": str(home / "node_modules"), "PATH": f"{home}/bin:{os.environ['PATH']}"}
+    found = {"NODE_PATH": str(home / "node_modules"), "PATH": f"{home}/bin:{os.environ['PATH']}"}
+    return {**os.environ, **found, "CARGO_TARGET_DIR": str(home / "target")}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +152,7 @@ def test_a_client_is_answered(client: Client, server: Served, truth: dict[str, l
     environment = install(client)
     command = [*client.command, server.host, str(server.port), *client.extra]
     command[0] = shutil.which(command[0], path=environment["PATH"]) or command[0]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     said: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
