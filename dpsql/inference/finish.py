@@ -11,14 +11,17 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dpsql.inference.intervals import half_width, mean_half_widths, widest_mean_half_width
+import numpy as np
+
+from dpsql.inference.intervals import Z, half_width, mean_half_widths, variance, widest_mean_half_width
+from dpsql.inference.prefix import Decoded, decoded
 from dpsql.inference.rounding import nearest, quotients
 from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Estimator, Linear, Output, Plan, Ratio
 from rewriter.types import Scalar
 
 
-def infer(noisy: NoisyTable, plan: Plan) -> ReleasedTable:
+def infer(noisy: NoisyTable, plan: Plan, consistent: bool = True) -> ReleasedTable:
     """The released table: key columns, then outputs, in the order of the noisy table's groups.
 
     Each output comes with the half-width of its 95 % interval. Noisy integers are
@@ -35,7 +38,8 @@ def infer(noisy: NoisyTable, plan: Plan) -> ReleasedTable:
         ReleasedColumn(key.name, key.type, tuple(row[place] for row in noisy.keys))
         for place, key in enumerate(plan.keys)
     )
-    return ReleasedTable(keys + tuple(_finish(noisy, output) for output in plan.outputs))
+    groups = decoded(noisy, plan, consistent)
+    return ReleasedTable(keys + tuple(_finish(groups, output) for output in plan.outputs))
 
 
 def expected_half_width(
@@ -62,13 +66,14 @@ def linear_half_width(estimator: Linear, noise: Mapping[str, Noise]) -> float:
     return width + 0.5 if rounded else width
 
 
-def _finish(noisy: NoisyTable, output: Output) -> ReleasedColumn:
+def _finish(groups: Decoded, output: Output) -> ReleasedColumn:
     if isinstance(output.estimator, Linear):
-        return _linear(noisy, output, output.estimator)
-    return _ratio(noisy, output, output.estimator)
+        return _linear(groups, output, output.estimator)
+    return _ratio(groups.table, output, output.estimator)
 
 
-def _linear(noisy: NoisyTable, output: Output, estimator: Linear) -> ReleasedColumn:
+def _linear(groups: Decoded, output: Output, estimator: Linear) -> ReleasedColumn:
+    noisy = groups.table
     denominator = math.lcm(*(weight.denominator for _, weight in estimator.terms))
     totals = [0] * len(noisy.keys)
     for name, weight in estimator.terms:
@@ -80,10 +85,20 @@ def _linear(noisy: NoisyTable, output: Output, estimator: Linear) -> ReleasedCol
         least = estimator.minimum * denominator
         totals = [max(total, least) for total in totals]
     value = quotients(output.type)
-    margin = linear_half_width(estimator, noisy.noise)
-    return ReleasedColumn(
-        output.name, output.type, tuple(value(total, denominator) for total in totals), (margin,) * len(totals)
+    values = tuple(value(total, denominator) for total in totals)
+    return ReleasedColumn(output.name, output.type, values, _linear_margins(groups, estimator))
+
+
+def _linear_margins(groups: Decoded, estimator: Linear) -> tuple[float, ...]:
+    """By cell where the noise of cells differs: then it is a sum of many draws."""
+    size = len(groups.table.keys)
+    if not any(name in groups.variances for name, _ in estimator.terms):
+        return (linear_half_width(estimator, groups.table.noise),) * size
+    spread = sum(
+        float(weight) ** 2 * groups.variances.get(name, np.full(size, variance(groups.table.noise[name])))
+        for name, weight in estimator.terms
     )
+    return tuple((Z * np.sqrt(spread)).tolist())
 
 
 def _ratio(noisy: NoisyTable, output: Output, estimator: Ratio) -> ReleasedColumn:
