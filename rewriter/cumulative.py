@@ -94,6 +94,8 @@ class _Reader:
             return
         number, one = running
         query = self._releases[number]
+        if query.sets:
+            return
         if any(query.aggregates[place].function not in (exp.Count, exp.Sum) for place in one.aggregates):
             return
         known = self.found.setdefault(number, one)

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import toeplitz
 from scipy.optimize import isotonic_regression
 from scipy.signal import lfilter
 
+from dpsql.inference.arrays import FloatArray
 from dpsql.inference.intervals import variance
 from dpsql.table import Noise, NoisyTable
 from rewriter.plan import Block, Plan
 from rewriter.prefix import Prefix, Toeplitz
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +32,10 @@ class Decoded:
     """
 
     table: NoisyTable
-    variances: Mapping[str, Floats]
+    variances: Mapping[str, FloatArray]
 
 
-def decoded(noisy: NoisyTable, plan: Plan, consistent: bool = True) -> Decoded:
+def decoded(noisy: NoisyTable, plan: Plan, *, consistent: bool = True) -> Decoded:
     """The groups of a table whose plan measures running sums. Without prefix strategies, the table as it is.
 
     Unbiased, but for rounding, where not ``consistent``. Groups are whole multiples of what their part is rounded to.
@@ -56,7 +54,7 @@ def decoded(noisy: NoisyTable, plan: Plan, consistent: bool = True) -> Decoded:
     return Decoded(NoisyTable(noisy.keys, statistics, noise), variances) if variances else Decoded(noisy, {})
 
 
-def prefix_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Noise) -> Floats:
+def prefix_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Noise) -> FloatArray:
     """The variance of the running sum that ends with each group, in squared steps of the statistic.
 
     In the order of ``keys``; of the unbiased estimates. Running sums of different statistics are independent.
@@ -64,7 +62,7 @@ def prefix_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: 
     return _by_group(prefix, keys, lambda size: _variances(prefix.strategy, size)[0]) * variance(noise)
 
 
-def group_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Noise) -> Floats:
+def group_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Noise) -> FloatArray:
     """The variance of each group alone, in squared steps of the statistic, in the order of ``keys``."""
     return _by_group(prefix, keys, lambda size: _variances(prefix.strategy, size)[1]) * variance(noise)
 
@@ -117,14 +115,14 @@ def _groups(
     return tuple(groups)
 
 
-def _prefixes(strategy: Toeplitz, measured: Floats, size: int) -> Floats:
+def _prefixes(strategy: Toeplitz, measured: FloatArray, size: int) -> FloatArray:
     """The unbiased running sums: B·x solved for x, and added up."""
     weighted = lfilter([1.0], np.array(strategy.root[:size], dtype=np.float64), measured)
     return np.asarray(np.cumsum(weighted / np.array(strategy.weight[:size], dtype=np.float64)))
 
 
 @functools.lru_cache(maxsize=32)
-def _variances(strategy: Toeplitz, size: int) -> tuple[Floats, Floats]:
+def _variances(strategy: Toeplitz, size: int) -> tuple[FloatArray, FloatArray]:
     """Of running sums and of groups, for noise of variance 1."""
     impulse = np.zeros(size)
     impulse[:1] = 1.0
@@ -134,7 +132,7 @@ def _variances(strategy: Toeplitz, size: int) -> tuple[Floats, Floats]:
     return np.square(np.cumsum(inverse, axis=0)).sum(axis=1), groups
 
 
-def _by_group(prefix: Prefix, keys: Sequence[tuple[object, ...]], of_size: Callable[[int], Floats]) -> Floats:
+def _by_group(prefix: Prefix, keys: Sequence[tuple[object, ...]], of_size: Callable[[int], FloatArray]) -> FloatArray:
     found = np.zeros(len(keys))
     for places in prefix.series(keys):
         found[list(places)] = of_size(len(places))
