@@ -20,6 +20,12 @@ from dpsql.inference.arrays import (
     measurements,
     total,
 )
+from dpsql.inference.groupings import Chain, Grouping, chain, checked_groupings
+from dpsql.inference.orthogonal import orthogonal
+from dpsql.inference.sparse import System, dense_variances, start, variance_bounds
+
+DENSE = 1500
+"""Finest cells up to which posterior variances are computed from the whole covariance matrix."""
 
 
 def tree(
@@ -56,6 +62,51 @@ def tree(
         estimates.append(up)
         posterior.append(spread)
     return estimates, posterior
+
+
+def lattice(
+    groupings: Sequence[IntArray],
+    sizes: Sequence[int],
+    values: Sequence[FloatArray],
+    variances: Sequence[FloatArray | float],
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """The unbiased linear estimates of least variance for every grouping, and variances, where groupings cross.
+
+    ``groupings[s][i]`` is the cell of grouping s, of ``sizes[s]``, that the finest cell i falls into. Finest cells need
+    not be measured. A cell of -1 says that i is in no cell of s: rows that the others count and s does not show. The
+    noises are independent; a variance of inf says that a cell is not measured, and 0 that it is known. A cell that no
+    finest cell falls into is 0. Where nothing determines a cell, its variance is inf and its value only adds up.
+
+    The variances are those of the estimates where groupings are a chain (it is a `tree`), where they cross evenly with
+    one variance each, and up to ``DENSE`` finest cells. Else they are upper bounds: what the cell was measured with, or
+    a sum of finer cells.
+
+    >>> rows, columns = [0, 0, 1, 1], [0, 1, 0, 1]
+    >>> estimates, spreads = lattice([rows, columns], [2, 2], [[10.0, 20.0], [16.0, 18.0]], [1.0, 1.0])
+    >>> [level.round(2).tolist() for level in estimates], [level.round(2).tolist() for level in spreads]
+    ([[11.0, 21.0], [15.0, 17.0]], [[0.75, 0.75], [0.75, 0.75]])
+    """
+    measured = checked_groupings(groupings, sizes, values, variances)
+    line = chain(measured)
+    if line is not None:
+        return _along(line, measured)
+    closed = orthogonal(measured)
+    if closed is not None:
+        return closed
+    system = System(measured)
+    finest = system.solve(system.least_squares, start(measured))
+    small = finest.size <= DENSE
+    return [g.sums(finest) for g in measured], dense_variances(system, measured) if small else variance_bounds(measured)
+
+
+def _along(line: Chain, groupings: Sequence[Grouping]) -> tuple[list[FloatArray], list[FloatArray]]:
+    """By a tree. Cells that nothing falls into are known to be 0."""
+    levels = [groupings[place] for place in line.order]
+    values = [np.where(level.counts > 0, level.values, 0.0) for level in levels]
+    variances = [np.where(level.counts > 0, level.variances, 0.0) for level in levels]
+    estimates, spreads = tree(line.parents, values, variances, line.slack)
+    back = np.argsort(line.order)
+    return [estimates[place] for place in back], [spreads[place] for place in back]
 
 
 class _Family:

@@ -16,48 +16,7 @@ from scipy.optimize import minimize
 from dpsql.inference.apportion import apportion, round_tree
 from dpsql.inference.least_squares import tree
 from dpsql.inference.projection import monotone, simplex, top_down
-
-Floats = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-
-
-def dense(aggregates: list[Matrix], values: list[Floats], variances: list[Floats]) -> tuple[list[Floats], list[Floats]]:
-    """Estimates and variances by textbook algebra: what is known is a constraint, what is not measured is left out."""
-    rows, y, v = np.vstack(aggregates), np.concatenate(values), np.concatenate(variances)
-    known, measured = v == 0, np.isfinite(v) & (v > 0)
-    particular = np.linalg.pinv(rows[known]) @ y[known] if known.any() else np.zeros(rows.shape[1])
-    free = null_space(rows[known])
-    design = rows[measured] @ free / np.sqrt(v[measured])[:, None]
-    design[np.abs(design) < 1e-9] = 0.0  # what is known determines it: nothing is left to estimate
-    inverse = np.linalg.pinv(design)
-    target = (y[measured] - rows[measured] @ particular) / np.sqrt(v[measured])
-    leaves = particular + free @ (inverse @ target)
-    covariance = free @ inverse @ inverse.T @ free.T
-    undetermined = free @ null_space(design)
-    estimates, spreads = [], []
-    for aggregate in aggregates:
-        estimates.append(aggregate @ leaves)
-        open_ended = np.abs(aggregate @ undetermined).sum(axis=1) > 1e-7
-        spreads.append(np.where(open_ended, np.inf, np.einsum("ij,jk,ik->i", aggregate, covariance, aggregate)))
-    return estimates, spreads
-
-
-def null_space(rows: Matrix) -> Matrix:
-    _, singular, right = np.linalg.svd(np.vstack([rows, np.zeros((1, rows.shape[1]))]))
-    return right[int((singular > 1e-9).sum()) :].T
-
-
-def aggregates(parents: list[NDArray[np.int64]], sizes: list[int]) -> list[Matrix]:
-    """For each level, which leaves a node is the sum of."""
-    below = np.eye(sizes[-1])
-    matrices = [below]
-    for level in range(len(sizes) - 1, 0, -1):
-        above = np.zeros((sizes[level - 1], sizes[-1]))
-        np.add.at(above, parents[level], below)
-        below = above
-        matrices.insert(0, above)
-    return matrices
-
+from tests.properties.algebra import Floats, dense, tree_matrices
 
 Tree = tuple[list[NDArray[np.int64]], list[Floats], list[Floats]]
 
@@ -79,7 +38,7 @@ def trees(draw: st.DrawFn, variances: st.SearchStrategy[float]) -> Tree:
 def test_tree_is_generalised_least_squares(drawn: Tree) -> None:
     parents, values, variances = drawn
     estimates, spreads = tree(parents, values, variances)
-    expected, expected_spreads = dense(aggregates(parents, [v.size for v in values]), values, variances)
+    expected, expected_spreads = dense(tree_matrices(parents, [v.size for v in values]), values, variances)
     for estimate, spread, want, want_spread in zip(estimates, spreads, expected, expected_spreads, strict=True):
         np.testing.assert_allclose(spread, want_spread, rtol=1e-6, atol=1e-8)
         determined = np.isfinite(want_spread)
@@ -91,7 +50,7 @@ def test_tree_is_generalised_least_squares(drawn: Tree) -> None:
 def test_known_nodes_keep_what_they_are(drawn: Tree, seed: int) -> None:
     """What is known is a sum of true leaves, as it must be."""
     parents, values, variances = drawn
-    matrices = aggregates(parents, [v.size for v in values])
+    matrices = tree_matrices(parents, [v.size for v in values])
     leaves = np.random.default_rng(seed).integers(0, 50, values[-1].size)
     values = [np.where(v == 0, m @ leaves, y) for m, y, v in zip(matrices, values, variances, strict=True)]
     estimates, spreads = tree(parents, values, variances)
