@@ -68,9 +68,13 @@ class Toeplitz:
 
         That of the matrix without weights, which only make it smaller.
         """
-        unit = float(_root(self.steps)[0] << _WEIGHT_BITS)
         squares = accumulate(ratio * ratio for ratio in _ratios(self.steps))
-        return sum(squares) / self.steps / unit**2
+        return sum(squares) / self.steps / self.unit**2
+
+    @property
+    def unit(self) -> int:
+        """What one step of a group is worth in what is measured of it first: the size of a step."""
+        return self.root[0] * self.weight[0]
 
     def size(self, steps: int) -> int:
         """How many integers are measured of a series of so many steps."""
@@ -125,7 +129,7 @@ def convolved(one: Sequence[int], other: Sequence[int]) -> list[int]:
     if not count:
         return []
     lift = max(0, -min(one))
-    most = (max(one) + lift) * sum(other)
+    most = max(max(one) + lift, 1) * sum(other)
     width = most.bit_length() // 8 + 1
     left = int.from_bytes(b"".join((x + lift).to_bytes(width, "little") for x in one), "little")
     right = int.from_bytes(b"".join(y.to_bytes(width, "little") for y in other), "little")

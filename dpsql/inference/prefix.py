@@ -14,11 +14,11 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.linalg import toeplitz
-from scipy.optimize import isotonic_regression
 from scipy.signal import lfilter
 
 from dpsql.inference.arrays import FloatArray
 from dpsql.inference.intervals import variance
+from dpsql.inference.projection import monotone
 from dpsql.table import Noise, NoisyTable
 from rewriter.plan import Block, Plan
 from rewriter.prefix import Prefix, Toeplitz
@@ -107,7 +107,7 @@ def _groups(
         sums = _prefixes(prefix.strategy, np.array([float(n) for n in measured[begin:end]]), len(places))
         begin = end
         if how.rising:
-            sums = np.maximum(isotonic_regression(sums).x, 0.0)
+            sums = monotone(sums, low=0.0)
         before = 0
         for place, total in zip(places, np.rint(sums / how.step).tolist(), strict=True):
             groups[place] = (int(total) - before) * how.step
