@@ -21,6 +21,7 @@ from rewriter.sensitivity import Sensitivity
 LONGEST = 4096
 """The most steps of a series that is measured with :class:`Toeplitz`, whose solution takes a square of them."""
 
+_WIDEST_NODE = 64
 _ROOT_BITS = 9
 _WEIGHT_BITS = 5
 
@@ -88,6 +89,101 @@ class Toeplitz:
         return convolved(weighted, self.root[: len(series)])
 
 
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The groups, and the sums of ``branching`` neighbours, of as many of these, and so on, ``levels`` times in all.
+
+    A group is in one sum of every level, so ``levels`` is what the L1 norm grows by; least squares makes a prefix of a
+    few nodes of each level (Hay, Rastogi, Miklau, Suciu 2010; Qardaji, Yang, Li 2013 on the branching).
+
+    >>> Tree(5, branching=2, levels=2).measured([1, 0, 2, 4, 9])
+    [1, 0, 2, 4, 9, 1, 6, 9]
+    """
+
+    steps: int
+    branching: int
+    levels: int
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.branching < 2 or self.levels < 1:
+            raise ValueError("a tree has groups, and nodes with at least two of them")
+
+    @property
+    def l1(self) -> int:
+        """The largest L1 norm of a column."""
+        return self.levels
+
+    @property
+    def l2_squared(self) -> int:
+        """The largest squared L2 norm of a column."""
+        return self.levels
+
+    @property
+    def unit(self) -> int:
+        """What one step of a group is worth in what is measured of it first."""
+        return 1
+
+    @property
+    def variance(self) -> float:
+        """Of a prefix, on average over the steps, for noise of variance 1: as if every node had all its children.
+
+        A prefix takes k whole children and a share f of the next one on each level; with the parent known, what is
+        left of their noise has the variance v·(k + f² - (k + f)²/branching).
+        """
+        wide = float(self.branching)
+        total, own, leaves = 0.0, 1.0, 1
+        for _ in range(self.levels - 1):
+            total += own * ((wide - 1) / 2 + _mean_square(leaves, leaves))
+            total -= own * _mean_square(leaves * self.branching, leaves) / wide
+            own, leaves = wide * own / (1 + wide * own), leaves * self.branching
+        top = -(-self.steps // leaves)
+        return total + own * ((top - 1) / 2 + _mean_square(leaves, leaves))
+
+    def sizes(self, steps: int) -> list[int]:
+        """How many nodes each level of a series has, the groups first."""
+        return [-(-steps // self.branching**level) for level in range(self.levels)]
+
+    def size(self, steps: int) -> int:
+        """How many integers are measured of a series of so many steps."""
+        return sum(self.sizes(steps))
+
+    def measured(self, series: Sequence[int]) -> list[int]:
+        """The groups and all sums, level after level. ``series`` has at most ``steps`` groups, in order."""
+        if len(series) > self.steps:
+            raise ValueError("the series is longer than was planned")
+        level, found = list(series), list(series)
+        for _ in range(self.levels - 1):
+            level = [sum(level[begin : begin + self.branching]) for begin in range(0, len(level), self.branching)]
+            found += level
+        return found
+
+
+def _mean_square(count: int, unit: int) -> float:
+    """The mean of (j/unit)² for j from 1 to ``count``."""
+    return (count + 1) * (2 * count + 1) / (6 * unit * unit)
+
+
+Strategy = Toeplitz | Tree
+
+
+@functools.lru_cache(maxsize=256)
+def best_tree(steps: int, *, squared: bool) -> Tree | None:
+    """The tree with the least variance of a prefix at a price; None where there are too few steps for one.
+
+    ``squared``: noise goes with the L2 norm and not with the L1 norm.
+
+    >>> best_tree(30, squared=False), best_tree(365, squared=False)
+    (Tree(steps=30, branching=10, levels=2), Tree(steps=365, branching=10, levels=3))
+    """
+    found = [
+        Tree(steps, branching, levels)
+        for branching in range(2, min(steps, _WIDEST_NODE) + 1)
+        for levels in range(2, 18)
+        if branching ** (levels - 1) < steps
+    ]
+    return min(found, key=lambda tree: tree.variance * (tree.l2_squared if squared else tree.l1**2), default=None)
+
+
 @functools.lru_cache(maxsize=64)
 def _root(steps: int) -> tuple[int, ...]:
     return tuple(round(ratio * (1 << _ROOT_BITS)) for ratio in _ratios(steps))
@@ -146,7 +242,7 @@ class Prefix:
     last one where ``descending``. No series has more groups than the strategy has steps.
     """
 
-    strategy: Toeplitz
+    strategy: Strategy
     order: tuple[int, ...]
     descending: bool
 

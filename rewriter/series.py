@@ -1,6 +1,6 @@
 """How the running sums of a release are measured: directly, group by group, or by a prefix strategy.
 
-The strategy with the smaller predicted variance of a prefix is taken, from the bounds on one person's contribution and
+The strategy with the clearly smaller predicted variance of a prefix is taken, from the bounds on one person's contribution and
 the number of public groups alone. A prefix strategy clips every person in the L1 norm, so it does not pay where people
 have many rows in different groups and their L2 norm is much smaller.
 """
@@ -8,18 +8,22 @@ have many rows in different groups and their L2 norm is much smaller.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from rewriter.bound import reach_squared
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.plan import Linear
-from rewriter.prefix import LONGEST, Prefix, Toeplitz
+from rewriter.prefix import LONGEST, Prefix, Strategy, Toeplitz, best_tree
 from rewriter.query import Cumulative
 from rewriter.workload import Vector, Workload
 
 _MOST_STEPS = 1 << 28
 """Of one unit: beyond, what is measured in place of the groups would not fit into the noise that there is."""
+
+_WORTHWHILE = 1.5
+"""How often the variance of a running sum must fall: less would not pay for what the groups alone lose in accuracy."""
 
 
 def with_prefixes(
@@ -45,14 +49,27 @@ def _chosen(
     vector: Vector, work: Workload, cumulative: Cumulative, steps: int, contribution: ContributionBound, norm: Norm
 ) -> tuple[Prefix, float] | None:
     """A prefix strategy, and by how much it lowers the variance of a prefix."""
-    if not _is_wanted(vector, work, cumulative) or norm is Norm.L1 or steps > LONGEST:
+    if not _is_wanted(vector, work, cumulative):
         return None
     direct, clipped = reach_squared(vector, norm, contribution), reach_squared(vector, Norm.L1, contribution)
     if direct is None or clipped is None or clipped > _MOST_STEPS**2:
         return None
-    prefix = Prefix(Toeplitz(steps), cumulative.order, cumulative.descending)
-    gain = float(Fraction(direct, clipped)) * (steps + 1) / 2 / (prefix.strategy.variance * prefix.strategy.l2_squared)
-    return (prefix, gain) if gain > 1 else None
+    spread, strategy = min(
+        ((one.variance * (one.l1**2 if norm is Norm.L1 else one.l2_squared), one) for one in _strategies(steps, norm)),
+        key=lambda pair: pair[0],
+        default=(math.inf, None),
+    )
+    gain = float(Fraction(direct, clipped)) * (steps + 1) / 2 / spread
+    if strategy is None or gain < _WORTHWHILE:
+        return None
+    return Prefix(strategy, cumulative.order, cumulative.descending), gain
+
+
+def _strategies(steps: int, norm: Norm) -> Iterator[Strategy]:
+    if norm is Norm.L2 and steps <= LONGEST:
+        yield Toeplitz(steps)
+    elif (tree := best_tree(steps, squared=norm is Norm.L2)) is not None:
+        yield tree
 
 
 def _is_wanted(vector: Vector, work: Workload, cumulative: Cumulative) -> bool:

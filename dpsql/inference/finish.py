@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.inference.arrays import FloatArray
-from dpsql.inference.intervals import Z, half_width, mean_half_widths, variance, widest_mean_half_width
+from dpsql.inference.intervals import ALPHA, Z, half_width, mean_half_widths, variance, widest_mean_half_width
 from dpsql.inference.parts import Column, finished, measured, values
 from dpsql.inference.prefix import decoded
 from dpsql.inference.rounding import nearest, quotients
@@ -117,11 +117,11 @@ def _margins(
     noisy: NoisyTable, estimator: Linear, shrunk: FloatArray | None, variances: Mapping[str, FloatArray]
 ) -> tuple[float, ...]:
     if any(name in variances for name, _ in estimator.terms):
-        # Each is a sum of many draws.
+        kinds = {noisy.noise[name].kind for name, _ in estimator.terms}
         spread = np.zeros(len(noisy.keys))
         for name, weight in estimator.terms:
             spread += float(weight) ** 2 * variances.get(name, np.float64(variance(noisy.noise[name])))
-        return tuple((Z * np.sqrt(spread)).tolist())
+        return tuple(((math.log(1 / ALPHA) / math.sqrt(2) if "laplace" in kinds else Z) * np.sqrt(spread)).tolist())
     margin = linear_half_width(estimator, noisy.noise)
     if shrunk is None:
         return (margin,) * len(noisy.keys)

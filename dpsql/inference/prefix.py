@@ -18,17 +18,18 @@ from scipy.signal import lfilter
 
 from dpsql.inference.arrays import FloatArray
 from dpsql.inference.intervals import variance
+from dpsql.inference.least_squares import tree
 from dpsql.inference.projection import monotone
 from dpsql.table import Noise, NoisyTable
 from rewriter.plan import Block, Plan
-from rewriter.prefix import Prefix, Toeplitz
+from rewriter.prefix import Prefix, Strategy, Tree
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """A noisy table of groups, and the variance of each group, in squared steps, for the statistics that it decoded.
 
-    Their noise in the table is Gaussian, of the average variance; between groups it is not independent.
+    Their noise in the table is of the average variance; between groups it is not independent.
     """
 
     table: NoisyTable
@@ -49,8 +50,7 @@ def decoded(noisy: NoisyTable, plan: Plan, *, consistent: bool = True) -> Decode
             rounding = _Rounding.of(name, plan, consistent)
             statistics[name] = _groups(noisy.statistics[name], block.prefix, noisy.keys, rounding)
             variances[name] = group_variances(block.prefix, noisy.keys, noisy.noise[name])
-            spread = float(np.sqrt(variances[name].mean())) if noisy.keys else 0.0
-            noise[name] = Noise("gaussian", Fraction(spread))
+            noise[name] = _of_variance(noisy.noise[name], float(variances[name].mean()) if noisy.keys else 0.0)
     return Decoded(NoisyTable(noisy.keys, statistics, noise), variances) if variances else Decoded(noisy, {})
 
 
@@ -75,9 +75,14 @@ def group_noise(blocks: Sequence[Block], noise: Mapping[str, Noise]) -> Mapping[
             strategy = block.prefix.strategy
             mean = float(_variances(strategy, strategy.steps)[1].mean())
             for statistic in block.statistics:
-                spread = (mean * variance(noise[statistic.name])) ** 0.5
-                found[statistic.name] = Noise("gaussian", Fraction(spread))
+                one = noise[statistic.name]
+                found[statistic.name] = _of_variance(one, mean * variance(one))
     return found
+
+
+def _of_variance(noise: Noise, spread: float) -> Noise:
+    """Noise of the same kind and of another variance: most of a group's comes from one draw."""
+    return Noise(noise.kind, Fraction((spread / 2 if noise.kind == "laplace" else spread) ** 0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +120,55 @@ def _groups(
     return tuple(groups)
 
 
-def _prefixes(strategy: Toeplitz, measured: FloatArray, size: int) -> FloatArray:
-    """The unbiased running sums: B·x solved for x, and added up."""
+def _prefixes(strategy: Strategy, measured: FloatArray, size: int) -> FloatArray:
+    """The unbiased running sums: B·x solved for x, in the least squares where it says more than that, and added up."""
+    if isinstance(strategy, Tree):
+        return np.asarray(np.cumsum(_leaves(strategy, measured, size)[0]))
     weighted = lfilter([1.0], np.array(strategy.root[:size], dtype=np.float64), measured)
     return np.asarray(np.cumsum(weighted / np.array(strategy.weight[:size], dtype=np.float64)))
 
 
+def _leaves(strategy: Tree, measured: FloatArray, size: int) -> tuple[FloatArray, FloatArray]:
+    """The groups of a tree by least squares, and their variances for noise of variance 1."""
+    sizes = strategy.sizes(size)
+    ends = np.cumsum(sizes)
+    values = [measured[end - count : end] for end, count in zip(ends, sizes, strict=True)][::-1]
+    parents = [np.zeros(0, dtype=np.int64), *(np.arange(count) // strategy.branching for count in sizes[-2::-1])]
+    estimates, variances = tree(parents, values, [1.0] * len(values))
+    return estimates[-1], variances[-1]
+
+
 @functools.lru_cache(maxsize=32)
-def _variances(strategy: Toeplitz, size: int) -> tuple[FloatArray, FloatArray]:
+def _variances(strategy: Strategy, size: int) -> tuple[FloatArray, FloatArray]:
     """Of running sums and of groups, for noise of variance 1."""
+    if isinstance(strategy, Tree):
+        return _tree_variances(strategy, size), _leaves(strategy, np.zeros(strategy.size(size)), size)[1]
     impulse = np.zeros(size)
     impulse[:1] = 1.0
     inverse = np.tril(toeplitz(lfilter([1.0], np.array(strategy.root[:size], dtype=np.float64), impulse)))
     inverse /= np.array(strategy.weight[:size], dtype=np.float64)[:, None]
     groups = np.square(inverse).sum(axis=1)
     return np.square(np.cumsum(inverse, axis=0)).sum(axis=1), groups
+
+
+def _tree_variances(strategy: Tree, size: int) -> FloatArray:
+    """Of running sums, up the tree: a child takes of what its parent differs by in proportion to its variance.
+
+    Of each prefix, ``share`` is the part of the node that it ends in which moves with that node's estimate.
+    """
+    place, share, total = np.arange(size), np.ones(size), np.zeros(size)
+    own = np.ones(size)
+    for _ in range(strategy.levels - 1):
+        parent = np.arange(len(own)) // strategy.branching
+        family = np.bincount(parent, own)
+        before = np.cumsum(own) - own
+        before -= before[:: strategy.branching][parent]
+        spread = family[parent[place]]
+        total += before[place] + share**2 * own[place]
+        share = (before[place] + share * own[place]) / spread
+        total -= share**2 * spread
+        own, place = family / (1 + family), parent[place]
+    return np.asarray(total + (np.cumsum(own) - own)[place] + share**2 * own[place])
 
 
 def _by_group(prefix: Prefix, keys: Sequence[tuple[object, ...]], of_size: Callable[[int], FloatArray]) -> FloatArray:
