@@ -1,8 +1,8 @@
 """How the running sums of a release are measured: directly, group by group, or by a prefix strategy.
 
 The strategy with the clearly smaller predicted variance of a prefix is taken, from the bounds on one person's
-contribution and the number of public groups alone. A prefix strategy clips every person in the L1 norm, so it does not pay where people
-have many rows in different groups and their L2 norm is much smaller.
+contribution and the number of public groups alone. A prefix strategy clips every person in the L1 norm, so it does not
+pay where people have many rows in different groups and their L2 norm is much smaller.
 """
 
 from __future__ import annotations

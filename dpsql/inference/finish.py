@@ -11,10 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from dpsql.inference.arrays import FloatArray
-from dpsql.inference.intervals import ALPHA, Z, half_width, mean_half_widths, variance, widest_mean_half_width
+from dpsql.inference.intervals import half_width, mean_half_widths, widest_mean_half_width
 from dpsql.inference.parts import Column, finished, measured, values
 from dpsql.inference.prefix import decoded
 from dpsql.inference.rounding import nearest, quotients
@@ -40,7 +38,7 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     """
     groups = decoded(noisy, plan, consistent=consistent)
     columns = finished(groups.table, plan, summed=summed) if consistent else None
-    return table_of(groups.table, plan, columns, {}, None, groups.variances)
+    return table_of(groups.table, plan, columns, {}, groups.factors)
 
 
 Pairs = Mapping[str, tuple[FloatArray, ...]]
@@ -48,26 +46,17 @@ Pairs = Mapping[str, tuple[FloatArray, ...]]
 
 
 def table_of(
-    noisy: NoisyTable,
-    plan: Plan,
-    columns: Sequence[Column] | None,
-    pairs: Pairs,
-    shrunk: FloatArray | None,
-    variances: Mapping[str, FloatArray] | None = None,
+    noisy: NoisyTable, plan: Plan, columns: Sequence[Column] | None, pairs: Pairs, shrunk: FloatArray | None
 ) -> ReleasedTable:
     """The released table of finished parts. ``columns`` None: the measurements as they are.
 
     ``shrunk`` is what the standard deviations of the cells are multiplied by, since other measurements joined in.
-    ``variances`` are those of statistics whose noise differs between cells, in squared steps.
     """
     keys = tuple(
         ReleasedColumn(key.name, key.type, tuple(row[place] for row in noisy.keys))
         for place, key in enumerate(plan.keys)
     )
-    outputs = tuple(
-        _finish(noisy, plan, output, columns, pairs.get(output.name), shrunk, variances or {})
-        for output in plan.outputs
-    )
+    outputs = tuple(_finish(noisy, plan, output, columns, pairs.get(output.name), shrunk) for output in plan.outputs)
     return ReleasedTable(keys + outputs)
 
 
@@ -102,7 +91,6 @@ def _finish(
     columns: Sequence[Column] | None,
     pair: tuple[FloatArray, ...] | None,
     shrunk: FloatArray | None,
-    variances: Mapping[str, FloatArray],
 ) -> ReleasedColumn:
     if isinstance(output.estimator, Ratio):
         return _ratio(noisy, output, output.estimator, pair, shrunk)
@@ -110,18 +98,10 @@ def _finish(
         found = values(output, plan, columns)[: len(noisy.keys)]
     else:
         found = _linear(noisy, output, output.estimator, bounded=columns is not None)
-    return ReleasedColumn(output.name, output.type, found, _margins(noisy, output.estimator, shrunk, variances))
+    return ReleasedColumn(output.name, output.type, found, _margins(noisy, output.estimator, shrunk))
 
 
-def _margins(
-    noisy: NoisyTable, estimator: Linear, shrunk: FloatArray | None, variances: Mapping[str, FloatArray]
-) -> tuple[float, ...]:
-    if any(name in variances for name, _ in estimator.terms):
-        kinds = {noisy.noise[name].kind for name, _ in estimator.terms}
-        spread = np.zeros(len(noisy.keys))
-        for name, weight in estimator.terms:
-            spread += float(weight) ** 2 * variances.get(name, np.float64(variance(noisy.noise[name])))
-        return tuple(((math.log(1 / ALPHA) / math.sqrt(2) if "laplace" in kinds else Z) * np.sqrt(spread)).tolist())
+def _margins(noisy: NoisyTable, estimator: Linear, shrunk: FloatArray | None) -> tuple[float, ...]:
     margin = linear_half_width(estimator, noisy.noise)
     if shrunk is None:
         return (margin,) * len(noisy.keys)

@@ -27,13 +27,14 @@ from rewriter.prefix import Prefix, Strategy, Tree
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A noisy table of groups, and the variance of each group, in squared steps, for the statistics that it decoded.
+    """A noisy table of groups. Its noise is what a group has on average; ``factors`` are by what each one's is larger.
 
-    Their noise in the table is of the average variance; between groups it is not independent.
+    ``factors`` None: the noise of all groups is the same, and independent. Otherwise it is neither, and whoever adds up
+    groups finds the variance in :func:`prefix_variances`, or by adding noise to the measurements themselves.
     """
 
     table: NoisyTable
-    variances: Mapping[str, FloatArray]
+    factors: FloatArray | None
 
 
 def decoded(noisy: NoisyTable, plan: Plan, *, consistent: bool = True) -> Decoded:
@@ -41,17 +42,23 @@ def decoded(noisy: NoisyTable, plan: Plan, *, consistent: bool = True) -> Decode
 
     Unbiased, but for rounding, where not ``consistent``. Groups are whole multiples of what their part is rounded to.
     """
-    statistics, noise, variances = dict(noisy.statistics), dict(noisy.noise), {}
+    statistics, noise = dict(noisy.statistics), dict(noisy.noise)
+    factors = [np.ones(len(noisy.keys))] if any(block.prefix is None for block in plan.blocks) else []
     for block in plan.blocks:
         if block.prefix is None:
             continue
         for statistic in block.statistics:
             name = statistic.name
-            rounding = _Rounding.of(name, plan, consistent)
-            statistics[name] = _groups(noisy.statistics[name], block.prefix, noisy.keys, rounding)
-            variances[name] = group_variances(block.prefix, noisy.keys, noisy.noise[name])
-            noise[name] = _of_variance(noisy.noise[name], float(variances[name].mean()) if noisy.keys else 0.0)
-    return Decoded(NoisyTable(noisy.keys, statistics, noise), variances) if variances else Decoded(noisy, {})
+            statistics[name] = _groups(
+                noisy.statistics[name], block.prefix, noisy.keys, _Rounding.of(name, plan, consistent)
+            )
+            variances = group_variances(block.prefix, noisy.keys, noisy.noise[name])
+            mean = float(variances.mean()) if noisy.keys else 0.0
+            noise[name] = _of_variance(noisy.noise[name], mean)
+            factors.append(np.sqrt(variances / mean) if mean else np.ones(len(noisy.keys)))
+    if all(block.prefix is None for block in plan.blocks):
+        return Decoded(noisy, None)
+    return Decoded(NoisyTable(noisy.keys, statistics, noise), np.max(factors, axis=0))
 
 
 def prefix_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Noise) -> FloatArray:
