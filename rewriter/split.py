@@ -18,6 +18,7 @@ from rewriter.block import Block, BlockScope, build_block, conjuncts
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
 from rewriter.contribution import ONE, ContributionBound
+from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
@@ -65,7 +66,8 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
     resolved = splitter.query(plain_constants(plain_names(tree, database)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    return Program(tuple(splitter.releases), resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
+    releases = with_running_sums(splitter.releases, resolved.tree)
+    return Program(releases, resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:
