@@ -164,6 +164,7 @@ def test_simplex_leaves_what_is_there_already(values: list[int]) -> None:
 
 def test_simplex_survives_what_rounds_away() -> None:
     assert simplex(np.array([-1e17, -1e17, -2e18]), 1.0).tolist() == [0.5, 0.5, 0.0]
+    assert simplex(np.array([0.0, 1.0]), 5e-324).sum() == 5e-324
     assert simplex(np.array([5.0, math.pi]), 0.0).tolist() == [0.0, 0.0]
     assert simplex(np.array([]), 0.0).tolist() == []
     for values, total in (([], 1.0), ([1.0], -1.0), ([math.nan], 1.0)):

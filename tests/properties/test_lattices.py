@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from dpsql.inference import least_squares
 from dpsql.inference.groupings import chain, checked_groupings
 from dpsql.inference.least_squares import lattice
 from dpsql.inference.orthogonal import orthogonal
+from dpsql.inference.projection import nonnegative_lattice
 from tests.properties.algebra import Floats, dense
 
 Groupings = list[NDArray[np.int64]]
@@ -165,3 +167,38 @@ def test_a_cube_is_unbiased_and_as_spread_as_it_says(path: str) -> None:
     expected = np.concatenate(said)
     assert (np.abs(errors.mean(axis=0)) <= 5 * np.sqrt(expected / 20_000)).all()
     np.testing.assert_allclose((errors**2).mean(axis=0), expected, rtol=0.06)
+
+
+def misfit(drawn: Lattice, finest: Floats) -> float:
+    groupings, sizes, values, variances = drawn
+    fits = zip(matrices(groupings, sizes), values, variances, strict=True)
+    return sum(float(((m @ finest - y) ** 2 / v)[np.isfinite(v)].sum()) for m, y, v in fits)
+
+
+@given(st.one_of(cubes(), lattices(-1, st.one_of(st.floats(0.1, 100), st.just(math.inf)))))
+def test_nonnegative_cells_are_as_near_as_a_solver_finds_them(drawn: Lattice) -> None:
+    groupings, sizes, values, variances = drawn
+    finest = nonnegative_lattice(*drawn)
+    assert (finest >= 0).all()
+    design = np.vstack([m / np.sqrt(v)[:, None] for m, v in zip(matrices(groupings, sizes), variances, strict=True)])
+    target = np.concatenate(
+        [np.where(np.isinf(v), 0.0, y / np.sqrt(v)) for y, v in zip(values, variances, strict=True)]
+    )
+    best, _ = nnls(design, target)
+    assert misfit(drawn, finest) <= misfit(drawn, best) * (1 + 1e-9) + 1e-9
+    np.testing.assert_allclose(design @ finest, design @ best, atol=1e-6)
+
+
+@given(st.one_of(cubes(), lattices(-1, st.floats(0.1, 100))), st.floats(0, 200), st.integers(0, 2**32))
+def test_nonnegative_cells_of_a_given_total_are_nearest(drawn: Lattice, total: float, seed: int) -> None:
+    """By convexity, and without a solver: towards no other cells of that sum does the distance fall."""
+    finest = nonnegative_lattice(*drawn, total=total)
+    assert (finest >= 0).all()
+    assert finest.sum() == pytest.approx(total, abs=1e-9)
+    groupings, sizes, values, variances = drawn
+    slope = np.zeros(finest.size)
+    for m, y, v in zip(matrices(groupings, sizes), values, variances, strict=True):
+        measured = np.isfinite(v)
+        slope += m[measured].T @ ((m @ finest - y)[measured] / v[measured])
+    holders = finest > 1e-5
+    assert not holders.any() or slope[holders].max() <= slope.min() + 1e-4
