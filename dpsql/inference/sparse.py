@@ -123,7 +123,7 @@ def _coarse(groupings: Sequence[Grouping]) -> list[csr_array]:
     chosen, room = [csr_array((1, groupings[0].cells.size))], COARSE
     for grouping in sorted(groupings, key=lambda g: g.size):
         room -= grouping.size
-        if room < 0:
+        if room < 0 or 4 * grouping.size > grouping.cells.size:
             break
         if np.isfinite(grouping.variances).any():
             chosen.append(matrix(grouping))

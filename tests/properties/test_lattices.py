@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from dpsql.inference import least_squares
+from dpsql.inference.apportion import round_lattice
 from dpsql.inference.groupings import chain, checked_groupings
 from dpsql.inference.least_squares import lattice
 from dpsql.inference.orthogonal import orthogonal
@@ -202,3 +203,19 @@ def test_nonnegative_cells_of_a_given_total_are_nearest(drawn: Lattice, total: f
         slope += m[measured].T @ ((m @ finest - y)[measured] / v[measured])
     holders = finest > 1e-5
     assert not holders.any() or slope[holders].max() <= slope.min() + 1e-4
+
+
+@given(lattices(-1, st.just(1.0)), st.lists(st.floats(0, 50), min_size=7, max_size=7), st.sampled_from([0, 70]))
+def test_rounded_cells_keep_the_total_and_the_chain(drawn: Lattice, values: list[float], power: int) -> None:
+    groupings, sizes, _, _ = drawn
+    finest = np.array(values[: groupings[0].size]) * 2.0**power
+    everything = np.zeros(finest.size, dtype=np.int64)
+    rounded = round_lattice([*groupings, everything], finest)
+    assert all(type(number) is int and number >= 0 for number in rounded)
+    assert sum(rounded) == round(finest.sum())
+    if power == 0:
+        assert all(abs(integer - number) <= 3 + len(sizes) for integer, number in zip(rounded, finest, strict=True))
+        coarse = [[0] * (finest.size // 2) + [1] * (finest.size - finest.size // 2)]
+        halves = round_lattice([everything, np.array(coarse[0])], finest)
+        assert abs(sum(halves[finest.size // 2 :]) - finest[finest.size // 2 :].sum()) <= 1.5 + 1e-9
+    assert round_lattice([np.zeros(0, dtype=np.int64)], np.zeros(0)) == []
