@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import nnls
@@ -78,17 +78,19 @@ def agrees(drawn: Lattice) -> None:
     for estimate, spread, want, want_spread in zip(estimates, spreads, expected, expected_spreads, strict=True):
         np.testing.assert_allclose(spread, want_spread, rtol=1e-5, atol=1e-6)
         determined = np.isfinite(want_spread)
-        np.testing.assert_allclose(estimate[determined], want[determined], rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(estimate[determined], want[determined], rtol=1e-5, atol=1e-4)
     stacked = np.vstack(matrices(groupings, sizes))
     finest = np.linalg.lstsq(stacked, np.concatenate(estimates))[0]
     np.testing.assert_allclose(stacked @ finest, np.concatenate(estimates), atol=1e-5)
 
 
+@settings(deadline=None)
 @given(lattices(-1, st.one_of(st.floats(0.1, 100), st.just(math.inf))))
 def test_lattice_is_generalised_least_squares(drawn: Lattice) -> None:
     agrees(drawn)
 
 
+@settings(deadline=None)
 @given(lattices(-1, st.one_of(st.floats(0.1, 100), st.sampled_from([0.0, math.inf]))), st.integers(0, 2**32))
 def test_known_cells_keep_what_they_are(drawn: Lattice, seed: int) -> None:
     groupings, sizes, values, variances = drawn
@@ -98,6 +100,7 @@ def test_known_cells_keep_what_they_are(drawn: Lattice, seed: int) -> None:
     agrees((groupings, sizes, values, variances))
 
 
+@settings(deadline=None)
 @given(cubes())
 def test_cubes_are_generalised_least_squares(drawn: Lattice) -> None:
     measured = checked_groupings(*drawn)
@@ -176,6 +179,7 @@ def misfit(drawn: Lattice, finest: Floats) -> float:
     return sum(float(((m @ finest - y) ** 2 / v)[np.isfinite(v)].sum()) for m, y, v in fits)
 
 
+@settings(deadline=None)
 @given(st.one_of(cubes(), lattices(-1, st.one_of(st.floats(0.1, 100), st.just(math.inf)))))
 def test_nonnegative_cells_are_as_near_as_a_solver_finds_them(drawn: Lattice) -> None:
     groupings, sizes, values, variances = drawn
@@ -190,6 +194,7 @@ def test_nonnegative_cells_are_as_near_as_a_solver_finds_them(drawn: Lattice) ->
     np.testing.assert_allclose(design @ finest, design @ best, atol=1e-6)
 
 
+@settings(deadline=None)
 @given(st.one_of(cubes(), lattices(-1, st.floats(0.1, 100))), st.floats(0, 200), st.integers(0, 2**32))
 def test_nonnegative_cells_of_a_given_total_are_nearest(drawn: Lattice, total: float, seed: int) -> None:
     """By convexity, and without a solver: towards no other cells of that sum does the distance fall."""
@@ -205,6 +210,7 @@ def test_nonnegative_cells_of_a_given_total_are_nearest(drawn: Lattice, total: f
     assert not holders.any() or slope[holders].max() <= slope.min() + 1e-4
 
 
+@settings(deadline=None)
 @given(lattices(-1, st.just(1.0)), st.lists(st.floats(0, 50), min_size=7, max_size=7), st.sampled_from([0, 70]))
 def test_rounded_cells_keep_the_total_and_the_chain(drawn: Lattice, values: list[float], power: int) -> None:
     groupings, sizes, _, _ = drawn
