@@ -5,7 +5,8 @@ remainder: a total equals the sum of its parts, exactly, in every table that is 
 Constrained Inference). Nothing is clamped before it was added up.
 
 Measurements join in where their groups are all that there are (:attr:`rewriter.plan.Plan.exhaustive`). Selected groups
-say nothing about a total, since the others are not shown: each of those stands alone.
+say nothing about a total, since the others are not shown: each of those stands alone. So do groups that were measured
+for their running sums, whose noises depend on each other.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _joint(family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan]) 
     for place, keys in zip(family.measurements, family.keys, strict=True):
         plan = plans[place]
         adds_up = not keys or all(part.additive for part in plan.parts)
-        if not plan.exhaustive or not adds_up:
+        if not plan.exhaustive or not adds_up or any(block.prefix is not None for block in plan.blocks):
             continue
         known = first.setdefault(plan.identity, place)
         if known != place:
