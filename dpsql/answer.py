@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accountant, Accounting
-from dpsql.calibrate import Calibration, calibrate, margins
+from dpsql.calibrate import Calibration, calibrate, margins, rank_notes
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import DataError, OperationalError
 from dpsql.families import shares
@@ -354,7 +354,8 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) ->
 
 def _total_variance(calibration: Calibration) -> float:
     steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
-    return sum(
+    picked = sum(float(quantile.rows) ** 2 for one in calibration.picked for quantile in one.quantiles)
+    return picked + sum(
         measured.mechanism.variance
         * steps[statistic.name] ** 2
         * (measured.block.prefix.relative if measured.block.prefix else 1)
@@ -377,6 +378,7 @@ def _notices(priced: _Priced) -> tuple[str, ...]:
     notes: dict[str, None] = {}
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))
+        notes.update(dict.fromkeys(rank_notes(calibration)))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
     if priced.stored:

@@ -15,7 +15,7 @@ from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.outer import check_outer, outer_sql
-from rewriter.plan import Output, Plan
+from rewriter.plan import Chosen, Output, Plan
 from rewriter.planner import plan
 from rewriter.query import Program, Query
 from rewriter.split import split
@@ -120,6 +120,11 @@ def margin_name(column: str) -> str:
     return f"{column}_margin"
 
 
+def _has_margin(output: Output) -> bool:
+    """A quantile is off by a known number of rows, not by a known distance."""
+    return not isinstance(output.estimator, Chosen)
+
+
 def grouping_name(key: str) -> str:
     """The column that says whether a row adds up over the key ``k0``, ``k1``, …: ``g0``, ``g1``, …"""
     return f"g{key[1:]}"
@@ -144,7 +149,7 @@ def _tables(
         columns = {key.name: key.type for key in shape.keys}
         columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
         columns |= {output.name: output.type for output in outputs}
-        columns |= {margin_name(output.name): DOUBLE for output in outputs}
+        columns |= {margin_name(output.name): DOUBLE for output in outputs if _has_margin(output)}
         tables[shape.name] = columns
     for name in program.tables:
         if name in VIRTUAL_COLUMNS:
@@ -163,7 +168,7 @@ def _carry_margins(
     source = outer.args["from_"].this if outer.args.get("from_") else None
     if not isinstance(source, exp.Table) or outer.args.get("joins") or source.name not in released:
         return outer, ()
-    outputs = {output.name for output in released[source.name]}
+    outputs = {output.name for output in released[source.name] if _has_margin(output)}
     places: list[int | None] = []
     extra: list[exp.Expr] = []
     for item in outer.expressions:

@@ -385,6 +385,10 @@ def _text(node: exp.Expr) -> str:
         column.set("table", None)
         if isinstance(column.this, exp.Identifier) and column.name == column.name.lower():
             column.this.set("quoted", False)
+    for median in copy.find_all(exp.Median):
+        call = exp.Anonymous(this="MEDIAN", expressions=[median.this])
+        copy = median.replace(call) if median is copy else copy
+        median.replace(call)
     return copy.sql(dialect="postgres", comments=False)
 
 

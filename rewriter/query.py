@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -22,7 +23,7 @@ class Key:
 class Aggregate:
     """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
 
-    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER.
+    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
     """
 
     function: type[exp.Expr]
@@ -30,6 +31,7 @@ class Aggregate:
     condition: Value | None
     distinct: bool
     text: str
+    fraction: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
