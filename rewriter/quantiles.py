@@ -39,7 +39,7 @@ BUCKETS = 2048
 _WEIGHT_BITS = 12
 _MOST_STEPS = 1 << 48
 _ALL_WINDOWS = 1 << 20
-_WINDOWS = 1 << 11, 1 << 16
+_WINDOWS = 1 << 11, 1 << 13
 _UNKNOWN_CELLS = 100
 _SECOND = Fraction(1, 86_400)
 
@@ -331,7 +331,8 @@ def _ranks(
         ctes.append(("near", near))
         ctes.append(("found", _inner(weighed, keys, types, bucket, dialect)))
         ctes.append(("placed", _placed(keys, ["b"], [exp.column("v")], exp.column("start"), None)))
-    final = exp.select(*keys, "v", "w", "below", "n").from_("placed")
+    counts = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in ("w", "below", "n")]
+    final = exp.Select(expressions=[*_columns([*keys, "v"]), *counts]).from_("placed")
     final.set("where", exp.Where(this=window.test(dialect)))
     final.set(
         "order", exp.Order(expressions=[exp.Ordered(this=exp.column(name), nulls_first=False) for name in [*keys, "v"]])

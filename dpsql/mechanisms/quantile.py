@@ -24,6 +24,7 @@ need not tell of them. Candidates between two neighbouring values have the same 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -160,15 +161,17 @@ class Quantile:
     def stretches(self, ranks: Sequence[Rank]) -> list[tuple[int | None, int, int]]:
         """All candidates, as (first value, how many, their scaled distance); NULL last.
 
-        ``ranks`` may lack values whose distance is not below the choice's window. Where there is a
-        gap between values that follow each other, its values are as far as the nearest known one lets them be; where
-        something is missing between them, all of them are beyond the cap.
+        Distances fall up to the quantile and grow from there, so those at the cap are at both ends. ``ranks`` may lack
+        values whose distance is not below the choice's window; where one is missing, its neighbours between it and the
+        next known value are beyond the cap, as it is.
         """
         total = ranks[0][3] if ranks else 0
         target, scale, cap = self._target(total), self.scale, self.cap
+        start = bisect_left(ranks, True, key=lambda rank: target - scale * (rank[1] + rank[2]) < cap)
+        end = bisect_left(ranks, True, key=lambda rank: scale * rank[2] - target >= cap)
         found: list[tuple[int | None, int, int]] = []
-        next_, upto = self.choice.low, 0
-        for value, weight, below, _ in ranks:
+        next_, upto = self.choice.low, ranks[start - 1][1] + ranks[start - 1][2] if start else 0
+        for value, weight, below, _ in ranks[start:end]:
             if value > next_:
                 apart = abs(scale * below - target) if below == upto else cap
                 found.append((next_, value - next_, min(apart, cap)))
