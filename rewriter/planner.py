@@ -23,7 +23,15 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
-    work = workload(query.aggregates, query.filters, norm, one_row=query.bound.unique, dialect=dialect)
+    unique = query.bound.unique
+    work = workload(
+        query.aggregates,
+        query.filters,
+        norm,
+        one_row=unique,
+        dialect=dialect,
+        rows=1 if unique else contribution.l1 or 1,
+    )
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=constant or cells == 1)
     outputs = tuple(
         replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
