@@ -30,7 +30,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         norm,
         one_row=unique,
         dialect=dialect,
-        rows=1 if unique else contribution.l1 or 1,
+        rows=1 if unique else query.bound.l1 or 1,
     )
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=constant or cells == 1)
     outputs = tuple(
