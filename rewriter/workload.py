@@ -166,7 +166,7 @@ def _pairs(means: Sequence[Aggregate], builder: Builder) -> dict[str, _Pair]:
     for (_, interval, granularity), distinct in together.items():
         clauses = [aggregate.condition for aggregate in distinct.values()]
         known = signatures(clauses, builder.filters) if len(clauses) > 1 else None
-        disjoint = known is not None and all(signature & (signature - 1) == 0 for signature in known)
+        disjoint = bool(known) and all(signature & (signature - 1) == 0 for signature in known or ())
         column = builder.column("g", numbered(clauses, _own_numbers(known))) if known is not None and disjoint else None
         cells: list[tuple[Cell, Cell]] = []
         for place, (key, aggregate) in enumerate(distinct.items()):

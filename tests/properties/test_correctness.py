@@ -99,7 +99,7 @@ def resolution(plans: Sequence[Plan]) -> float:
             if isinstance(how, Ratio):
                 most = max(most, abs(how.low) / 16, abs(how.high) / 16)
             elif output.type == DOUBLE:
-                most = max(most, *(reach[name] for name, _ in how.terms))
+                most = max([most, *(reach[name] for name, _ in how.terms)])
     return float(most) / 2**14
 
 
