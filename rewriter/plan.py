@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from rewriter.prefix import Prefix
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import Type
 
@@ -35,10 +36,14 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity."""
+    """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity.
+
+    With a ``prefix``, its integers are measured in place of those of the groups, and the sensitivity is theirs.
+    """
 
     statistics: tuple[Statistic, ...]
     sensitivity: Sensitivity
+    prefix: Prefix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,8 @@ class Plan:
     group of the key set is in the answer. ``cells`` bounds the number of groups of a
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
-    group, the smaller is not above the larger, whatever the data.
+    group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
+    owner's word, every row of people is in one of them, so that they add up to what all rows have.
     """
 
     sql: str
@@ -141,6 +147,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
+    exhaustive: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

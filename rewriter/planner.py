@@ -11,19 +11,25 @@ from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
+from rewriter.series import with_prefixes
 from rewriter.workload import workload
 
 
 def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
-    """Plan one release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
+    """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
 
     Raises :class:`rewriter.errors.Refused` where nothing bounds what one person can add.
     """
-    public = public_keys(query.keys, query.filters, dialect) if query.keys else None
+    public = public_keys(query.keys, query.filters, dialect, complete=query.complete) if query.keys else None
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
     work = workload(query.aggregates, query.filters, norm, one_row=query.bound.unique, dialect=dialect)
+    if query.cumulative is not None and public is not None:
+        along = [query.keys[place] for place in query.cumulative.order]
+        series = public_keys(along, query.filters, dialect)
+        steps = public.cells if series is None else min(public.cells, series.cells)
+        work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=constant or cells == 1)
     outputs = tuple(
         replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
@@ -43,6 +49,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         notes=(*_contribution_notes(contribution), *work.notes),
         parts=parts,
         orders=work.orders,
+        exhaustive=not query.keys or (public is not None and public.exhaustive),
     )
 
 
