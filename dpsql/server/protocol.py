@@ -17,9 +17,10 @@ from dpsql.server import messages as m
 from dpsql.server import statement as sql
 from dpsql.server.backend import Backend
 from dpsql.server.gate import Admission, Gate, Peer
+from dpsql.server.outcome import Bound, Notice, Outcome
 from dpsql.server.portals import PreparedStatement, spread
 from dpsql.server.scram import ScramServer
-from dpsql.server.session import Bound, Notice, Outcome, WireSession
+from dpsql.server.session import WireSession
 from dpsql.server.wire_settings import STATUS, reported, startup_settings
 from dpsql.settings import Settings
 from dpsql.translated import translated

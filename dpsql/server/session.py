@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, error
@@ -18,10 +17,11 @@ from dpsql.server import statement as sql
 from dpsql.server.backend import Backend, Place, parameters_in, setting_of
 from dpsql.server.copy import options as copy_options
 from dpsql.server.messages import Field
+from dpsql.server.outcome import Bound, Notice, Outcome
 from dpsql.server.parameters import TYPE_NAMES, decoded, samples
 from dpsql.server.portals import Names, Portal, PreparedStatement, moved, spread
 from dpsql.server.route import Route
-from dpsql.server.rows import Formats, ReleasedRows, Rows, ShadowRows
+from dpsql.server.rows import Formats, ReleasedRows, ShadowRows
 from dpsql.server.shadow_rows import ShadowRows as Answered
 from dpsql.server.transaction import Status, TransactionBlock
 from dpsql.server.types import field, wire_type
@@ -30,35 +30,6 @@ from dpsql.settings import Settings
 from dpsql.show import price_line
 from dpsql.translated import translated
 from rewriter.types import TEXT
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    message: str
-    severity: str = "NOTICE"
-    sqlstate: str = "00000"
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a statement came to: a tag, rows where there are any, and the places of those to send."""
-
-    tag: str
-    rows: Rows | None = None
-    places: range = range(0)
-    notices: tuple[Notice, ...] = ()
-    copy: sql.Copy | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A statement with its parameters, and the formats that its rows are wanted in."""
-
-    statement: PreparedStatement
-    values: tuple[bytes | None, ...] = ()
-    formats: Formats = ()
-    result_formats: Formats = ()
 
 
 class WireSession:
