@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from rewriter.dialects import Dialect
 from rewriter.plan import Linear, Output, Part
+from rewriter.prefix import Prefix
 from rewriter.value import Value
 
 
@@ -42,7 +43,8 @@ class Cell:
 class Vector:
     """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
 
-    ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows.
+    ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. What has a
+    ``prefix`` is clipped in L1.
     """
 
     cells: tuple[Cell, ...]
@@ -50,6 +52,7 @@ class Vector:
     row_l2_squared: int
     distinct: bool = False
     signed: bool = False
+    prefix: Prefix | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,11 @@ def same(ours: object, theirs: object, lattice: float) -> bool:
         return ours is None or ours == 0
     if isinstance(ours, int | float | Decimal) and isinstance(theirs, int | float | Decimal):
         exact = not isinstance(ours, float) and not isinstance(theirs, float)
-        return ours == theirs if exact else abs(float(ours) - float(theirs)) <= lattice + 1e-9 * abs(float(theirs))
+        return (
+            ours == theirs
+            if exact and not lattice
+            else abs(float(ours) - float(theirs)) <= lattice + 1e-9 * abs(float(theirs))
+        )
     return ours == theirs
 
 
