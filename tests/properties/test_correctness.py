@@ -102,7 +102,7 @@ def resolution(plans: Sequence[Plan]) -> float:
             how = output.estimator
             if isinstance(how, Ratio):
                 most = max(most, abs(how.low) / 16, abs(how.high) / 16)
-            elif output.type == DOUBLE:
+            elif output.type == DOUBLE or any(statistic.granularity > 1 for statistic in one.statistics):
                 most = max([most, *(reach[name] for name, _ in how.terms)])
     return float(most) / 2**14
 
