@@ -73,10 +73,12 @@ class Workload:
 class Builder:
     """Collects row columns, vectors and parts; equal expressions share one column, and equal parts one place.
 
-    ``filters`` hold on every row; ``rows`` bounds the rows of a unit, as far as is known.
+    ``filters`` hold on every row; ``rows`` bounds the rows of a unit, as far as is known. ``apart``: every atom is
+    measured on its own, since the groups' series are transformed.
     """
 
-    def __init__(self, dialect: Dialect, filters: Sequence[Value], rows: int) -> None:
+    def __init__(self, dialect: Dialect, filters: Sequence[Value], rows: int, *, apart: bool = False) -> None:
+        self.apart = apart
         self.dialect = dialect
         self.filters = filters
         self.rows = rows

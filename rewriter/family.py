@@ -92,7 +92,7 @@ class _Measurement:
         rows = [tuple(atom >> place & 1 for atom in atoms) for place in range(len(self.members))]
         workload = tuple(dict.fromkeys(row for row in rows if any(row)))
         fine = self.family.most * self.builder.rows * 2 * STEPS <= _MOST_STEPS
-        strategy = choose(workload, norm, fine=fine).strategy
+        strategy = choose(workload, norm, fine=fine, apart=self.builder.apart).strategy
         if len(workload) == len(rows) and self._is_plain(strategy, workload):
             return self._apart(norm, atoms)
         return self._by_atoms(strategy, workload, rows, atoms, known)

@@ -32,6 +32,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         one_row=unique,
         dialect=dialect,
         rows=1 if unique else query.bound.l1 or 1,
+        apart=query.cumulative is not None and public is not None,
     )
     if query.cumulative is not None and public is not None:
         along = [query.keys[place] for place in query.cumulative.order]

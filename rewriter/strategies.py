@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import lcm, sqrt
 
 from rewriter.contribution import Norm
@@ -96,13 +96,13 @@ class Choice:
 
 
 @lru_cache(maxsize=256)
-def choose(workload: tuple[Row, ...], norm: Norm, *, fine: bool = True) -> Choice:
+def choose(workload: tuple[Row, ...], norm: Norm, *, fine: bool = True, apart: bool = False) -> Choice:
     """The candidate with the smallest predicted variance. Rows and columns of ``workload`` are distinct, none is 0.
 
-    Without ``fine``, only cells that one row moves by one step at most are taken.
+    Without ``fine``, only cells that one row moves by one step at most are taken; ``apart``, only the atoms.
     """
     best: Choice | None = None
-    for strategy in _candidates(workload, norm, fine):
+    for strategy in islice(_candidates(workload, norm, fine), 1 if apart else None):
         price = strategy.price(norm)
         if best is None or price < WORTH * best.variance:
             best = Choice(strategy, price)

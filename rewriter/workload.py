@@ -42,9 +42,13 @@ def workload(
     one_row: bool,
     dialect: Dialect,
     rows: int = 1,
+    apart: bool = False,
 ) -> Workload:
-    """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row, else ``rows``."""
-    builder = Builder(dialect, filters, rows)
+    """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row, else ``rows``.
+
+    ``apart``: conditional counts and sums are measured as atoms, whatever else would be better for them alone.
+    """
+    builder = Builder(dialect, filters, rows, apart=apart)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
     means = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function is exp.Avg}
     pairs = _pairs(list(means.values()), builder)
