@@ -111,6 +111,18 @@ def choose(workload: tuple[Row, ...], norm: Norm, *, fine: bool = True, apart: b
     return best
 
 
+def weight(variance: float, norm: Norm) -> Fraction:
+    """The share of a price that a vector of outputs with this total variance should have, a single output having 1.
+
+    Σ Tᵢ/ρᵢ for a given Σρᵢ is least where ρᵢ ∝ √Tᵢ, and Σ Tᵢ/εᵢ² for a given Σεᵢ where εᵢ ∝ Tᵢ^⅓. In sixteenths, so
+    that shares are simple fractions.
+
+    >>> weight(1.0, Norm.L2), weight(9.0, Norm.L2), weight(8.0, Norm.L1)
+    (Fraction(1, 1), Fraction(3, 1), Fraction(2, 1))
+    """
+    return Fraction(round(16 * variance ** (1 / 3 if norm is Norm.L1 else 1 / 2)), 16)
+
+
 def _candidates(workload: tuple[Row, ...], norm: Norm, fine: bool) -> Iterator[Strategy]:
     atoms = len(workload[0])
     yield Strategy("atoms", _identity(atoms), _as_weights(workload), _as_weights(_identity(atoms)))

@@ -10,6 +10,9 @@ import duckdb
 import numpy as np
 import pytest
 
+from dpsql.accountant import Accounting
+from dpsql.calibrate import calibrate
+from dpsql.loss import PrivacyLoss
 from rewriter import conditions, family, workload
 from rewriter.catalog import Catalog
 from rewriter.conditions import signatures
@@ -351,6 +354,38 @@ def test_sums_by_case_and_by_filter_are_one_family() -> None:
     (block,) = one.blocks
     (alone,) = planned("SELECT SUM(cost) FROM visit", Norm.L2).blocks
     assert block.sensitivity.l2_squared == alone.sensitivity.l2_squared
+
+
+@pytest.mark.parametrize(
+    ("norm", "accounting", "price"),
+    [
+        (Norm.L1, Accounting.PURE, PrivacyLoss(epsilon=Fraction(1, 7))),
+        (Norm.L2, Accounting.ZCDP, PrivacyLoss(rho=Fraction(1, 200))),
+    ],
+)
+def test_a_family_has_a_share_of_the_price_by_its_variance(
+    norm: Norm, accounting: Accounting, price: PrivacyLoss
+) -> None:
+    made = planned(f"SELECT SUM(birth_year), {thresholds(5)} FROM patient", norm)
+    total = choose(nested(5), norm).variance
+    assert [float(block.weight) for block in made.blocks] == [
+        1,
+        pytest.approx(total ** (1 / norm_power(norm)), rel=0.02),
+    ]
+    calibration = calibrate(made, accounting, price)
+    assert calibration.loss == price
+
+    def predicted(share: float) -> float:
+        """The sum of all variances, each in units of one row's reach, if the sum had this share of the price."""
+        power = norm_power(norm) - 1
+        return share**-power + total * (1 - share) ** -power
+
+    ours = float(1 / (1 + made.blocks[1].weight))
+    assert predicted(ours) <= min(predicted(place / 100) for place in range(1, 100)) * 1.001
+
+
+def norm_power(norm: Norm) -> int:
+    return 3 if norm is Norm.L1 else 2
 
 
 def test_means_over_different_rows_share_one_price() -> None:
