@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from rewriter.types import Type
+from rewriter.plan import Output, Ratio
+from rewriter.types import Kind
 
 Term = tuple[int, str]
 """A released output: the slot of its row, and its name."""
@@ -38,6 +39,16 @@ class Quotient:
 
 
 @dataclass(frozen=True, slots=True)
+class Mean:
+    """``constant + factor · output``, of a released mean, which is no sum of measurements."""
+
+    term: Term
+    factor: Fraction = Fraction(1)
+    constant: Fraction = Fraction(0)
+    slack: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """It depends on released numbers in another way."""
 
@@ -47,7 +58,7 @@ class Public:
     """It depends on no released number: a key, a column of a public table, a text."""
 
 
-Form = Affine | Quotient | Other | Public
+Form = Affine | Quotient | Mean | Other | Public
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class Measured:
     @property
     def noisy(self) -> bool:
         """Whether it depends on released numbers."""
-        return isinstance(self.form, Quotient | Other) or (isinstance(self.form, Affine) and bool(self.form.terms))
+        return isinstance(self.form, Quotient | Mean | Other) or (isinstance(self.form, Affine) and bool(self.form.terms))
 
     @property
     def constant(self) -> Fraction | None:
@@ -86,7 +97,7 @@ class Measured:
     @property
     def loose(self) -> Form:
         """The form of the number as it is after rounding, which others are made of."""
-        if self.rounding is None or not isinstance(self.form, Affine | Quotient):
+        if self.rounding is None or not isinstance(self.form, Affine | Quotient | Mean):
             return self.form
         return replace(self.form, slack=self.form.slack + self.rounding.slack)
 
@@ -107,9 +118,12 @@ def literal(text: str) -> Measured:
         return PUBLIC
 
 
-def output(slot: int, name: str, kind: Type) -> Measured:
+def output(slot: int, column: Output) -> Measured:
     """A released output as it is."""
-    return Measured(Affine((((slot, name), Fraction(1)),)), whole=kind.kind.value == "integer")
+    term = (slot, column.name)
+    if isinstance(column.estimator, Ratio):
+        return Measured(Mean(term))
+    return Measured(Affine(((term, Fraction(1)),)), whole=column.type.kind is Kind.INTEGER)
 
 
 def unknown(*parts: Measured) -> Measured:
@@ -141,43 +155,34 @@ def plus(one: Affine, other: Affine) -> Affine:
 
 def add(one: Measured, other: Measured, sign: int = 1) -> Measured:
     """``one + other``, or ``one - other``."""
-    left, right, whole = one.loose, other.loose, one.whole and other.whole
+    left, right, whole = one.loose, _times(other.loose, Fraction(sign)), one.whole and other.whole
     if isinstance(left, Affine) and isinstance(right, Affine):
-        return Measured(plus(left, scaled(right, Fraction(sign))), whole)
-    if isinstance(left, Quotient) and (constant := other.constant) is not None:
-        return Measured(_shifted(left, sign * constant), whole)
-    if isinstance(right, Quotient) and (constant := one.constant) is not None:
-        return Measured(_shifted(_scaled_quotient(right, Fraction(sign)), constant), whole)
+        return Measured(plus(left, right), whole)
+    for form, constant in ((left, other.constant), (right, one.constant)):
+        if constant is not None and isinstance(form, Quotient | Mean):
+            return Measured(_shifted(form, constant if form is right else sign * constant), whole)
     return unknown(one, other)
 
 
 def multiply(one: Measured, other: Measured) -> Measured:
     """A product of which one side is written out."""
     for side, factor in ((one, other.constant), (other, one.constant)):
-        if factor is None:
-            continue
-        form, whole = side.loose, one.whole and other.whole
-        if isinstance(form, Affine):
-            return Measured(scaled(form, factor), whole)
-        if isinstance(form, Quotient):
-            return Measured(_scaled_quotient(form, factor), whole)
+        if factor is not None and isinstance(side.form, Affine | Quotient | Mean):
+            return Measured(_times(side.loose, factor), one.whole and other.whole)
     return unknown(one, other)
 
 
 def divide(one: Measured, other: Measured) -> Measured:
     """A quotient; of two whole numbers, SQL drops the fraction."""
-    rounding = Rounding("toward zero") if one.whole and other.whole else None
+    whole = one.whole and other.whole
+    rounding = Rounding("toward zero") if whole else None
     above, below = one.loose, other.loose
-    if (divisor := other.constant) is not None:
-        if not divisor:
-            return unknown(one)
-        if isinstance(above, Affine):
-            return Measured(scaled(above, 1 / divisor), rounding is not None, rounding)
-        if isinstance(above, Quotient):
-            return Measured(_scaled_quotient(above, 1 / divisor), rounding is not None, rounding)
-    # Roundings of what is below cannot be told from noise: they are not written off.
-    if isinstance(above, Affine) and isinstance(below, Affine) and not below.slack and not above.slack:
-        return Measured(Quotient(above, below), rounding is not None, rounding)
+    if divisor := other.constant:
+        form = _times(above, 1 / divisor)
+        return Measured(form, whole, rounding) if isinstance(form, Affine | Quotient | Mean) else unknown(one)
+    # What roundings did below cannot be told from noise.
+    if other.noisy and isinstance(above, Affine) and isinstance(below, Affine) and not (above.slack or below.slack):
+        return Measured(Quotient(above, below), whole, rounding)
     return unknown(one, other)
 
 
@@ -195,6 +200,8 @@ def shifted_slots(one: Measured, by: int) -> Measured:
         return replace(one, form=_moved(form, by))
     if isinstance(form, Quotient):
         return replace(one, form=replace(form, above=_moved(form.above, by), below=_moved(form.below, by)))
+    if isinstance(form, Mean):
+        return replace(one, form=replace(form, term=(form.term[0] + by, form.term[1])))
     return one
 
 
@@ -202,9 +209,17 @@ def _moved(form: Affine, by: int) -> Affine:
     return replace(form, terms=tuple(((slot + by, name), weight) for (slot, name), weight in form.terms))
 
 
-def _scaled_quotient(form: Quotient, factor: Fraction) -> Quotient:
-    return Quotient(scaled(form.above, factor), form.below, form.slack * abs(factor))
+def _times(form: Form, factor: Fraction) -> Form:
+    if isinstance(form, Affine):
+        return scaled(form, factor)
+    if isinstance(form, Quotient):
+        return Quotient(scaled(form.above, factor), form.below, form.slack * abs(factor))
+    if isinstance(form, Mean):
+        return Mean(form.term, form.factor * factor, form.constant * factor, form.slack * abs(factor))
+    return form
 
 
-def _shifted(form: Quotient, by: Fraction) -> Quotient:
+def _shifted(form: Quotient | Mean, by: Fraction) -> Form:
+    if isinstance(form, Mean):
+        return replace(form, constant=form.constant + by)
     return replace(form, above=plus(form.above, scaled(form.below, by)))

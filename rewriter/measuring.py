@@ -68,8 +68,10 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
 
     >>> import sqlglot
     >>> from rewriter.measured import output
+    >>> from rewriter.plan import Linear, Output
     >>> from rewriter.types import BIGINT
-    >>> scope = Scope((("r", Table((("n", output(0, "a0", BIGINT)), ("k", PUBLIC)), slots=1)),))
+    >>> n = output(0, Output("a0", BIGINT, Linear(()), "COUNT(*)"))
+    >>> scope = Scope((("r", Table((("n", n), ("k", PUBLIC)), slots=1)),))
     >>> read = lambda sql: expression(sqlglot.parse_one(sql), scope, lambda *_: Table(()))
     >>> read("2 * n - 1").form
     Affine(terms=(((0, 'a0'), Fraction(2, 1)),), constant=Fraction(-1, 1), slack=Fraction(0, 1))

@@ -58,7 +58,7 @@ def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Sc
     >>> tree = sqlglot.parse_one("SELECT a0 / 2.0 AS half FROM r WHERE a0 > 5")
     >>> found = trace(tree, {"r": [n]}, {"r": {"a0": BIGINT}})
     >>> found.tree.sql()
-    'SELECT a0 / 2.0 AS half, r."dpsql_row_0" AS "dpsql_row_0" FROM r WHERE a0 > 5'
+    'SELECT a0 / 2.0 AS half, "r"."dpsql_row_0" AS "dpsql_row_0" FROM r WHERE a0 > 5'
     >>> found.columns[0].form.terms
     (((0, 'a0'), Fraction(1, 2)),)
     """
@@ -67,7 +67,7 @@ def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Sc
         for name, columns in schema.items()
     }
     for name, outputs in released.items():
-        known = {one.name: output(0, one.name, one.type) for one in outputs}
+        known = {one.name: output(0, one) for one in outputs}
         columns = tuple((column, known.get(column, PUBLIC)) for column, _ in tables[name].columns)
         tables[name] = Table(columns, slots=1)
     try:
