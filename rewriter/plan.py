@@ -128,7 +128,8 @@ class Plan:
     group of the key set is in the answer. ``cells`` bounds the number of groups of a
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
-    group, the smaller is not above the larger, whatever the data.
+    group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
+    owner's word, every row of people is in one of them, so that they add up to what all rows have.
     """
 
     sql: str
@@ -141,6 +142,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
+    exhaustive: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

@@ -15,11 +15,11 @@ from rewriter.workload import workload
 
 
 def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
-    """Plan one release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
+    """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
 
     Raises :class:`rewriter.errors.Refused` where nothing bounds what one person can add.
     """
-    public = public_keys(query.keys, query.filters, dialect) if query.keys else None
+    public = public_keys(query.keys, query.filters, dialect, complete=query.complete) if query.keys else None
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
@@ -43,6 +43,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         notes=(*_contribution_notes(contribution), *work.notes),
         parts=parts,
         orders=work.orders,
+        exhaustive=not query.keys or (public is not None and public.exhaustive),
     )
 
 
