@@ -16,17 +16,17 @@ from functools import lru_cache
 from dpsql.accountant import Accountant, Accounting
 from dpsql.calibrate import Calibration, calibrate, margins
 from dpsql.engines.deadlines import Cancellation
+from dpsql.error_bars import exact_bars, known_margins, pieced, widened_columns, widened_margins, widened_rows
 from dpsql.errors import DataError, OperationalError
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
-from dpsql.inference.consistent import infer_all
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
-from dpsql.prepared import Prepared, margin_name, prepare
+from dpsql.prepared import Prepared, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
@@ -188,7 +188,7 @@ class Session:
         """The columns that the statement would answer with. Free, and reads no data."""
         prepared = self._proxy.prepare(sql, parameters)
         if isinstance(prepared, Prepared):
-            return tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+            return self._columns(prepared)
         return (AnswerColumn("QUERY PLAN", TEXT),) if isinstance(prepared, _Explained) else ()
 
     @translated
@@ -222,8 +222,7 @@ class Session:
                 fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
                 if calibration.loss:
                     opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
-        columns, rows = self._finish(prepared, priced, fresh, cancellation)
-        return self._answer(prepared, columns, rows, loss, priced)
+        return self._answer(prepared, self._finish(prepared, priced, fresh, cancellation), loss, priced)
 
     def _finish(
         self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
@@ -234,11 +233,11 @@ class Session:
         consistent = self.settings.consistent
 
         def finish() -> Finished:
-            finished = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent)
-            released = {name: _with_margins(table) for name, table in finished.items()}
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent)
             for name in prepared.virtual:
                 released[name] = virtual_table(name, self._opened, self.analyst)
-            return self._opened.sandbox.run(prepared.outer_sql, released, cancellation)
+            columns, rows = self._opened.sandbox.run(prepared.outer_sql, released, cancellation)
+            return Finished(columns, rows, exact_bars(prepared.measured, rows, pieces))
 
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, consistent, finish)
 
@@ -291,30 +290,31 @@ class Session:
         return Explanation(
             releases=releases,
             outer_sql=prepared.shown_sql,
-            columns=tuple(AnswerColumn(name, kind) for name, kind in prepared.columns),
+            columns=self._columns(prepared),
             price=priced.loss,
             epsilon=self._paid(priced.loss),
             remaining_after=self._budget(priced.loss),
             notices=(*prepared.notes, *_notices(priced)),
         )
 
-    def _answer(
-        self,
-        prepared: Prepared,
-        columns: Sequence[tuple[str, Type]],
-        rows: Sequence[tuple[Scalar | None, ...]],
-        loss: PrivacyLoss,
-        priced: _Priced,
-    ) -> Answer:
-        """Cut the columns of margins off, and put them beside the columns that they belong to."""
+    def _columns(self, prepared: Prepared) -> tuple[AnswerColumn, ...]:
+        """What a statement answers with, under the session's settings."""
+        columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+        return widened_columns(columns, prepared.measured) if self.settings.intervals else columns
+
+    def _answer(self, prepared: Prepared, finished: Finished, loss: PrivacyLoss, priced: _Priced) -> Answer:
+        """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
         width = len(prepared.columns)
-        places = prepared.margin_places
-        known: tuple[tuple[float | None, ...], ...] = ((None,) * width,) * len(rows)
-        if any(place is not None for place in places):
-            known = tuple(tuple(_number(row[place]) if place is not None else None for place in places) for row in rows)
+        columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
+        rows = tuple(finished.rows) if len(finished.columns) == width else tuple(row[:width] for row in finished.rows)
+        known = known_margins(rows, finished.bars)
+        if self.settings.intervals:
+            rows = widened_rows(columns, prepared.measured, rows, finished.bars)
+            known = widened_margins(columns, prepared.measured, known)
+            columns = widened_columns(columns, prepared.measured)
         return Answer(
-            columns=tuple(AnswerColumn(name, kind) for name, kind in columns[:width]),
-            rows=tuple(rows) if len(columns) == width else tuple(row[:width] for row in rows),
+            columns=columns,
+            rows=rows,
             margins=known,
             price=loss,
             epsilon=self._paid(loss),
@@ -361,16 +361,6 @@ def _total_variance(calibration: Calibration) -> float:
     )
 
 
-def _with_margins(table: ReleasedTable) -> ReleasedTable:
-    """The margins as columns of their own, so that the outer SELECT carries them to the rows they belong to."""
-    extra = tuple(
-        ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
-        for column in table.columns
-        if column.margins is not None
-    )
-    return replace(table, columns=table.columns + extra)
-
-
 def _notices(priced: _Priced) -> tuple[str, ...]:
     notes: dict[str, None] = {}
     for calibration in priced.calibrations:
@@ -380,10 +370,6 @@ def _notices(priced: _Priced) -> tuple[str, ...]:
     if priced.stored:
         notes["answered from what was released before, at no price"] = None
     return tuple(notes)
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:

@@ -14,39 +14,42 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.inference.fieller import quotient_ends
-from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, mean_reaches
-from dpsql.table import Noise, NoisyTable, ReleasedTable
+from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width
+from dpsql.table import Noise, ReleasedColumn, ReleasedTable
 from rewriter.measured import Affine, Form, Mean, Measured, Quotient, Rounding, Term
-from rewriter.plan import Linear, Output, Plan, Ratio
+from rewriter.plan import Linear, Output, Plan
 from rewriter.types import Scalar
 
 Ends = tuple[float | Fraction, float | Fraction]
 """The lower and the upper end of a 95 % interval; infinite where nothing is known."""
 
 _ROW_BITS = 40
+_FACTORS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The rows that one plan gave to a released table: what was measured, and what was made of it."""
+    """The rows that one measurement gave to a released table, from row ``first`` on."""
 
     plan: Plan
-    noisy: NoisyTable
-    released: ReleasedTable
+    noises: Mapping[str, Noise]
+    table: ReleasedTable
+    first: int = 0
     outputs: Mapping[str, Output] = field(init=False)
-    values: Mapping[str, Sequence[Scalar | None]] = field(init=False)
+    columns: Mapping[str, ReleasedColumn] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outputs", {output.name: output for output in self.plan.outputs})
-        object.__setattr__(self, "values", {column.name: column.values for column in self.released.columns})
+        object.__setattr__(self, "columns", {column.name: column for column in self.table.columns})
 
-    def noise(self, statistic: str) -> Noise:
-        """What hides a statistic in the numbers that were released: independent between statistics and between rows."""
-        return self.noisy.noise[statistic]
+    def shrunk(self, row: int) -> Fraction:
+        """By what a row's noise is multiplied: rounded up to a few values, so that half-widths are remembered."""
+        factor = 1.0 if self.table.shrunk is None else self.table.shrunk[row]
+        return Fraction(math.ceil(factor * _FACTORS), _FACTORS)
 
 
 Row = tuple[Piece, int]
-"""A row of a piece."""
+"""A row of a piece's table."""
 
 
 def row_number(piece: int, row: int) -> int:
@@ -125,7 +128,7 @@ def _value(form: Affine, row: Sequence[Row | None]) -> Fraction | None:
     total = form.constant
     for (slot, name), weight in form.terms:
         place = row[slot]
-        value = None if place is None else place[0].values[name][place[1]]
+        value = None if place is None else place[0].columns[name].values[place[1]]
         if not isinstance(value, int | float | Fraction) and not hasattr(value, "as_tuple"):
             return None
         total += weight * Fraction(value)  # type: ignore[arg-type]
@@ -159,7 +162,10 @@ def _estimator(term: Term, row: Sequence[Row | None]) -> Linear:
 
 
 def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tuple[Noise, Fraction, Fraction], ...]:
-    """The independent noises under two sums: one for each statistic of each measured row, however often it is used."""
+    """The noises under two sums: one for each statistic of each measured row, however often it is used.
+
+    They are independent as they were drawn; what least squares makes common to several rows is not in it.
+    """
     weights: dict[tuple[str, int, str], list[Fraction]] = {}
     noises: dict[tuple[str, int, str], Noise] = {}
     for side, form in enumerate((above, below)):
@@ -169,9 +175,9 @@ def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tup
                 raise AssertionError("a term without a row")
             piece, number = place
             for name, part in _estimator(term, row).terms:
-                key = (piece.plan.identity, number, name)
-                noises[key] = piece.noise(name)
-                weights.setdefault(key, [Fraction(0), Fraction(0)])[side] += weight * part
+                key = (piece.plan.identity, number - piece.first, name)
+                noises[key] = piece.noises[name]
+                weights.setdefault(key, [Fraction(0), Fraction(0)])[side] += weight * part * piece.shrunk(number)
     return tuple((noises[key], pair[0], pair[1]) for key, pair in weights.items() if any(pair))
 
 
@@ -183,7 +189,9 @@ def _pattern(forms: Sequence[Affine], row: Sequence[Row | None]) -> tuple[object
     for slot in slots:
         place = row[slot]
         if place is not None:
-            pattern += [id(place[0]), seen.setdefault((place[0].plan.identity, place[1]), slot)]
+            piece, number = place
+            same = seen.setdefault((piece.plan.identity, number - piece.first), slot)
+            pattern += [id(piece), same, piece.shrunk(number)]
     return tuple(pattern)
 
 
@@ -217,31 +225,15 @@ def _is_never_negative(form: Affine, row: Sequence[Row | None]) -> bool:
 
 def _mean_ends(form: Mean, rows: Sequence[Sequence[Row | None]]) -> list[Ends | None]:
     (slot, name), factor = form.term, float(form.factor)
-    tables: dict[int, tuple[Sequence[float], Sequence[float]]] = {}
     found: list[Ends | None] = []
     for row in rows:
         place = row[slot]
-        value = None if place is None else place[0].values[name][place[1]]
-        if place is None or value is None:
+        column = None if place is None else place[0].columns[name]
+        value = None if place is None or column is None else column.values[place[1]]
+        if place is None or column is None or column.reaches is None or not isinstance(value, int | float):
             found.append(None)
             continue
-        piece, number = place
-        if id(piece) not in tables:
-            tables[id(piece)] = _mean_reaches(piece, name)
-        down, up = (reach[number] for reach in tables[id(piece)])
-        low, high = sorted(factor * (float(value) + reach) + float(form.constant) for reach in (-down, up))  # type: ignore[arg-type]
+        down, up = column.reaches[place[1]]
+        low, high = sorted(factor * (value + reach) + float(form.constant) for reach in (-down, up))
         found.append((low - float(form.slack), high + float(form.slack)))
     return found
-
-
-def _mean_reaches(piece: Piece, name: str) -> tuple[Sequence[float], Sequence[float]]:
-    estimator = piece.outputs[name].estimator
-    if not isinstance(estimator, Ratio):
-        raise AssertionError("a mean of something else")
-    width = float(estimator.high - estimator.low)
-    down, up = mean_reaches(
-        piece.noisy.statistics[estimator.above],
-        piece.noisy.statistics[estimator.below],
-        (piece.noise(estimator.above), piece.noise(estimator.below)),
-    )
-    return (down * width).tolist(), (up * width).tolist()
