@@ -20,6 +20,7 @@ from dpsql.error_bars import exact_bars, known_margins, pieced, widened_columns,
 from dpsql.errors import DataError, OperationalError
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
+from dpsql.inference.replicates import generator, replicated
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
@@ -31,6 +32,7 @@ from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplan
 from dpsql.settings import Settings
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.translated import translated
+from dpsql.tried import Tables, tried_ends
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
@@ -230,16 +232,25 @@ class Session:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
         plans = [calibration.plan for calibration in priced.calibrations]
         tables = [fresh[plan.identity] for plan in plans]
-        consistent = self.settings.consistent
+        consistent, intervals = self.settings.consistent, self.settings.intervals
 
         def finish() -> Finished:
             released, pieces = pieced(tables, plans, prepared, consistent=consistent)
-            for name in prepared.virtual:
-                released[name] = virtual_table(name, self._opened, self.analyst)
-            columns, rows = self._opened.sandbox.run(prepared.outer_sql, released, cancellation)
-            return Finished(columns, rows, exact_bars(prepared.measured, rows, pieces))
+            virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
+            columns, rows = self._opened.sandbox.run(prepared.outer_sql, released | virtual, cancellation)
+            bars = exact_bars(prepared.measured, rows, pieces)
+            if intervals and prepared.question.wanted:
 
-        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, consistent, finish)
+                def replicates(count: int) -> list[Tables]:
+                    drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
+                    return [pieced(one, plans, prepared, consistent=consistent)[0] | virtual for one in drawn]
+
+                tried = tried_ends(prepared.question, rows, released, replicates, self._opened.sandbox, cancellation)
+                bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
+            return Finished(columns, rows, bars)
+
+        how = (consistent, intervals)
+        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
 
     def _price(self, prepared: Prepared) -> _Priced:
         """Calibrate every release at its share of the statement's price. Looks at no data."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,15 +10,17 @@ from sqlglot import exp
 from dpsql.accountant import Accounting
 from dpsql.families import Family, Shape, families, shapes
 from dpsql.sandbox import Sandbox
+from dpsql.tried import Question
 from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
-from rewriter.measured import OTHER, PUBLIC, Measured
+from rewriter.measured import OTHER, PUBLIC, Measured, Other
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Output, Plan
 from rewriter.planner import plan
 from rewriter.query import Program, Query
+from rewriter.replicated import replicated_sql
 from rewriter.split import split
 from rewriter.trace import Traced, row_column, trace
 from rewriter.types import BIGINT, INTEGER, Type
@@ -39,7 +41,7 @@ class Prepared:
     ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide; ``shapes``
     says how tables are made of them, ``families`` which belong together. ``outer_sql`` answers the
     ``columns`` first and then the numbers of the released rows behind each row; ``measured`` says how each column
-    follows from those. ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
+    follows from those; ``question`` is what replicates are asked for the others. ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
     ``notes`` say what is answered from the policy alone.
     """
 
@@ -51,6 +53,7 @@ class Prepared:
     shown_sql: str
     columns: tuple[tuple[str, Type], ...]
     measured: tuple[Measured, ...]
+    question: Question
     virtual: tuple[str, ...]
     private_tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -86,15 +89,17 @@ def prepare(
     traced = trace(program.outer, {shape.name: _outputs(shape, plans) for shape in shaped}, tables)
     if traced is None or len(traced.columns) != len(columns):
         traced = Traced(program.outer, tuple(OTHER if shaped else PUBLIC for _ in columns), 0)
+    full = outer_sql(traced.tree, tables) if traced.slots else shown
     return Prepared(
         sql=sql,
         plans=plans,
         shapes=shaped,
         families=families(program.releases),
-        outer_sql=outer_sql(traced.tree, tables) if traced.slots else shown,
+        outer_sql=full,
         shown_sql=shown,
         columns=columns,
         measured=traced.columns,
+        question=_question(full, traced, [kind for _, kind in columns], tables, [shape.name for shape in shaped]),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
         notes=(*program.notes, *_free_notes(plans)),
@@ -105,6 +110,20 @@ def _free_notes(plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
     """What to say of groups that cost nothing, because they follow from the policy."""
     free = any(options[0].keys and not options[0].blocks and options[0].selection is None for options in plans)
     return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
+
+
+def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, released: Sequence[str]) -> Question:
+    """What replicates are asked: columns that nothing exact is known of, in rows known by all that is not measured."""
+    slots = range(len(traced.columns), len(traced.columns) + traced.slots)
+    wanted = tuple(
+        at
+        for at, (column, kind) in enumerate(zip(traced.columns, kinds, strict=True))
+        if isinstance(column.form, Other) and kind.numeric
+    )
+    keys = [at for at, column in enumerate(traced.columns) if not column.noisy]
+    if not wanted:
+        return Question(full, "", (), ())
+    return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted)
 
 
 def grouping_name(key: str) -> str:
