@@ -14,13 +14,13 @@ from fractions import Fraction
 from dpsql.inference.consistent import infer_all
 from dpsql.inference.propagate import Ends, Piece, exact_ends, located, row_number
 from dpsql.inference.rounding import EXACT
-from dpsql.prepared import Prepared
+from dpsql.prepared import Prepared, margin_name
 from dpsql.reply import AnswerColumn
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.measured import Measured
 from rewriter.plan import Plan
 from rewriter.trace import row_column
-from rewriter.types import BIGINT, Kind, Scalar, Type
+from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
 
 Column = tuple[Ends | None, ...]
 Cells = Sequence[tuple[Scalar | None, ...]]
@@ -39,8 +39,13 @@ def pieced(
             first = len(numbers)
             numbers += [row_number(len(pieces), row) for row in range(first, first + len(tables[place].keys))]
             pieces.append(Piece(plans[place], tables[place].noise, table, first))
-        column = ReleasedColumn(row_column(0), BIGINT, tuple(numbers))
-        released[shape.name] = replace(table, columns=(*table.columns, column))
+        extra = [
+            ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
+            for column in table.columns
+            if column.margins is not None
+        ]
+        rows = ReleasedColumn(row_column(0), BIGINT, tuple(numbers))
+        released[shape.name] = replace(table, columns=(*table.columns, *extra, rows))
     return released, tuple(pieces)
 
 

@@ -23,7 +23,7 @@ from rewriter.query import Program, Query
 from rewriter.replicated import replicated_sql
 from rewriter.split import split
 from rewriter.trace import Traced, row_column, trace
-from rewriter.types import BIGINT, INTEGER, Type
+from rewriter.types import BIGINT, DOUBLE, INTEGER, Type
 
 _NORMS = {
     Accounting.PURE: (Norm.L1,),
@@ -126,6 +126,11 @@ def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, 
     return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted)
 
 
+def margin_name(column: str) -> str:
+    """The column with the margins of a released column, for what compares a number with its noise."""
+    return f"{column}_margin"
+
+
 def grouping_name(key: str) -> str:
     """The column that says whether a row adds up over the key ``k0``, ``k1``, …: ``g0``, ``g1``, …"""
     return f"g{key[1:]}"
@@ -150,6 +155,7 @@ def _tables(
         columns = {key.name: key.type for key in shape.keys}
         columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
         columns |= {output.name: output.type for output in outputs}
+        columns |= {margin_name(output.name): DOUBLE for output in outputs}
         columns |= {row_column(0): BIGINT}
         tables[shape.name] = columns
     for name in program.tables:
