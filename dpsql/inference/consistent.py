@@ -20,10 +20,11 @@ import numpy as np
 from dpsql.families import Family, Shape
 from dpsql.inference.apportion import round_tree
 from dpsql.inference.arrays import FloatArray, IntArray
+from dpsql.inference.arrays import total as add_up
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
 from dpsql.inference.parts import Column, measured, spread
-from dpsql.inference.projection import nonnegative_lattice, top_down
+from dpsql.inference.projection import simplex, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Part, Plan, Ratio
 from rewriter.types import INTEGER, Scalar
@@ -251,7 +252,7 @@ def _rounded(
         back = dict(zip(joint.chain, rounded, strict=True))
         return tuple(back[at] for at in range(len(joint.members)))
     leaves = _leaf_values(joint, estimates, values, variances, nonnegative=negative)
-    sums: list[FloatArray] = [np.bincount(joint.groupings[at], leaves, joint.sizes[at]) for at in joint.chain]
+    sums = [add_up(joint.groupings[at], leaves, joint.sizes[at]) for at in joint.chain]
     finest = round_tree([*parents, joint.groupings[joint.chain[-1]]], [*sums, leaves])[-1]
     columns = []
     for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
@@ -273,10 +274,10 @@ def _leaf_values(
     """Finest groups that add up to the estimates; where one is negative, the nearest that are not."""
     total = max(0.0, float(estimates[0].sum()))
     if nonnegative:
-        return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
+        return simplex(estimates[-1][joint.groupings[-1]], total)
     last = joint.groupings[-1]
     if np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
-        return estimates[-1][last]
+        return np.asarray(estimates[-1][last])
     return _spread_out(joint, values, variances)
 
 
@@ -322,4 +323,4 @@ def _shrinkage(joint: _Joint, at: int, estimated: Sequence[_Estimated]) -> Float
     size = joint.sizes[at]
     if not estimated:
         return np.ones(size)
-    return np.sqrt(np.max([estimate.factors[at] for estimate in estimated], axis=0))
+    return np.asarray(np.sqrt(np.max([estimate.factors[at] for estimate in estimated], axis=0)))
