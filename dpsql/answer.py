@@ -8,8 +8,8 @@ numbers alone. A crash after the charge loses budget, never privacy.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -30,14 +30,14 @@ from dpsql.policy import Policy
 from dpsql.prepared import Prepared, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
-from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.table import NoisyTable
 from dpsql.translated import translated
 from dpsql.tried import Tables, tried_ends
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
-from rewriter.types import DOUBLE, TEXT, Scalar, Type
+from rewriter.types import TEXT
 
 _REMEMBERED = 512
 

@@ -22,14 +22,14 @@ from rewriter.plan import Plan
 from rewriter.trace import row_column
 from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
 
-Column = tuple[Ends | None, ...]
+Column = Sequence[Ends | None]
 Cells = Sequence[tuple[Scalar | None, ...]]
 
 
 def pieced(
     tables: Sequence[NoisyTable], plans: Sequence[Plan], prepared: Prepared, *, consistent: bool
 ) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
-    """The tables that the outer SELECT reads, their rows numbered, and what is known of the rows of each measurement."""
+    """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them."""
     released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent)
     pieces: list[Piece] = []
     for shape in prepared.shapes:
@@ -100,7 +100,9 @@ def known_margins(rows: Cells, bars: Sequence[Column | None]) -> tuple[tuple[flo
     if not any(bars):
         return ((None,) * len(bars),) * len(rows)
     parts = [
-        (None,) * len(rows) if ends is None else tuple(_margin(row[at], pair) for row, pair in zip(rows, ends, strict=True))
+        (None,) * len(rows)
+        if ends is None
+        else tuple(_margin(row[at], pair) for row, pair in zip(rows, ends, strict=True))
         for at, ends in enumerate(bars)
     ]
     return tuple(zip(*parts, strict=True))
@@ -136,7 +138,7 @@ def _outwards(kind: Type, *, up: bool) -> Callable[[float | Fraction], Scalar | 
         if math.isinf(end):
             return None
         exact = Fraction(end) * 10**places
-        units = turn(exact + dust * max(1, abs(exact)))
+        units: int = turn(exact + dust * max(1, abs(exact)))
         if kind.kind is Kind.DECIMAL:
             return Decimal(units).scaleb(-places, EXACT)
         low, high = kind.limits

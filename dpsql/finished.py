@@ -16,7 +16,6 @@ from dpsql.table import NoisyTable
 from rewriter.types import Scalar, Type
 
 
-
 @dataclass(frozen=True, slots=True)
 class Finished:
     """Columns, rows, and the ends of each cell's interval, by column: None for a column that has none."""

@@ -16,8 +16,8 @@ _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fals
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store; ``consistent`` tables add up,
-    others are the raw unbiased measurements; ``intervals`` puts the ends of each interval beside its column; ``notices`` tell a client of the wire what was paid; others are the
-    client's.
+    others are the raw unbiased measurements; ``intervals`` puts the ends of each interval beside its column;
+    ``notices`` tell a client of the wire what was paid; others are the client's.
     """
 
     epsilon: Fraction

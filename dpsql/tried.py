@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -34,6 +34,7 @@ ONE_BY_ONE = 39
 
 Tables = Mapping[str, ReleasedTable]
 Row = tuple[Scalar | None, ...]
+Key = tuple[Row, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +77,12 @@ def tried_ends(
     if len({key for key, _ in keys}) == len(keys):
         answers = _all_at_once(question, rows, released, drawn, sandbox, cancellation)
     if answers is None:
-        answers = [sandbox.run(question.sql, tables, cancellation)[1] for tables in drawn[:ONE_BY_ONE]]
+        answers = [list(sandbox.run(question.sql, tables, cancellation)[1]) for tables in drawn[:ONE_BY_ONE]]
     found = [dict(zip(_keys(answer, question.keys), answer, strict=True)) for answer in answers]
     return {at: tuple(_ends(rows, at, keys, found)) for at in question.wanted}
 
 
-def _ends(
-    rows: Sequence[Row], at: int, keys: Sequence[Hashable], found: Sequence[Mapping[Hashable, Row]]
-) -> list[Ends | None]:
+def _ends(rows: Sequence[Row], at: int, keys: Sequence[Key], found: Sequence[Mapping[Key, Row]]) -> list[Ends | None]:
     ends: list[Ends | None] = []
     for row, key in zip(rows, keys, strict=True):
         values = [replicate[key][at] for replicate in found if key in replicate]
@@ -93,10 +92,10 @@ def _ends(
     return ends
 
 
-def _keys(rows: Sequence[Row], places: Sequence[int]) -> list[tuple[Row, int]]:
+def _keys(rows: Sequence[Row], places: Sequence[int]) -> list[Key]:
     """What a row is known by: its unmeasured columns, and which one of those it is that have the same."""
     seen: Counter[Row] = Counter()
-    keys: list[tuple[Row, int]] = []
+    keys: list[Key] = []
     for row in rows:
         key = tuple(row[place] for place in places)
         keys.append((key, seen[key]))

@@ -77,7 +77,7 @@ class Rounding:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A column: its form before the last rounding, and whether SQL takes it for a whole number, which divides otherwise."""
+    """A column: its form before the last rounding, and whether it is ``whole`` for SQL, which divides those otherwise."""
 
     form: Form
     whole: bool = False
@@ -86,7 +86,9 @@ class Measured:
     @property
     def noisy(self) -> bool:
         """Whether it depends on released numbers."""
-        return isinstance(self.form, Quotient | Mean | Other) or (isinstance(self.form, Affine) and bool(self.form.terms))
+        return isinstance(self.form, Quotient | Mean | Other) or (
+            isinstance(self.form, Affine) and bool(self.form.terms)
+        )
 
     @property
     def constant(self) -> Fraction | None:

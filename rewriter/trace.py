@@ -2,8 +2,8 @@
 
 Guarantee: the traced tree answers the same columns in the same rows, and then one column per slot: the number of the
 released row, or NULL where an outer join had none. What is not understood is never guessed: its form is ``Other``.
-Rows stay traceable through subqueries, WITH, joins, UNION ALL of the same columns, filters, ORDER BY and LIMIT; not through GROUP BY,
-DISTINCT and windows, whose numbers have many rows behind them.
+Rows stay traceable through subqueries, WITH, joins, UNION ALL of the same columns, filters, ORDER BY and LIMIT; not
+through GROUP BY, DISTINCT and windows, whose numbers have many rows behind them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.grouping import is_grouped
-from rewriter.measured import OTHER, PUBLIC, Measured, output, shifted_slots, unknown
+from rewriter.measured import PUBLIC, Measured, output, shifted_slots, unknown
 from rewriter.measuring import Ctes, Scope, Table, expression
 from rewriter.plan import Output
 from rewriter.types import Type
@@ -170,7 +170,9 @@ class _Tracer:
         slots = 0
         for item in _from_items(select):
             if isinstance(item, exp.Table):
-                table = ctes.get(item.name.lower()) or self._tables.get(item.name) or self._tables.get(item.name.lower())
+                table = (
+                    ctes.get(item.name.lower()) or self._tables.get(item.name) or self._tables.get(item.name.lower())
+                )
                 if table is None:
                     raise _Lost
             else:

@@ -38,7 +38,7 @@ def quotient_ends(above: Floats, below: Floats, joint: Joint) -> tuple[Floats, F
     >>> low.round(2).tolist(), high.round(2).tolist()
     ([47.83, -inf], [52.21, inf])
     """
-    scale_above, scale_below = (_spread(joint, side) for side in (1, 2))
+    scale_above, scale_below = _spreads(joint)
     angles, widths = _half_widths(joint)
     a, b = above / (scale_above or 1.0), below / (scale_below or 1.0)
     turned = np.where(b < 0, -1.0, 1.0)
@@ -58,8 +58,10 @@ def quotient_ends(above: Floats, below: Floats, joint: Joint) -> tuple[Floats, F
     return ends[0], ends[1]
 
 
-def _spread(joint: Joint, side: int) -> float:
-    return math.sqrt(sum(float(part[side]) ** 2 * variance(part[0]) for part in joint))  # type: ignore[arg-type]
+def _spreads(joint: Joint) -> tuple[float, float]:
+    above = sum(float(up) ** 2 * variance(noise) for noise, up, _ in joint)
+    below = sum(float(down) ** 2 * variance(noise) for noise, _, down in joint)
+    return math.sqrt(above), math.sqrt(below)
 
 
 @functools.lru_cache(maxsize=256)
@@ -70,7 +72,7 @@ def _half_widths(joint: Joint) -> tuple[Floats, Floats]:
     with continuous noise.
     """
     angles = np.linspace(-np.pi / 2, np.pi / 2, ANGLES)
-    scales = [_spread(joint, side) or 1.0 for side in (1, 2)]
+    scales = [spread or 1.0 for spread in _spreads(joint)]
     loud = [part for part in joint if part[0].scale >= SILENT[part[0].kind]]
     weights = np.array(
         [

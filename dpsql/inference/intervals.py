@@ -174,9 +174,9 @@ def mean_reaches(above: Sequence[int], below: Sequence[int], noises: tuple[Noise
 def count_ends(value: Fraction, width: float, one_sided: float) -> tuple[Fraction, Fraction]:
     """The 95 % interval of a number that is not negative, from its half-width and its one-sided one.
 
-    Why it is not ``value ± width`` cut at 0: of a number below ``width`` the upper end never falls short, so that cut
-    would hold it 97.5 % of the time. All of the 5 % is spent on the lower end there: a number t ≤ width is left out when
-    noise is above ``one_sided``, a larger one when noise is beyond ``width`` on either side.
+    Why it is not ``value ± width`` cut at 0: for a number below ``width`` the upper end never falls short, so that cut
+    would hold it 97.5 % of the time. All of the 5 % is spent on the lower end there: a number up to ``width`` is left
+    out when noise is above ``one_sided``, a larger one when noise is beyond ``width`` on either side.
 
     >>> [tuple(map(int, count_ends(Fraction(n), 30, 23))) for n in (0, 25, 55, 60, 100)]
     [(0, 30), (2, 55), (30, 85), (30, 90), (70, 130)]

@@ -18,7 +18,6 @@ from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width
 from dpsql.table import Noise, ReleasedColumn, ReleasedTable
 from rewriter.measured import Affine, Form, Mean, Measured, Quotient, Rounding, Term
 from rewriter.plan import Linear, Output, Plan
-from rewriter.types import Scalar
 
 Ends = tuple[float | Fraction, float | Fraction]
 """The lower and the upper end of a 95 % interval; infinite where nothing is known."""
