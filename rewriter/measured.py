@@ -77,7 +77,7 @@ class Rounding:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A column: its form before the last rounding, and whether it is ``whole`` for SQL, which divides those otherwise."""
+    """A column: its form before the last rounding, and whether it is a whole number, which SQL divides otherwise."""
 
     form: Form
     whole: bool = False
