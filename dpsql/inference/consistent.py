@@ -5,7 +5,8 @@ remainder: a total equals the sum of its parts, exactly, in every table that is 
 Constrained Inference). Nothing is clamped before it was added up.
 
 Measurements join in where their groups are all that there are (:attr:`rewriter.plan.Plan.exhaustive`). Selected groups
-say nothing about a total, since the others are not shown: each of those stands alone.
+say nothing about a total, since the others are not shown: each of those stands alone. So do groups that were measured
+for their running sums, whose noises depend on each other.
 """
 
 from __future__ import annotations
@@ -18,13 +19,12 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.families import Family, Shape
-from dpsql.inference.apportion import round_tree
+from dpsql.inference.apportion import round_lattice, round_tree
 from dpsql.inference.arrays import FloatArray, IntArray
-from dpsql.inference.arrays import total as add_up
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
 from dpsql.inference.parts import Column, measured, spread
-from dpsql.inference.projection import simplex, top_down
+from dpsql.inference.projection import nonnegative_lattice, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Part, Plan, Ratio
 from rewriter.types import INTEGER, Scalar
@@ -119,7 +119,7 @@ def _joint(family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan]) 
     for place, keys in zip(family.measurements, family.keys, strict=True):
         plan = plans[place]
         adds_up = not keys or all(part.additive for part in plan.parts)
-        if not plan.exhaustive or not adds_up:
+        if not plan.exhaustive or not adds_up or any(block.prefix is not None for block in plan.blocks):
             continue
         known = first.setdefault(plan.identity, place)
         if known != place:
@@ -242,18 +242,17 @@ def _rounded(
     nonnegative: bool,
 ) -> tuple[Column, ...]:
     """Integers of every measurement that agree, from least-squares estimates that agree."""
-    parents = _parents(joint)
     levels = [estimates[at] for at in joint.chain]
     negative = nonnegative and any(bool((estimate < 0).any()) for estimate in estimates)
     if joint.is_tree:
+        parents = _parents(joint)
         if negative:
             levels = top_down(parents, levels, [posterior[at] for at in joint.chain])
         rounded = round_tree(parents, levels)
         back = dict(zip(joint.chain, rounded, strict=True))
         return tuple(back[at] for at in range(len(joint.members)))
     leaves = _leaf_values(joint, estimates, values, variances, nonnegative=negative)
-    sums = [add_up(joint.groupings[at], leaves, joint.sizes[at]) for at in joint.chain]
-    finest = round_tree([*parents, joint.groupings[joint.chain[-1]]], [*sums, leaves])[-1]
+    finest = round_lattice(joint.groupings, leaves)
     columns = []
     for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
         column = [0] * size
@@ -274,7 +273,7 @@ def _leaf_values(
     """Finest groups that add up to the estimates; where one is negative, the nearest that are not."""
     total = max(0.0, float(estimates[0].sum()))
     if nonnegative:
-        return simplex(estimates[-1][joint.groupings[-1]], total)
+        return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
     last = joint.groupings[-1]
     if np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
         return np.asarray(estimates[-1][last])
