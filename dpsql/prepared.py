@@ -41,7 +41,7 @@ class Prepared:
     ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide; ``shapes``
     says how tables are made of them, ``families`` which belong together. ``outer_sql`` answers the
     ``columns`` first and then the numbers of the released rows behind each row; ``measured`` says how each column
-    follows from those; ``question`` is what replicates are asked for the others. ``shown_sql`` is the outer SELECT
+    follows from those, which are of the tables ``origins``; ``question`` is what replicates are asked for the others. ``shown_sql`` is the outer SELECT
     without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
     ``notes`` say what is answered from the policy alone.
     """
@@ -54,6 +54,7 @@ class Prepared:
     shown_sql: str
     columns: tuple[tuple[str, Type], ...]
     measured: tuple[Measured, ...]
+    origins: tuple[frozenset[str], ...]
     question: Question
     virtual: tuple[str, ...]
     private_tables: tuple[str, ...]
@@ -89,7 +90,7 @@ def prepare(
     columns = sandbox.describe(shown, released)
     traced = trace(program.outer, {shape.name: _outputs(shape, plans) for shape in shaped}, tables)
     if traced is None or len(traced.columns) != len(columns):
-        traced = Traced(program.outer, tuple(OTHER if shaped else PUBLIC for _ in columns), 0)
+        traced = Traced(program.outer, tuple(OTHER if shaped else PUBLIC for _ in columns))
     full = outer_sql(traced.tree, tables) if traced.slots else shown
     return Prepared(
         sql=sql,
@@ -100,6 +101,7 @@ def prepare(
         shown_sql=shown,
         columns=columns,
         measured=traced.columns,
+        origins=traced.origins,
         question=_question(full, traced, [kind for _, kind in columns], tables, [shape.name for shape in shaped]),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),

@@ -17,11 +17,17 @@ from rewriter.measured import OTHER, PUBLIC, Measured, add, divide, literal, mul
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Something in FROM: its columns, how many slots it has, and whether noise decides which rows it has."""
+    """Something in FROM: its columns, what released tables its slots are of, and whether noise decides which rows it
+    has.
+    """
 
     columns: tuple[tuple[str, Measured], ...]
-    slots: int = 0
+    origins: tuple[frozenset[str], ...] = ()
     filtered: bool = False
+
+    @property
+    def slots(self) -> int:
+        return len(self.origins)
 
     def named(self, names: Sequence[str]) -> Table:
         """The same with other names, from the first column on."""
@@ -39,13 +45,16 @@ class Scope:
     """What names mean in one SELECT; ``outside`` is the scope around it, ``aliases`` are the select items so far."""
 
     sources: tuple[tuple[str, Table], ...]
-    slots: int = 0
     outside: Scope | None = None
     aliases: Mapping[str, Measured] | None = None
 
     @property
     def filtered(self) -> bool:
         return any(table.filtered for _, table in self.sources)
+
+    @property
+    def origins(self) -> tuple[frozenset[str], ...]:
+        return tuple(origin for _, table in self.sources for origin in table.origins)
 
     def column(self, node: exp.Column) -> Measured:
         """A column by its name, with or without its table's. What is not found may be anything."""
@@ -71,7 +80,7 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     >>> from rewriter.plan import Linear, Output
     >>> from rewriter.types import BIGINT
     >>> n = output(0, Output("a0", BIGINT, Linear(()), "COUNT(*)"))
-    >>> scope = Scope((("r", Table((("n", n), ("k", PUBLIC)), slots=1)),))
+    >>> scope = Scope((("r", Table((("n", n), ("k", PUBLIC)))),))
     >>> read = lambda sql: expression(sqlglot.parse_one(sql), scope, lambda *_: Table(()))
     >>> read("2 * n - 1").form
     Affine(terms=(((0, 'a0'), Fraction(2, 1)),), constant=Fraction(-1, 1), slack=Fraction(0, 1))

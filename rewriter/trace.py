@@ -33,7 +33,12 @@ class Traced:
 
     tree: exp.Query
     columns: tuple[Measured, ...]
-    slots: int
+    origins: tuple[frozenset[str], ...] = ()
+    """For each slot, the released tables that its rows may be of."""
+
+    @property
+    def slots(self) -> int:
+        return len(self.origins)
 
 
 class _Lost(Exception):
@@ -69,17 +74,17 @@ def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Sc
     for name, outputs in released.items():
         known = {one.name: output(0, one) for one in outputs}
         columns = tuple((column, known.get(column, PUBLIC)) for column, _ in tables[name].columns)
-        tables[name] = Table(columns, slots=1)
+        tables[name] = Table(columns, (frozenset([name]),))
     try:
         copy: exp.Query = tree.copy()
         found = _Tracer(tables, write=True).query(copy, {}, carry=True)
     except _Untraceable:
         copy = tree
         found = _Tracer(tables, write=False).query(tree, {}, carry=False)
-        found = replace(found, columns=tuple((name, unknown(one)) for name, one in found.columns), slots=0)
+        found = replace(found, columns=tuple((name, unknown(one)) for name, one in found.columns), origins=())
     except (_Lost, RecursionError):
         return None
-    return Traced(copy, tuple(one for _, one in found.columns), found.slots)
+    return Traced(copy, tuple(one for _, one in found.columns), found.origins)
 
 
 class _Tracer:
@@ -130,7 +135,8 @@ class _Tracer:
             for side in (node.this, node.expression):
                 self.query(side, ctes, carry=carry and same, outside=outside)
         if same:
-            return replace(left, filtered=filtered)
+            origins = tuple(one | other for one, other in zip(left.origins, right.origins, strict=True))
+            return Table(left.columns, origins, filtered)
         pairs = zip(left.columns, right.columns, strict=True)
         columns = tuple((name, unknown(one, other)) for (name, one), (_, other) in pairs)
         return Table(columns, filtered=filtered)
@@ -157,13 +163,13 @@ class _Tracer:
             for part in ("order", "group", "windows", "qualify"):
                 for node in _several(select.args.get(part)):
                     expression(node, replace(scope, aliases={name.lower(): one for name, one in columns}), subquery)
-        slots = 0 if gathered else scope.slots
+        origins = () if gathered else scope.origins
         limited = _is_limited(select) and any(one.noisy for _, table in scope.sources for _, one in table.columns)
-        if slots > MOST_SLOTS:
-            slots, columns = 0, [(name, unknown(one)) for name, one in columns]
-        if carry and self._write and slots:
+        if len(origins) > MOST_SLOTS:
+            origins, columns = (), [(name, unknown(one)) for name, one in columns]
+        if carry and self._write and origins:
             select.set("expressions", [*select.expressions, *_row_columns(scope)])
-        return Table(tuple(columns), slots, scope.filtered or any(noisy) or limited)
+        return Table(tuple(columns), origins, scope.filtered or any(noisy) or limited)
 
     def _scope(self, select: exp.Select, ctes: Ctes, outside: Scope | None) -> Scope:
         sources: list[tuple[str, Table]] = []
@@ -185,7 +191,7 @@ class _Tracer:
         natural = any(join.args.get("method") for join in select.args.get("joins") or ())
         if natural and self._write and sum(bool(table.slots) for _, table in sources) > 1:
             raise _Untraceable
-        return Scope(tuple(sources), slots, outside)
+        return Scope(tuple(sources), outside)
 
     def _expanded(self, select: exp.Select, scope: Scope) -> list[exp.Expr]:
         """The select list without stars: a star would show the slots of what it stands over."""
