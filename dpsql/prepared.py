@@ -83,6 +83,7 @@ def prepare(
     program = split(tree, catalog, dialect, database)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
+    related = families(program.releases)
     tables = _tables(program, shaped, plans, catalog)
     check_outer(program.outer, tables)
     shown = outer_sql(program.outer, tables)
@@ -96,7 +97,7 @@ def prepare(
         sql=sql,
         plans=plans,
         shapes=shaped,
-        families=families(program.releases),
+        families=related,
         outer_sql=full,
         shown_sql=shown,
         columns=columns,
@@ -105,7 +106,7 @@ def prepare(
         question=_question(full, traced, [kind for _, kind in columns], tables, [shape.name for shape in shaped]),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
-        notes=(*program.notes, *_free_notes(plans)),
+        notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
     )
 
 
@@ -127,6 +128,15 @@ def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, 
     if not wanted:
         return Question(full, "", (), ())
     return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted)
+
+
+def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
+    """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
+    for family in related:
+        together = {plans[place][0].identity for place in family.measurements if plans[place][0].exhaustive}
+        if len(together) > 1:
+            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
+    return ()
 
 
 def margin_name(column: str) -> str:
