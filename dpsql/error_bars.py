@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dpsql.inference.consistent import infer_all
+from dpsql.inference.prefix import decoded
 from dpsql.inference.propagate import Ends, Piece, exact_ends, located, row_number
 from dpsql.inference.rounding import EXACT
 from dpsql.prepared import Prepared, margin_name
@@ -38,7 +39,10 @@ def pieced(
         for place in shape.measurements:
             first = len(numbers)
             numbers += [row_number(len(pieces), row) for row in range(first, first + len(tables[place].keys))]
-            pieces.append(Piece(plans[place], tables[place].noise, table, first))
+            noisy = tables[place]
+            if any(block.prefix is not None for block in plans[place].blocks):
+                noisy = decoded(noisy, plans[place], consistent=consistent).table
+            pieces.append(Piece(plans[place], noisy.noise, table, first))
         extra = [
             ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
             for column in table.columns
