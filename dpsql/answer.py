@@ -34,7 +34,7 @@ from dpsql.settings import Settings
 from dpsql.table import Noise, NoisyTable
 from dpsql.target import Target, price_for
 from dpsql.translated import translated
-from dpsql.tried import Tables, tried_ends
+from dpsql.tried import Tables, effort, tried_ends
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
@@ -272,7 +272,15 @@ class Session:
                     drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
                     return [pieced(one, plans, prepared, consistent=consistent)[0] | virtual for one in drawn]
 
-                tried = tried_ends(prepared.question, rows, released, replicates, self._opened.sandbox, cancellation)
+                tried = tried_ends(
+                    prepared.question,
+                    rows,
+                    released | virtual,
+                    effort(tables, plans, prepared.families),
+                    replicates,
+                    self._opened.sandbox,
+                    cancellation,
+                )
                 bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
             return Finished(columns, rows, bars)
 

@@ -125,9 +125,10 @@ def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, 
         if isinstance(column.form, Other) and kind.numeric
     )
     keys = [at for at, column in enumerate(traced.columns) if not column.noisy]
+    never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
     if not wanted:
         return Question(full, "", (), ())
-    return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted)
+    return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted, never)
 
 
 def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:

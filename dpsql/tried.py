@@ -11,23 +11,29 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error
+from dpsql.families import Family
 from dpsql.inference.propagate import Ends
 from dpsql.inference.replicates import FEWEST, replicate_ends
 from dpsql.sandbox import Sandbox
-from dpsql.table import ReleasedColumn, ReleasedTable
+from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
+from rewriter.plan import Plan
 from rewriter.replicated import REPLICATE, REPLICATES
 from rewriter.types import INTEGER, Scalar
 
 MOST = 399
 """Replicates of a small table: the error of an end is a tenth of the interval's width."""
 
-MOST_CELLS = 50_000
-"""Released cells of all replicates together, and rows of all their answers."""
+MOST_EFFORT = 50_000
+"""Of all replicates together; and rows of all their answers."""
+
+TOO_MUCH = 5_000
+"""Effort of one replicate from which on nothing is tried."""
 
 ONE_BY_ONE = 39
 """Replicates where the database cannot answer all of them at once."""
@@ -39,36 +45,60 @@ Key = tuple[Row, int]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of every replicate: as it is, and of all at once. Rows are matched by the columns at ``keys``."""
+    """What is asked of every replicate: as it is, and of all at once. Rows are matched by the columns at ``keys``.
+
+    ``wanted`` are the columns that nothing is known of, of which the ``nonnegative`` are never below 0.
+    """
 
     sql: str
     all_at_once: str
     keys: tuple[int, ...]
     wanted: tuple[int, ...]
+    nonnegative: frozenset[int] = frozenset()
 
 
-def how_many(cells: int, rows: int) -> int:
-    """Replicates for so many released cells and answered rows; 0 where there would be too few to say anything.
+def effort(tables: Sequence[NoisyTable], plans: Sequence[Plan], families: Sequence[Family]) -> int:
+    """What it takes to infer one replicate, in cells of a table that stands alone.
 
-    >>> how_many(6, 2), how_many(300, 10), how_many(5000, 10)
-    (399, 159, 0)
+    Measurements that are made to agree take about ten times as much, and forty times where their keys cross.
     """
-    most = min(MOST, MOST_CELLS // max(cells, rows, 1))
-    count = most - (most + 1) % 40
-    return count if count >= FEWEST else 0
+    total = 0
+    for family in families:
+        places = [place for place in family.measurements if plans[place].blocks]
+        cells = sum(len(tables[place].keys) * len(plans[place].outputs) for place in places)
+        keys = sorted((set(one) for one in family.keys), key=len)
+        crossing = any(not less <= more for less, more in pairwise(keys))
+        decoded = any(block.prefix is not None for place in places for block in plans[place].blocks)
+        total += cells * (40 if crossing else 10 if len(places) > 1 else 3 if decoded else 1)
+    return total
+
+
+def how_many(work: int, rows: int) -> int:
+    """Replicates, for the effort of one and the rows of its answer; 0 where it would be too much.
+
+    >>> how_many(6, 2), how_many(300, 10), how_many(3000, 10), how_many(9000, 10)
+    (399, 159, 39, 0)
+    """
+    if max(work, rows) > TOO_MUCH:
+        return 0
+    most = max(FEWEST, min(MOST, MOST_EFFORT // max(work, rows, 1)))
+    return most - (most + 1) % 40
 
 
 def tried_ends(
     question: Question,
     rows: Sequence[Row],
     released: Tables,
+    work: int,
     replicates: Callable[[int], Sequence[Tables]],
     sandbox: Sandbox,
     cancellation: Cancellation,
 ) -> dict[int, tuple[Ends | None, ...]]:
-    """The interval of each wanted column in each row; ``released`` is what the rows were computed from."""
-    cells = sum(table.rows * sum(column.margins is not None for column in table.columns) for table in released.values())
-    count = how_many(cells, len(rows))
+    """The interval of each wanted column in each row; ``released`` is what the rows were computed from.
+
+    ``work`` is the effort of one replicate.
+    """
+    count = how_many(work, len(rows))
     if not count or not question.wanted:
         return {}
     keys = _keys(rows, question.keys)
@@ -79,7 +109,12 @@ def tried_ends(
     if answers is None:
         answers = [list(sandbox.run(question.sql, tables, cancellation)[1]) for tables in drawn[:ONE_BY_ONE]]
     found = [dict(zip(_keys(answer, question.keys), answer, strict=True)) for answer in answers]
-    return {at: tuple(_ends(rows, at, keys, found)) for at in question.wanted}
+    ends = {at: _ends(rows, at, keys, found) for at in question.wanted}
+    return {at: tuple(_not_negative(one) if at in question.nonnegative else one) for at, one in ends.items()}
+
+
+def _not_negative(ends: Sequence[Ends | None]) -> list[Ends | None]:
+    return [None if pair is None else (max(pair[0], 0.0), max(pair[1], 0.0)) for pair in ends]
 
 
 def _ends(rows: Sequence[Row], at: int, keys: Sequence[Key], found: Sequence[Mapping[Key, Row]]) -> list[Ends | None]:

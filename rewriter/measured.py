@@ -77,11 +77,15 @@ class Rounding:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A column: its form before the last rounding, and whether it is a whole number, which SQL divides otherwise."""
+    """A column: its form before the last rounding, and whether it is a whole number, which SQL divides otherwise.
+
+    ``nonnegative``: whatever was measured, it is not below 0.
+    """
 
     form: Form
     whole: bool = False
     rounding: Rounding | None = None
+    nonnegative: bool = False
 
     @property
     def noisy(self) -> bool:
@@ -115,7 +119,8 @@ def literal(text: str) -> Measured:
     (True, Affine(terms=(), constant=Fraction(100, 1), slack=Fraction(0, 1)))
     """
     try:
-        return Measured(Affine(constant=Fraction(text)), whole=text.isdigit())
+        value = Fraction(text)
+        return Measured(Affine(constant=value), whole=text.isdigit(), nonnegative=value >= 0)
     except (ValueError, ZeroDivisionError):
         return PUBLIC
 
@@ -124,13 +129,15 @@ def output(slot: int, column: Output) -> Measured:
     """A released output as it is."""
     term = (slot, column.name)
     if isinstance(column.estimator, Ratio):
-        return Measured(Mean(term))
-    return Measured(Affine(((term, Fraction(1)),)), whole=column.type.kind is Kind.INTEGER)
+        return Measured(Mean(term), nonnegative=column.estimator.low >= 0)
+    counted = column.estimator.minimum == 0
+    return Measured(Affine(((term, Fraction(1)),)), whole=column.type.kind is Kind.INTEGER, nonnegative=counted)
 
 
 def unknown(*parts: Measured) -> Measured:
     """Of parts that were put together in a way that no rule knows."""
-    return OTHER if any(part.noisy for part in parts) else PUBLIC
+    found = OTHER if any(part.noisy for part in parts) else PUBLIC
+    return replace(found, nonnegative=len(parts) == 1 and parts[0].nonnegative)
 
 
 def scaled(form: Affine, factor: Fraction) -> Affine:

@@ -89,7 +89,7 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     >>> read("2 * n - 1").form
     Affine(terms=(((0, 'a0'), Fraction(2, 1)),), constant=Fraction(-1, 1), slack=Fraction(0, 1))
     >>> read("k"), read("SQRT(n)").form
-    (Measured(form=Public(), whole=False, rounding=None), Other())
+    (Measured(form=Public(), whole=False, rounding=None, nonnegative=False), Other())
     """
     if isinstance(node, exp.Column):
         return scope.column(node)
@@ -100,10 +100,22 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         return _case(node, scope, subquery)
     parts = [expression(part, scope, subquery) for part in node.iter_expressions()]
     if (rule := _RULES.get(type(node))) is not None:
-        return rule(node, parts)
-    # How many rows there are, and which, may depend on released numbers too.
-    counts_rows = isinstance(node, exp.AggFunc | exp.Window | exp.Exists) and scope.filtered
-    return OTHER if counts_rows else unknown(*parts)
+        one = rule(node, parts)
+    else:
+        # How many rows there are, and which, may depend on released numbers too.
+        counts_rows = isinstance(node, exp.AggFunc | exp.Window | exp.Exists) and scope.filtered
+        one = OTHER if counts_rows else unknown(*parts)
+    return replace(one, nonnegative=_is_nonnegative(node, parts))
+
+
+def _is_nonnegative(node: exp.Expr, parts: Sequence[Measured]) -> bool:
+    """Whether a number is never below 0 because of what it is made of."""
+    if isinstance(node, _KEEPING):
+        first = node.this
+        return bool(parts) and isinstance(first, exp.Expr) and parts[0].nonnegative
+    if isinstance(node, exp.Add | exp.Mul | exp.Div):
+        return all(part.nonnegative for part in parts)
+    return isinstance(node, _COUNTING)
 
 
 def _literal(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
@@ -172,8 +184,15 @@ def _case(node: exp.Case, scope: Scope, subquery: Subquery) -> Measured:
     branches = [expression(one, scope, subquery) for one in shown if one is not None and not isinstance(one, exp.Null)]
     if len(branches) == 1 and branches[0].noisy:
         return branches[0]
-    return unknown(*conditions, *branches)
+    return replace(unknown(*conditions, *branches), nonnegative=all(branch.nonnegative for branch in branches))
 
+
+_KEEPING = (
+    exp.Alias, exp.Paren, exp.Cast, exp.Round, exp.Nullif, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Window, exp.Filter,
+)  # fmt: skip
+"""What is not below 0 where its first part is not."""
+
+_COUNTING = (exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Abs, exp.Stddev, exp.Variance)
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Sequence[Measured]], Measured]] = {
     exp.Literal: _literal,

@@ -136,8 +136,12 @@ def _value(form: Affine, row: Sequence[Row | None]) -> Fraction | None:
 
 def _never_negative(term: Term, row: Sequence[Row | None]) -> bool:
     place = row[term[0]]
-    estimator = None if place is None else place[0].outputs[term[1]].estimator
-    return isinstance(estimator, Linear) and estimator.minimum == 0
+    if place is None:
+        return False
+    output, parts = place[0].outputs[term[1]], place[0].plan.parts
+    if output.parts:
+        return all(parts[at].estimator.minimum == 0 for at in output.parts)
+    return isinstance(output.estimator, Linear) and output.estimator.minimum == 0
 
 
 def _roundings(form: Affine, row: Sequence[Row | None]) -> Fraction:
