@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rewriter.bound import bound
+from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
 from rewriter.series import with_prefixes
-from rewriter.workload import Workload, workload
+from rewriter.workload import workload
 
 
 def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
@@ -75,7 +76,8 @@ def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
 
 def _clips(contribution: ContributionBound, work: Workload) -> bool:
     """Whether rows or values may be cut: only where every person has one row, and rows are counted, nothing is."""
-    summed = any(cell.summed is not None for vector in work.vectors for cell in vector.cells)
+    cells = [cell for vector in work.vectors for cell in vector.cells]
+    summed = any(addend.summed is not None for cell in cells for addend in cell.addends)
     return summed or (not contribution.unique and bool(work.vectors))
 
 
