@@ -307,14 +307,14 @@ def plain_error(rows: int) -> float:
 @pytest.mark.parametrize(("sql", "rows", "least"), [(BY_DAY, 1, 15), (BY_DAY.replace("person", "visit"), VISITS, 15)])
 def test_thirty_days_are_fifteen_times_more_accurate(sql: str, rows: int, least: float, folder: Path) -> None:
     (measured,) = measure(sql, policy(folder))
-    found = errors(measured, Accounting.ZCDP, consistent=True, times=400)
+    found = errors(measured, Accounting.ZCDP, consistent=True, times=150)
     gain = plain_error(rows) / np.sqrt(np.square(found).mean())
     assert gain >= least, f"{gain:.1f} times"
 
 
 @pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
 def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Accounting, folder: Path) -> None:
-    times = 1500
+    times = 600
     path = policy(folder, str(accounting))
     (measured,) = measure(BY_DAY, path, norm=Norm.L2 if accounting is Accounting.ZCDP else Norm.L1)
     (block,) = measured.plan.blocks
@@ -332,7 +332,7 @@ def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Acco
     assert np.abs(found.mean(axis=0) / np.sqrt(said / times)).max() < 5, "biased"
     # 1/12 more, since a running sum is rounded
     assert np.abs(np.square(found).mean(axis=0) / (said + 1 / 12) - 1).max() < 5 * (6 / times) ** 0.5
-    assert np.square(found).mean() == pytest.approx((said + 1 / 12).mean(), rel=0.08)
+    assert np.square(found).mean() == pytest.approx((said + 1 / 12).mean(), rel=0.12)
 
 
 def test_margins_of_groups_cover(folder: Path) -> None:
