@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 
 from dpsql.inference.arrays import FloatArray
@@ -150,12 +149,13 @@ def _variances(strategy: Strategy, size: int) -> tuple[FloatArray, FloatArray]:
     """Of running sums and of groups, for noise of variance 1."""
     if isinstance(strategy, Tree):
         return _tree_variances(strategy, size), _leaves(strategy, np.zeros(strategy.size(size)), size)[1]
-    impulse = np.zeros(size)
-    impulse[:1] = 1.0
-    inverse = np.tril(toeplitz(lfilter([1.0], np.array(strategy.root[:size], dtype=np.float64), impulse)))
-    inverse /= np.array(strategy.weight[:size], dtype=np.float64)[:, None]
-    groups = np.square(inverse).sum(axis=1)
-    return np.square(np.cumsum(inverse, axis=0)).sum(axis=1), groups
+    root, weight = (np.array(entries[:size], dtype=np.float64) for entries in (strategy.root, strategy.weight))
+    inverse = lfilter([1.0], root, np.eye(1, size)[0]) if size else root
+    groups = np.cumsum(np.square(inverse)) / np.square(weight)
+    sums = np.zeros(size)
+    for noise in range(size):
+        sums[noise:] += np.square(np.cumsum(inverse[: size - noise] / weight[noise:]))
+    return sums, groups
 
 
 def _tree_variances(strategy: Tree, size: int) -> FloatArray:
