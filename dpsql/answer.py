@@ -20,6 +20,7 @@ from dpsql.errors import DataError, OperationalError
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
 from dpsql.inference.consistent import infer_all
+from dpsql.inference.prefix import running_margins
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
@@ -285,6 +286,7 @@ class Session:
                 threshold=calibration.threshold,
                 margins=margins(calibration.plan, calibration),
                 reused=calibration.plan.identity in priced.stored,
+                running=running_margins(calibration.plan, calibration.noise),
             )
             for calibration in priced.calibrations
         )

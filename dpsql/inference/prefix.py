@@ -16,11 +16,11 @@ import numpy as np
 from scipy.signal import lfilter
 
 from dpsql.inference.arrays import FloatArray
-from dpsql.inference.intervals import variance
+from dpsql.inference.intervals import Z, variance
 from dpsql.inference.least_squares import tree
 from dpsql.inference.projection import monotone
 from dpsql.table import Noise, NoisyTable
-from rewriter.plan import Block, Plan
+from rewriter.plan import Block, Linear, Plan
 from rewriter.prefix import Prefix, Strategy, Tree
 
 
@@ -84,6 +84,23 @@ def group_noise(blocks: Sequence[Block], noise: Mapping[str, Noise]) -> Mapping[
                 one = noise[statistic.name]
                 found[statistic.name] = _of_variance(one, mean * variance(one))
     return found
+
+
+def running_margins(plan: Plan, noise: Mapping[str, Noise]) -> Mapping[str, float]:
+    """The 95 % half-width to expect of a running sum, on average over its steps, by the output that is added up.
+
+    Of those outputs alone whose statistics are all measured for it.
+    """
+    spread: dict[str, float] = {}
+    for block in plan.blocks:
+        if block.prefix is not None:
+            mean = float(_variances(block.prefix.strategy, block.prefix.strategy.steps)[0].mean())
+            spread |= {one.name: mean * variance(noise[one.name]) for one in block.statistics}
+    return {
+        output.name: Z * sum(float(weight) ** 2 * spread[name] for name, weight in output.estimator.terms) ** 0.5
+        for output in plan.outputs
+        if isinstance(output.estimator, Linear) and all(name in spread for name, _ in output.estimator.terms)
+    }
 
 
 def _of_variance(noise: Noise, spread: float) -> Noise:

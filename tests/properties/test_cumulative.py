@@ -346,3 +346,18 @@ def test_margins_of_groups_cover(folder: Path) -> None:
         column = infer(perturb(exact, calibration, OpenDPSampler()), measured.plan, consistent=False).columns[-1]
         inside.append(np.abs(np.array(column.values) - truth) <= np.array(column.margins))
     assert 0.935 <= np.mean(inside) <= 0.97
+
+
+def test_explain_says_what_to_expect_of_a_running_sum(folder: Path) -> None:
+    """As accurate as it says, on average over its steps."""
+    proxy = Proxy.open(policy(folder))
+    try:
+        told = proxy.session().explain(BY_DAY)
+        (release,) = told.releases
+        (measured,) = measure(BY_DAY, policy(folder))
+        spread = np.sqrt(np.square(errors(measured, Accounting.ZCDP, consistent=False, times=200)).mean())
+        assert release.running["a0"] == pytest.approx(1.96 * spread, rel=0.1)
+        assert release.margins["a0"] < release.running["a0"]
+        assert any("running sums over at most 30 groups" in notice for notice in told.notices)
+    finally:
+        proxy.close()
