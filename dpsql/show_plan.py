@@ -116,14 +116,11 @@ def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
         [False, False, True, True, False],
     )
     together = block.sensitivity
-    norms = [f"L2 ≤ {exact(_root(together.l2_squared))}"]
+    norms = [f"L2 ≤ {exact(_root(together.l2_squared) / unit)}"]
     if together.l1 is not None:
-        norms.insert(0, f"L1 ≤ {exact(together.l1)}")
-    yield Text(f"What one person can move, over all cells: {', '.join(norms)} steps.\n")
-    if block.prefix is not None:
-        yield Text(
-            f"Running sums are measured, in {unit:,} parts of a step: it is these parts that noise is added to.\n"
-        )
+        norms.insert(0, f"L1 ≤ {exact(Fraction(together.l1, unit))}")
+    cells = "cells" if block.prefix is None else f"running sums, counted in 1/{unit:,} of a step"
+    yield Text(f"What one person can move, over all {cells}: {', '.join(norms)} steps.\n")
 
 
 def _root(square: int) -> Fraction:
