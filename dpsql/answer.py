@@ -8,35 +8,37 @@ numbers alone. A crash after the charge loses budget, never privacy.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accountant, Accounting
 from dpsql.calibrate import Calibration, calibrate, margins
 from dpsql.engines.deadlines import Cancellation
+from dpsql.error_bars import exact_bars, known_margins, pieced, widened_columns, widened_margins, widened_rows
 from dpsql.errors import DataError, OperationalError
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
-from dpsql.inference.consistent import infer_all
 from dpsql.inference.prefix import running_margins
+from dpsql.inference.replicates import generator, replicated
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
-from dpsql.prepared import Prepared, margin_name, prepare
+from dpsql.prepared import Prepared, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
-from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.table import NoisyTable
 from dpsql.translated import translated
+from dpsql.tried import Tables, tried_ends
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
-from rewriter.types import DOUBLE, TEXT, Scalar, Type
+from rewriter.types import TEXT
 
 _REMEMBERED = 512
 
@@ -189,7 +191,7 @@ class Session:
         """The columns that the statement would answer with. Free, and reads no data."""
         prepared = self._proxy.prepare(sql, parameters)
         if isinstance(prepared, Prepared):
-            return tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+            return self._columns(prepared)
         return (AnswerColumn("QUERY PLAN", TEXT),) if isinstance(prepared, _Explained) else ()
 
     @translated
@@ -223,8 +225,7 @@ class Session:
                 fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
                 if calibration.loss:
                     opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
-        columns, rows = self._finish(prepared, priced, fresh, cancellation)
-        return self._answer(prepared, columns, rows, loss, priced)
+        return self._answer(prepared, self._finish(prepared, priced, fresh, cancellation), loss, priced)
 
     def _finish(
         self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
@@ -232,16 +233,25 @@ class Session:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
         plans = [calibration.plan for calibration in priced.calibrations]
         tables = [fresh[plan.identity] for plan in plans]
-        consistent = self.settings.consistent
+        consistent, intervals = self.settings.consistent, self.settings.intervals
 
         def finish() -> Finished:
-            finished = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent)
-            released = {name: _with_margins(table) for name, table in finished.items()}
-            for name in prepared.virtual:
-                released[name] = virtual_table(name, self._opened, self.analyst)
-            return self._opened.sandbox.run(prepared.outer_sql, released, cancellation)
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent)
+            virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
+            columns, rows = self._opened.sandbox.run(prepared.outer_sql, released | virtual, cancellation)
+            bars = exact_bars(prepared.measured, rows, pieces)
+            if intervals and prepared.question.wanted:
 
-        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, consistent, finish)
+                def replicates(count: int) -> list[Tables]:
+                    drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
+                    return [pieced(one, plans, prepared, consistent=consistent)[0] | virtual for one in drawn]
+
+                tried = tried_ends(prepared.question, rows, released, replicates, self._opened.sandbox, cancellation)
+                bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
+            return Finished(columns, rows, bars)
+
+        how = (consistent, intervals)
+        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
 
     def _price(self, prepared: Prepared) -> _Priced:
         """Calibrate every release at its share of the statement's price. Looks at no data."""
@@ -293,30 +303,31 @@ class Session:
         return Explanation(
             releases=releases,
             outer_sql=prepared.shown_sql,
-            columns=tuple(AnswerColumn(name, kind) for name, kind in prepared.columns),
+            columns=self._columns(prepared),
             price=priced.loss,
             epsilon=self._paid(priced.loss),
             remaining_after=self._budget(priced.loss),
             notices=(*prepared.notes, *_notices(priced)),
         )
 
-    def _answer(
-        self,
-        prepared: Prepared,
-        columns: Sequence[tuple[str, Type]],
-        rows: Sequence[tuple[Scalar | None, ...]],
-        loss: PrivacyLoss,
-        priced: _Priced,
-    ) -> Answer:
-        """Cut the columns of margins off, and put them beside the columns that they belong to."""
+    def _columns(self, prepared: Prepared) -> tuple[AnswerColumn, ...]:
+        """What a statement answers with, under the session's settings."""
+        columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+        return widened_columns(columns, prepared.measured) if self.settings.intervals else columns
+
+    def _answer(self, prepared: Prepared, finished: Finished, loss: PrivacyLoss, priced: _Priced) -> Answer:
+        """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
         width = len(prepared.columns)
-        places = prepared.margin_places
-        known: tuple[tuple[float | None, ...], ...] = ((None,) * width,) * len(rows)
-        if any(place is not None for place in places):
-            known = tuple(tuple(_number(row[place]) if place is not None else None for place in places) for row in rows)
+        columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
+        rows = tuple(finished.rows) if len(finished.columns) == width else tuple(row[:width] for row in finished.rows)
+        known = known_margins(rows, finished.bars)
+        if self.settings.intervals:
+            rows = widened_rows(columns, prepared.measured, rows, finished.bars)
+            known = widened_margins(columns, prepared.measured, known)
+            columns = widened_columns(columns, prepared.measured)
         return Answer(
-            columns=tuple(AnswerColumn(name, kind) for name, kind in columns[:width]),
-            rows=tuple(rows) if len(columns) == width else tuple(row[:width] for row in rows),
+            columns=columns,
+            rows=rows,
             margins=known,
             price=loss,
             epsilon=self._paid(loss),
@@ -365,16 +376,6 @@ def _total_variance(calibration: Calibration) -> float:
     )
 
 
-def _with_margins(table: ReleasedTable) -> ReleasedTable:
-    """The margins as columns of their own, so that the outer SELECT carries them to the rows they belong to."""
-    extra = tuple(
-        ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
-        for column in table.columns
-        if column.margins is not None
-    )
-    return replace(table, columns=table.columns + extra)
-
-
 def _notices(priced: _Priced) -> tuple[str, ...]:
     notes: dict[str, None] = {}
     for calibration in priced.calibrations:
@@ -384,10 +385,6 @@ def _notices(priced: _Priced) -> tuple[str, ...]:
     if priced.stored:
         notes["answered from what was released before, at no price"] = None
     return tuple(notes)
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:

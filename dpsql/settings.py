@@ -16,13 +16,14 @@ _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fals
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store; ``consistent`` tables add up,
-    others are the raw unbiased measurements; ``notices`` tell a client of the wire what was paid; others are the
-    client's.
+    others are the raw unbiased measurements; ``intervals`` puts the ends of each interval beside its column;
+    ``notices`` tell a client of the wire what was paid; others are the client's.
     """
 
     epsilon: Fraction
     reuse: bool = True
     consistent: bool = True
+    intervals: bool = False
     notices: bool = True
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -41,6 +42,8 @@ class Settings:
             return replace(self, reuse=True if value is None else _switch(name, value))
         if name == "dpsql.consistent":
             return replace(self, consistent=True if value is None else _switch(name, value))
+        if name == "dpsql.intervals":
+            return replace(self, intervals=value is not None and _switch(name, value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
         if name.startswith("dpsql."):
@@ -60,6 +63,8 @@ class Settings:
             return "on" if self.reuse else "off"
         if name == "dpsql.consistent":
             return "on" if self.consistent else "off"
+        if name == "dpsql.intervals":
+            return "on" if self.intervals else "off"
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
         if name.startswith("dpsql."):
@@ -76,7 +81,7 @@ def _unknown(name: str) -> DataError:
     return DataError(
         f"there is no setting {name}",
         sqlstate="22023",
-        hint="there are dpsql.epsilon, dpsql.reuse, dpsql.consistent, dpsql.notices",
+        hint="there are dpsql.epsilon, dpsql.reuse, dpsql.consistent, dpsql.intervals, dpsql.notices",
     )
 
 

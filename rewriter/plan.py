@@ -147,6 +147,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
+    clips: bool = False
     exhaustive: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""

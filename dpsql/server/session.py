@@ -153,13 +153,22 @@ class WireSession:
     @translated
     def fields(self, prepared: PreparedStatement) -> tuple[Field, ...]:
         """The columns that a statement answers with; none where it has no rows. Free, and reads no data."""
+        self._check_columns(prepared)
         if prepared.fields is None:
             prepared.fields = self._fields(prepared, None)
         return prepared.fields
 
+    def _check_columns(self, prepared: PreparedStatement) -> None:
+        """``dpsql.intervals`` changes the columns of a statement: one that a client knows is to be prepared again."""
+        if prepared.intervals != self.settings.intervals:
+            if prepared.told:
+                raise _other_columns()
+            prepared.fields, prepared.intervals = None, self.settings.intervals
+
     def portal_fields(self, portal: Portal) -> tuple[Field, ...]:
         if portal.rows is not None:
             return portal.rows.fields
+        self._check_columns(portal.statement)
         if portal.statement.fields is None:
             portal.statement.fields = self._fields(portal.statement, portal)
         return portal.statement.fields
@@ -212,6 +221,7 @@ class WireSession:
         self._check_alive(kind)
         match kind:
             case sql.Query(text):
+                self._check_columns(bound.statement)
                 return self._query(bound, text)
             case sql.Setting():
                 return self._setting(kind)
@@ -372,6 +382,8 @@ class WireSession:
         """Run what a portal holds, once."""
         if portal.rows is not None:
             return ()
+        if portal.told not in (None, self.settings.intervals):
+            raise _other_columns()
         outcome = self.run(Bound(portal.statement, portal.values, portal.formats, portal.result_formats))
         portal.rows, portal.tag = outcome.rows, outcome.tag
         return outcome.notices
@@ -401,6 +413,11 @@ class WireSession:
         self._inner.settings = block.end(word, self.settings)
         self.names.end_transaction()
         return Outcome(word, notices=notices)
+
+
+def _other_columns() -> Error:
+    """As PostgreSQL says it, so that drivers prepare the statement again by themselves."""
+    return error("cached plan must not change result type", sqlstate="0A000", hint="prepare the statement again")
 
 
 def _query_of(kind: sql.Kind | None) -> str:
