@@ -103,6 +103,29 @@ def running_margins(plan: Plan, noise: Mapping[str, Noise]) -> Mapping[str, floa
     }
 
 
+def running_half_widths(noisy: NoisyTable, plan: Plan) -> Mapping[str, tuple[float, ...]]:
+    """The 95 % half-width of the running sum that ends with each group, by the output that is added up.
+
+    Of the unbiased estimates, and so of those that are made monotone at most. A running sum is rounded.
+    """
+    spread: dict[str, FloatArray] = {}
+    steps: dict[str, float] = {}
+    for block in plan.blocks:
+        if block.prefix is None:
+            continue
+        for one in block.statistics:
+            spread[one.name] = prefix_variances(block.prefix, noisy.keys, noisy.noise[one.name])
+            steps[one.name] = _Rounding.of(one.name, plan, False).step
+    found: dict[str, tuple[float, ...]] = {}
+    for output in plan.outputs:
+        if isinstance(output.estimator, Linear) and all(name in spread for name, _ in output.estimator.terms):
+            total = np.zeros(len(noisy.keys))
+            for name, weight in output.estimator.terms:
+                total += float(weight) ** 2 * (spread[name] + steps[name] ** 2 / 12)
+            found[output.name] = tuple((Z * np.sqrt(total)).tolist())
+    return found
+
+
 def _of_variance(noise: Noise, spread: float) -> Noise:
     """Noise of the same kind and of another variance: most of a group's comes from one draw."""
     return Noise(noise.kind, Fraction((spread / 2 if noise.kind == "laplace" else spread) ** 0.5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -12,19 +13,25 @@ from random import Random
 import duckdb
 import numpy as np
 import pytest
+from sqlglot import exp
 
 from dpsql.accountant import Accounting
 from dpsql.answer import Proxy
 from dpsql.calibrate import calibrate
 from dpsql.inference.finish import infer
-from dpsql.inference.prefix import group_variances, prefix_variances
+from dpsql.inference.prefix import group_variances, prefix_variances, running_half_widths
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler
 from dpsql.perturb import perturb
-from dpsql.table import ExactTable, Noise
+from dpsql.table import ExactTable, Noise, NoisyTable
 from dpsql.testing import Measurement, measure, open_without_noise
+from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
+from rewriter.cumulative import RUNNING as MARK
+from rewriter.cumulative import RunningSum
+from rewriter.parse import Select, parse
 from rewriter.prefix import Prefix, Strategy, Toeplitz, Tree, best_tree, convolved
+from rewriter.split import split
 
 DAYS = 30
 VISITS = 3
@@ -77,6 +84,15 @@ tables:
 """
     )
     return path
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Catalog]:
+    proxy = open_without_noise(path)
+    try:
+        yield proxy.catalog
+    finally:
+        proxy.close()
 
 
 # What is measured
@@ -389,6 +405,44 @@ def test_margins_of_groups_cover(folder: Path) -> None:
         column = infer(perturb(exact, calibration, OpenDPSampler()), measured.plan, consistent=False).columns[-1]
         inside.append(np.abs(np.array(column.values) - truth) <= np.array(column.margins))
     assert 0.935 <= np.mean(inside) <= 0.97
+
+
+@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
+def test_margins_of_running_sums_cover(accounting: Accounting, folder: Path) -> None:
+    path = policy(folder, str(accounting))
+    path.write_text(path.read_text().replace(f"2025-01-{DAYS}", "2025-03-31"))
+    for sql in (BY_DAY, BY_DAY.replace("COUNT(*)", "SUM(weight)")):
+        (measured,) = measure(sql, path, norm=Norm.L2 if accounting is Accounting.ZCDP else Norm.L1)
+        (block,) = measured.plan.blocks
+        assert block.prefix is not None
+        price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=Fraction(1))
+        noise = calibrate(measured.plan, accounting, price).noise
+        widths = running_half_widths(NoisyTable(tuple(measured.groups), {}, noise), measured.plan)["a0"]
+        for consistent in (False, True):
+            inside = np.abs(errors(measured, accounting, consistent=consistent, times=150)) <= np.array(widths)
+            assert 0.935 <= inside.mean() <= (1 if consistent else 0.97)
+
+
+@pytest.mark.parametrize(
+    ("sql", "marked"),
+    [
+        *((sql, "FROM person GROUP BY day, sex" not in sql) for sql in RUNNING),
+        (f"{BY_DAY} HAVING COUNT(*) > 5", False),
+        (f"{BY_DAY} ORDER BY day LIMIT 3", True),
+        ("SELECT d, SUM(n) OVER (ORDER BY d) FROM (SELECT day d, COUNT(*) n FROM person GROUP BY 1 LIMIT 9) t", False),
+        ("SELECT d, SUM(n) OVER (ORDER BY d) FROM (SELECT day d, COUNT(*) n FROM person GROUP BY 1) t WHERE n > 9", False),
+        ("SELECT day, SUM(COUNT(*)) OVER (ORDER BY day), SUM(COUNT(*)) OVER (ORDER BY day DESC) FROM person GROUP BY 1",
+         True),
+    ],
+)  # fmt: skip
+def test_only_what_adds_up_whole_series_has_their_margin(sql: str, marked: bool, folder: Path) -> None:
+    with opened(policy(folder)) as catalog:
+        statement = parse(sql)
+        assert isinstance(statement, Select)
+        outer = split(statement.tree, catalog).outer.copy()
+    marks = [window.meta[MARK] for window in outer.find_all(exp.Window) if MARK in window.meta]
+    several = "FILTER" in sql
+    assert marks == ([RunningSum(0, "a0"), RunningSum(0, "a1")] if several else [RunningSum(0, "a0")]) * marked
 
 
 def test_explain_says_what_to_expect_of_a_running_sum(folder: Path) -> None:
