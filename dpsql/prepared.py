@@ -40,9 +40,9 @@ class Prepared:
 
     ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide; ``shapes``
     says how tables are made of them, ``families`` which belong together. ``outer_sql`` answers the
-    ``columns`` first and then the numbers of the released rows behind each row; ``measured`` says how each column
-    follows from those, which are of the tables ``origins``; ``question`` is what replicates are asked for the others. ``shown_sql`` is the outer SELECT
-    without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
+    ``columns`` first and then the numbers of the released rows behind each row, which are of the tables ``origins``;
+    ``measured`` says how each column follows from those, ``question`` is what replicates are asked for the others.
+    ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
     ``notes`` say what is answered from the policy alone.
     """
 

@@ -13,7 +13,7 @@ from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
 from rewriter.series import with_prefixes
 from rewriter.steps import steps_along
-from rewriter.workload import workload
+from rewriter.workload import Workload, workload
 
 
 def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
@@ -51,6 +51,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
+        clips=_clips(contribution, work),
     )
 
 
@@ -62,6 +63,12 @@ def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
 def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
     terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
     return replace(estimator, terms=terms)
+
+
+def _clips(contribution: ContributionBound, work: Workload) -> bool:
+    """Whether rows or values may be cut: only where every person has one row, and rows are counted, nothing is."""
+    summed = any(cell.summed is not None for vector in work.vectors for cell in vector.cells)
+    return summed or (not contribution.unique and bool(work.vectors))
 
 
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:

@@ -41,8 +41,10 @@ def replicated(
     for table, plan in zip(tables, plans, strict=True):
         if plan.identity in found:
             continue
-        rows = len(table.keys)
-        draws = {name: drawn(table.noise[name], count * rows, rng).reshape(count, rows) for name in table.statistics}
+        draws = {
+            name: drawn(table.noise[name], count * len(column), rng).reshape(count, len(column))
+            for name, column in table.statistics.items()
+        }
         found[plan.identity] = [
             NoisyTable(
                 table.keys,
