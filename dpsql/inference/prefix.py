@@ -97,9 +97,18 @@ def running_margins(plan: Plan, noise: Mapping[str, Noise]) -> Mapping[str, floa
             mean = float(_variances(block.prefix.strategy, block.prefix.strategy.steps)[0].mean())
             spread |= {one.name: mean * variance(noise[one.name]) for one in block.statistics}
     return {
-        output.name: Z * sum(float(weight) ** 2 * spread[name] for name, weight in output.estimator.terms) ** 0.5
+        output: Z * sum(float(weight) ** 2 * spread[name] for name, weight in estimator.terms) ** 0.5
+        for output, estimator in running_outputs(plan).items()
+    }
+
+
+def running_outputs(plan: Plan) -> Mapping[str, Linear]:
+    """Outputs all of whose statistics are measured for their running sums, by name."""
+    names = {one.name for block in plan.blocks if block.prefix is not None for one in block.statistics}
+    return {
+        output.name: output.estimator
         for output in plan.outputs
-        if isinstance(output.estimator, Linear) and all(name in spread for name, _ in output.estimator.terms)
+        if isinstance(output.estimator, Linear) and names.issuperset(name for name, _ in output.estimator.terms)
     }
 
 
@@ -117,12 +126,11 @@ def running_half_widths(noisy: NoisyTable, plan: Plan) -> Mapping[str, tuple[flo
             spread[one.name] = prefix_variances(block.prefix, noisy.keys, noisy.noise[one.name])
             steps[one.name] = _Rounding.of(one.name, plan, False).step
     found: dict[str, tuple[float, ...]] = {}
-    for output in plan.outputs:
-        if isinstance(output.estimator, Linear) and all(name in spread for name, _ in output.estimator.terms):
-            total = np.zeros(len(noisy.keys))
-            for name, weight in output.estimator.terms:
-                total += float(weight) ** 2 * (spread[name] + steps[name] ** 2 / 12)
-            found[output.name] = tuple((Z * np.sqrt(total)).tolist())
+    for output, estimator in running_outputs(plan).items():
+        total = np.zeros(len(noisy.keys))
+        for name, weight in estimator.terms:
+            total += float(weight) ** 2 * (spread[name] + steps[name] ** 2 / 12)
+        found[output] = tuple((Z * np.sqrt(total)).tolist())
     return found
 
 
