@@ -67,7 +67,7 @@ def tried_ends(
     cancellation: Cancellation,
 ) -> dict[int, tuple[Ends | None, ...]]:
     """The interval of each wanted column in each row; ``released`` is what the rows were computed from."""
-    cells = sum(table.rows * len(table.columns) for table in released.values())
+    cells = sum(table.rows * sum(column.margins is not None for column in table.columns) for table in released.values())
     count = how_many(cells, len(rows))
     if not count or not question.wanted:
         return {}

@@ -43,15 +43,19 @@ Ctes = Mapping[str, Table]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What names mean in one SELECT; ``outside`` is the scope around it, ``aliases`` are the select items so far."""
+    """What names mean in one SELECT; ``outside`` is the scope around it, ``aliases`` are the select items so far.
+
+    ``tested``: its own conditions compare released numbers.
+    """
 
     sources: tuple[tuple[str, Table], ...]
     outside: Scope | None = None
     aliases: Mapping[str, Measured] | None = None
+    tested: bool = False
 
     @property
     def filtered(self) -> bool:
-        return any(table.filtered for _, table in self.sources)
+        return self.tested or any(table.filtered for _, table in self.sources)
 
     @property
     def origins(self) -> tuple[frozenset[str], ...]:

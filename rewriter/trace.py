@@ -149,6 +149,10 @@ class _Tracer:
         def subquery(node: exp.Expr, around: Scope) -> Table:
             return self.query(node, ctes, carry=False, outside=around)
 
+        tests = [select.args.get(part) for part in ("where", "having")]
+        tests += [join.args.get("on") for join in select.args.get("joins") or ()]
+        noisy = [expression(test, scope, subquery).noisy for test in tests if test is not None]
+        scope = replace(scope, tested=any(noisy))
         items = self._expanded(select, scope)
         gathered = is_grouped(select)
         columns: list[tuple[str, Measured]] = []
@@ -156,9 +160,6 @@ class _Tracer:
             named = replace(scope, aliases={name.lower(): one for name, one in columns})
             one = expression(item, named, subquery)
             columns.append((_name(item), unknown(one) if gathered and one.noisy else one))
-        tests = [select.args.get(part) for part in ("where", "having")]
-        tests += [join.args.get("on") for join in select.args.get("joins") or ()]
-        noisy = [expression(test, scope, subquery).noisy for test in tests if test is not None]
         if self._write:
             for part in ("order", "group", "windows", "qualify"):
                 for node in _several(select.args.get(part)):
@@ -169,7 +170,7 @@ class _Tracer:
             origins, columns = (), [(name, unknown(one)) for name, one in columns]
         if carry and self._write and origins:
             select.set("expressions", [*select.expressions, *_row_columns(scope)])
-        return Table(tuple(columns), origins, scope.filtered or any(noisy) or limited)
+        return Table(tuple(columns), origins, scope.filtered or limited)
 
     def _scope(self, select: exp.Select, ctes: Ctes, outside: Scope | None) -> Scope:
         sources: list[tuple[str, Table]] = []

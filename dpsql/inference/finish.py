@@ -34,7 +34,7 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Noise("laplace", Fraction(10))})
     >>> infer(noisy, Plan("SELECT …", "duckdb", (), (), (n,), None, 1)).columns[0]
     ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
-                   values=(0,), margins=(30.0,))
+                   values=(0,), margins=(30.0,), reaches=None)
     """
     groups = decoded(noisy, plan, consistent=consistent)
     columns = finished(groups.table, plan, summed=summed) if consistent else None
