@@ -21,6 +21,7 @@ from dpsql.errors import DataError, OperationalError
 from dpsql.expected import Sizes, excess_of, expected_errors, released_sizes, target_notes
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
+from dpsql.inference.prefix import running_margins
 from dpsql.inference.replicates import generator, replicated
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
@@ -350,6 +351,7 @@ class Session:
                 threshold=calibration.threshold,
                 margins=margins(calibration.plan, calibration),
                 reused=calibration.plan.identity in priced.stored,
+                running=running_margins(calibration.plan, calibration.noise),
             )
             for calibration in priced.calibrations
         )

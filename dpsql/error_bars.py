@@ -12,13 +12,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dpsql.inference.consistent import infer_all
-from dpsql.inference.prefix import decoded
-from dpsql.inference.propagate import Ends, Piece, exact_ends, located, row_number
+from dpsql.inference.prefix import decoded, running_half_widths
+from dpsql.inference.propagate import Ends, Piece, Row, exact_ends, located, row_number
 from dpsql.inference.rounding import EXACT
 from dpsql.prepared import Prepared, margin_name
 from dpsql.reply import AnswerColumn
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.measured import Measured
+from rewriter.measured import Measured, Running
 from rewriter.plan import Plan
 from rewriter.trace import row_column
 from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
@@ -39,10 +39,7 @@ def pieced(
         for place in shape.measurements:
             first = len(numbers)
             numbers += [row_number(len(pieces), row) for row in range(first, first + len(tables[place].keys))]
-            noisy = tables[place]
-            if any(block.prefix is not None for block in plans[place].blocks):
-                noisy = decoded(noisy, plans[place], consistent=consistent).table
-            pieces.append(Piece(plans[place], noisy.noise, table, first))
+            pieces.append(_piece(plans[place], tables[place], table, first))
         extra = [
             ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
             for column in table.columns
@@ -62,10 +59,37 @@ def exact_bars(measured: Sequence[Measured], rows: Cells, pieces: Sequence[Piece
     places = [[located(number, pieces) for number in row[width:]] for row in rows]
     found: list[Column | None] = []
     for at, column in enumerate(measured):
+        if isinstance(column.form, Running):
+            found.append(_running_bars(column.form, [row[at] for row in rows], places))
+            continue
         ends = exact_ends(column, places) if column.noisy else None
         if ends is not None:
             ends = [None if row[at] is None else pair for pair, row in zip(ends, rows, strict=True)]
         found.append(None if ends is None else tuple(ends))
+    return tuple(found)
+
+
+def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> Piece:
+    if all(block.prefix is None for block in plan.blocks):
+        return Piece(plan, noisy.noise, table, first)
+    return Piece(plan, decoded(noisy, plan).table.noise, table, first, running_half_widths(noisy, plan))
+
+
+def _running_bars(
+    form: Running, shown: Sequence[Scalar | None], places: Sequence[Sequence[Row | None]]
+) -> tuple[Ends | None, ...]:
+    slot, name = form.term
+    found: list[Ends | None] = []
+    for value, row in zip(shown, places, strict=True):
+        place = row[slot]
+        if place is None or not isinstance(value, int | float | Decimal):
+            found.append(None)
+            continue
+        piece, number = place
+        width = Fraction(piece.running[name][number - piece.first])
+        low, high = Fraction(value) - width, Fraction(value) + width
+        estimator = piece.outputs[name].estimator
+        found.append((max(low, Fraction(0)) if getattr(estimator, "minimum", None) == 0 else low, high))
     return tuple(found)
 
 

@@ -13,11 +13,11 @@ from dpsql.calibrate import NOMINAL_GROUP, Calibration
 from dpsql.inference.fieller import quotient_ends
 from dpsql.inference.finish import expected_half_width, infer
 from dpsql.inference.intervals import half_width
-from dpsql.inference.prefix import group_noise
+from dpsql.inference.prefix import group_noise, running_margins
 from dpsql.prepared import Prepared
 from dpsql.table import Noise, NoisyTable
 from dpsql.target import Target
-from rewriter.measured import Affine, Form, Mean, Other, Quotient
+from rewriter.measured import Affine, Form, Mean, Other, Quotient, Running
 from rewriter.plan import Linear, Output, Plan, Ratio
 
 Sizes = Mapping[str, float]
@@ -126,6 +126,9 @@ def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> f
         return affine(form)
     if isinstance(form, Mean):
         return abs(float(form.factor)) * size(*form.term)
+    if isinstance(form, Running):
+        steps = [block.prefix.strategy.steps for block in slots[form.term[0]][0].plan.blocks if block.prefix]
+        return size(*form.term) * (max(steps, default=1) + 1) / 2
     if isinstance(form, Quotient):
         return affine(form.above) / affine(form.below) if affine(form.below) else None
     return None
@@ -157,6 +160,9 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]]) -> float | N
         steps = {statistic.name: statistic.granularity for statistic in calibration.plan.statistics}
         noise = group_noise(calibration.plan.blocks, calibration.noise)
         return abs(float(form.factor)) * expected_half_width(estimator, noise, steps, NOMINAL_GROUP)
+    if isinstance(form, Running):
+        calibration = slots[form.term[0]][0]
+        return running_margins(calibration.plan, calibration.noise).get(form.term[1])
     if isinstance(form, Quotient):
         return _quotient_half_width(form, slots)
     return None

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from dpsql.accountant import Accounting
 from dpsql.families import Family, Shape, families, shapes
+from dpsql.inference.prefix import running_outputs
 from dpsql.sandbox import Sandbox
 from dpsql.tried import Question
 from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
-from rewriter.measured import OTHER, PUBLIC, Measured, Other
+from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, slots_of
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Output, Plan
 from rewriter.planner import plan
@@ -92,6 +93,7 @@ def prepare(
     traced = trace(program.outer, {shape.name: _outputs(shape, plans) for shape in shaped}, tables)
     if traced is None or len(traced.columns) != len(columns):
         traced = Traced(program.outer, tuple(OTHER if shaped else PUBLIC for _ in columns))
+    traced = replace(traced, columns=tuple(_independent(one, traced, shaped, plans) for one in traced.columns))
     full = outer_sql(traced.tree, tables) if traced.slots else shown
     return Prepared(
         sql=sql,
@@ -116,6 +118,31 @@ def _free_notes(plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
     return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
 
 
+def _independent(
+    column: Measured, traced: Traced, shaped: tuple[Shape, ...], plans: tuple[tuple[Plan, ...], ...]
+) -> Measured:
+    """The column, where its error follows from its rows alone: groups that running sums are measured of depend on each
+    other, and only a plan that measures a running sum says how far off it is.
+    """
+    released = {shape.name: [plan for place in shape.measurements for plan in plans[place]] for shape in shaped}
+    slots = slots_of(column.form)
+    behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]
+    if isinstance(column.form, Running):
+        name = column.form.term[1]
+        return column if all(name in running_outputs(plan) for plan in behind) else OTHER
+    together = len(slots) > 1 and any(block.prefix is not None for plan in behind for block in plan.blocks)
+    return OTHER if together else column
+
+
+def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
+    """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
+    for family in related:
+        together = {plans[place][0].identity for place in family.measurements if plans[place][0].exhaustive}
+        if len(together) > 1:
+            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
+    return ()
+
+
 def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, released: Sequence[str]) -> Question:
     """What replicates are asked: columns that nothing exact is known of, in rows known by all that is not measured."""
     slots = range(len(traced.columns), len(traced.columns) + traced.slots)
@@ -129,15 +156,6 @@ def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, 
     if not wanted:
         return Question(full, "", (), ())
     return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted, never)
-
-
-def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
-    """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
-    for family in related:
-        together = {plans[place][0].identity for place in family.measurements if plans[place][0].exhaustive}
-        if len(together) > 1:
-            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
-    return ()
 
 
 def margin_name(column: str) -> str:

@@ -49,6 +49,13 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
+class Running:
+    """The running sum of a released output up to its row, where the release is measured for it."""
+
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """It depends on released numbers in another way."""
 
@@ -58,7 +65,7 @@ class Public:
     """It depends on no released number: a key, a column of a public table, a text."""
 
 
-Form = Affine | Quotient | Mean | Other | Public
+Form = Affine | Quotient | Mean | Running | Other | Public
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ class Measured:
     @property
     def noisy(self) -> bool:
         """Whether it depends on released numbers."""
-        return isinstance(self.form, Quotient | Mean | Other) or (
+        return isinstance(self.form, Quotient | Mean | Running | Other) or (
             isinstance(self.form, Affine) and bool(self.form.terms)
         )
 
@@ -134,10 +141,29 @@ def output(slot: int, column: Output) -> Measured:
     return Measured(Affine(((term, Fraction(1)),)), whole=column.type.kind is Kind.INTEGER, nonnegative=counted)
 
 
+def running(one: Measured, name: str) -> Measured:
+    """The running sum of a column, where that is the released output of this name."""
+    form = one.form
+    if isinstance(form, Affine) and one.rounding is None and len(form.terms) == 1 and not form.constant:
+        ((term, weight),) = form.terms
+        if term[1] == name and weight == 1:
+            return Measured(Running(term))
+    return unknown(one)
+
+
 def unknown(*parts: Measured) -> Measured:
     """Of parts that were put together in a way that no rule knows."""
     found = OTHER if any(part.noisy for part in parts) else PUBLIC
     return replace(found, nonnegative=len(parts) == 1 and parts[0].nonnegative)
+
+
+def slots_of(form: Form) -> frozenset[int]:
+    """The slots whose rows a form is made of."""
+    if isinstance(form, Affine):
+        return frozenset(slot for (slot, _), _ in form.terms)
+    if isinstance(form, Quotient):
+        return slots_of(form.above) | slots_of(form.below)
+    return frozenset({form.term[0]}) if isinstance(form, Mean | Running) else frozenset()
 
 
 def scaled(form: Affine, factor: Fraction) -> Affine:
@@ -209,7 +235,7 @@ def shifted_slots(one: Measured, by: int) -> Measured:
         return replace(one, form=_moved(form, by))
     if isinstance(form, Quotient):
         return replace(one, form=replace(form, above=_moved(form.above, by), below=_moved(form.below, by)))
-    if isinstance(form, Mean):
+    if isinstance(form, Mean | Running):
         return replace(one, form=replace(form, term=(form.term[0] + by, form.term[1])))
     return one
 

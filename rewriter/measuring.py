@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.measured import OTHER, PUBLIC, Measured, add, divide, literal, multiply, rounded, unknown
+from rewriter.cumulative import RUNNING, RunningSum
+from rewriter.measured import OTHER, PUBLIC, Measured, add, divide, literal, multiply, rounded, running, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         return OTHER if found.filtered or any(one.noisy for _, one in found.columns) else PUBLIC
     if isinstance(node, exp.Case):
         return _case(node, scope, subquery)
+    if isinstance(node, exp.Window) and isinstance(mark := node.meta.get(RUNNING), RunningSum):
+        return running(expression(node.this.this, scope, subquery), mark.name)
     parts = [expression(part, scope, subquery) for part in node.iter_expressions()]
     if (rule := _RULES.get(type(node))) is not None:
         one = rule(node, parts)

@@ -13,6 +13,7 @@ from rewriter.keys import public_keys
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
 from rewriter.series import with_prefixes
+from rewriter.steps import steps_along
 from rewriter.workload import workload
 
 
@@ -38,7 +39,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     if query.cumulative is not None and public is not None:
         along = [query.keys[place] for place in query.cumulative.order]
         series = public_keys(along, query.filters, dialect)
-        steps = public.cells if series is None else min(public.cells, series.cells)
+        steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=constant or cells == 1)
     outputs = tuple(

@@ -34,6 +34,8 @@ class Piece:
     noises: Mapping[str, Noise]
     table: ReleasedTable
     first: int = 0
+    running: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """By output, the half-width of the running sum up to each row of the measurement, where it is measured for it."""
     outputs: Mapping[str, Output] = field(init=False)
     columns: Mapping[str, ReleasedColumn] = field(init=False)
 
