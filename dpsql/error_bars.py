@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 
 from dpsql.inference.consistent import infer_all
 from dpsql.inference.prefix import decoded, running_half_widths
@@ -86,10 +85,10 @@ def _running_bars(
             found.append(None)
             continue
         piece, number = place
-        width = Fraction(piece.running[name][number - piece.first])
-        low, high = Fraction(value) - width, Fraction(value) + width
+        width = piece.running[name][number - piece.first]
+        low, high = float(value) - width, float(value) + width
         estimator = piece.outputs[name].estimator
-        found.append((max(low, Fraction(0)) if getattr(estimator, "minimum", None) == 0 else low, high))
+        found.append((max(low, 0.0) if getattr(estimator, "minimum", None) == 0 else low, high))
     return tuple(found)
 
 
@@ -116,10 +115,13 @@ def widened_rows(
     for at, (column, one) in enumerate(zip(columns, measured, strict=True)):
         parts.append([row[at] for row in rows])
         if has_interval(one, column.type):
-            for side in (0, 1):
+            for side, keep in ((0, min), (1, max)):
                 as_type = _outwards(column.type, up=bool(side))
                 ends = bars[at] or (None,) * len(rows)
-                parts.append([None if pair is None else as_type(pair[side]) for pair in ends])
+                typed = [None if pair is None else as_type(pair[side]) for pair in ends]
+                # A number of more digits than a float has is inside of its interval, too.
+                inside = zip(typed, parts[-1 - side], strict=True)
+                parts.append([None if end is None else keep(end, value) for end, value in inside])  # type: ignore[type-var]
     return tuple(zip(*parts, strict=True)) if parts and rows else tuple(() for _ in rows)
 
 
@@ -150,26 +152,23 @@ def widened_margins(
 def _margin(value: Scalar | None, ends: Ends | None) -> float | None:
     if ends is None or not isinstance(value, int | float | Decimal) or any(map(math.isinf, ends)):
         return None
-    exact = Fraction(value)
-    return float(max(Fraction(ends[1]) - exact, exact - Fraction(ends[0]), Fraction(0)))
+    return max(ends[1] - float(value), float(value) - ends[0], 0.0)
 
 
-def _outwards(kind: Type, *, up: bool) -> Callable[[float | Fraction], Scalar | None]:
+def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
     """An end in a column's type: never moved inwards, but for dust of floating point."""
     if kind.kind is Kind.DOUBLE:
-        return lambda end: None if math.isinf(end) else float(end)
+        return lambda end: None if math.isinf(end) else end
     places = kind.scale if kind.kind is Kind.DECIMAL else 0
     turn = math.ceil if up else math.floor
-    dust = Fraction(-1 if up else 1, 10**9)
+    dust = -1e-12 if up else 1e-12
+    low, high = kind.limits if kind.kind is Kind.INTEGER else (1 - 10**kind.precision, 10**kind.precision - 1)
 
-    def integer(end: float | Fraction) -> Scalar | None:
+    def exact(end: float) -> Scalar | None:
         if math.isinf(end):
             return None
-        exact = Fraction(end) * 10**places
-        units: int = turn(exact + dust * max(1, abs(exact)))
-        if kind.kind is Kind.DECIMAL:
-            return Decimal(units).scaleb(-places, EXACT)
-        low, high = kind.limits
-        return min(max(units, low), high)
+        steps = end * 10.0**places
+        units: int = min(max(turn(steps + dust * max(1.0, abs(steps))), low), high)
+        return Decimal(units).scaleb(-places, EXACT) if kind.kind is Kind.DECIMAL else units
 
-    return integer
+    return exact

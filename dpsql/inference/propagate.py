@@ -7,8 +7,9 @@ same expression would be over the bounded data; what bounding took away is not i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +20,7 @@ from dpsql.table import Noise, ReleasedColumn, ReleasedTable
 from rewriter.measured import Affine, Form, Mean, Measured, Quotient, Rounding, Term
 from rewriter.plan import Linear, Output, Plan
 
-Ends = tuple[float | Fraction, float | Fraction]
+Ends = tuple[float, float]
 """The lower and the upper end of a 95 % interval; infinite where nothing is known."""
 
 _ROW_BITS = 40
@@ -43,10 +44,9 @@ class Piece:
         object.__setattr__(self, "outputs", {output.name: output for output in self.plan.outputs})
         object.__setattr__(self, "columns", {column.name: column for column in self.table.columns})
 
-    def shrunk(self, row: int) -> Fraction:
-        """By what a row's noise is multiplied: rounded up to a few values, so that half-widths are remembered."""
-        factor = 1.0 if self.table.shrunk is None else self.table.shrunk[row]
-        return Fraction(math.ceil(factor * _FACTORS), _FACTORS)
+    def shrunk(self, row: int) -> int:
+        """By how many 256ths a row's noise is multiplied: a few values, so that half-widths are remembered."""
+        return _FACTORS if self.table.shrunk is None else math.ceil(self.table.shrunk[row] * _FACTORS)
 
 
 Row = tuple[Piece, int]
@@ -83,10 +83,14 @@ def _form_ends(form: Form, rows: Sequence[Sequence[Row | None]]) -> list[Ends | 
 
 def _rounded(ends: Ends, rounding: Rounding) -> Ends:
     """Rounding keeps order: what is inside stays inside."""
-    unit = Fraction(10) ** -rounding.digits
-    turn: Callable[[Fraction], int] = round if rounding.way == "nearest" else math.trunc
-    low, high = (end if math.isinf(end) else turn(Fraction(end) / unit) * unit for end in ends)
+    low, high = (_turned(end, rounding) for end in ends)
     return low, high
+
+
+def _turned(end: float, rounding: Rounding) -> float:
+    if math.isinf(end):
+        return end
+    return float(round(end, rounding.digits)) if rounding.way == "nearest" else float(math.trunc(end))
 
 
 # Sums
@@ -94,20 +98,23 @@ def _rounded(ends: Ends, rounding: Rounding) -> Ends:
 
 def _affine_ends(form: Affine, rows: Sequence[Sequence[Row | None]]) -> list[Ends | None]:
     widths: dict[object, tuple[float, float | None]] = {}
+    least = float(form.constant)
+    downwards = any(weight < 0 for _, weight in form.terms)
+    weighed, slots = _weighed(form), _slots([form])
     found: list[Ends | None] = []
     for row in rows:
-        value = _value(form, row)
+        value = _value(weighed, row)
         if value is None:
             found.append(None)
             continue
-        pattern = _pattern([form], row)
+        pattern = _pattern(slots, row)
         if pattern not in widths:
             widths[pattern] = _widths(form, row)
         width, one_sided = widths[pattern]
-        least = form.constant
+        value += least
         if one_sided is None:
-            found.append((value - Fraction(width), value + Fraction(width)))
-        elif any(weight < 0 for _, weight in form.terms):
+            found.append((value - width, value + width))
+        elif downwards:
             low, high = count_ends(least - value, width, one_sided)
             found.append((least - high, least - low))
         else:
@@ -125,14 +132,23 @@ def _widths(form: Affine, row: Sequence[Row | None]) -> tuple[float, float | Non
     return half_width(terms) + slack, half_width(terms, ONE_SIDED) + slack if bounded else None
 
 
-def _value(form: Affine, row: Sequence[Row | None]) -> Fraction | None:
-    total = form.constant
-    for (slot, name), weight in form.terms:
+Weighed = Sequence[tuple[int, str, float]]
+"""The terms of a sum: slot, output and weight."""
+
+
+def _weighed(form: Affine) -> Weighed:
+    return [(slot, name, float(weight)) for (slot, name), weight in form.terms]
+
+
+def _value(weighed: Weighed, row: Sequence[Row | None]) -> float | None:
+    """The sum without its constant, of the released numbers; None where one of them is missing."""
+    total = 0.0
+    for slot, name, weight in weighed:
         place = row[slot]
         value = None if place is None else place[0].columns[name].values[place[1]]
-        if not isinstance(value, int | float | Fraction) and not hasattr(value, "as_tuple"):
+        if not isinstance(value, int | float | Decimal):
             return None
-        total += weight * Fraction(value)  # type: ignore[arg-type]
+        total += weight * float(value)
     return total
 
 
@@ -179,24 +195,29 @@ def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tup
             if place is None:
                 raise AssertionError("a term without a row")
             piece, number = place
+            factor = Fraction(piece.shrunk(number), _FACTORS)
             for name, part in _estimator(term, row).terms:
                 key = (piece.plan.identity, number - piece.first, name)
                 noises[key] = piece.noises[name]
-                weights.setdefault(key, [Fraction(0), Fraction(0)])[side] += weight * part * piece.shrunk(number)
+                weights.setdefault(key, [Fraction(0), Fraction(0)])[side] += weight * part * factor
     return tuple((noises[key], pair[0], pair[1]) for key, pair in weights.items() if any(pair))
 
 
-def _pattern(forms: Sequence[Affine], row: Sequence[Row | None]) -> tuple[object, ...]:
+def _slots(forms: Sequence[Affine]) -> list[int]:
+    return sorted({slot for form in forms for (slot, _), _ in form.terms})
+
+
+def _pattern(slots: Sequence[int], row: Sequence[Row | None]) -> tuple[object, ...]:
     """What the noise of a row depends on: which pieces, and which slots are the same row."""
-    slots = sorted({slot for form in forms for (slot, _), _ in form.terms})
     seen: dict[tuple[str, int], int] = {}
     pattern: list[object] = []
     for slot in slots:
         place = row[slot]
         if place is not None:
             piece, number = place
-            same = seen.setdefault((piece.plan.identity, number - piece.first), slot)
-            pattern += [id(piece), same, piece.shrunk(number)]
+            pattern += [id(piece), piece.shrunk(number)]
+            if len(slots) > 1:
+                pattern.append(seen.setdefault((piece.plan.identity, number - piece.first), slot))
     return tuple(pattern)
 
 
@@ -205,15 +226,18 @@ def _pattern(forms: Sequence[Affine], row: Sequence[Row | None]) -> tuple[object
 
 def _quotient_ends(form: Quotient, rows: Sequence[Sequence[Row | None]]) -> list[Ends | None]:
     found: list[Ends | None] = [None] * len(rows)
-    alike: dict[object, list[tuple[int, Fraction, Fraction]]] = {}
+    alike: dict[object, list[tuple[int, float, float]]] = {}
+    sides, slots = [_weighed(form.above), _weighed(form.below)], _slots([form.above, form.below])
+    constants = float(form.above.constant), float(form.below.constant)
     for number, row in enumerate(rows):
-        above, below = _value(form.above, row), _value(form.below, row)
-        if above is not None and below:
-            alike.setdefault(_pattern([form.above, form.below], row), []).append((number, above, below))
+        above, below = (_value(side, row) for side in sides)
+        if above is not None and below is not None and below + constants[1]:
+            pair = (number, above + constants[0], below + constants[1])
+            alike.setdefault(_pattern(slots, row), []).append(pair)
     for group in alike.values():
         row = rows[group[0][0]]
-        sides = [np.array([float(one[side]) for one in group]) for side in (1, 2)]
-        lows, highs = quotient_ends(sides[0], sides[1], _joint(form.above, form.below, row))
+        tops, bottoms = (np.array([one[side] for one in group]) for side in (1, 2))
+        lows, highs = quotient_ends(tops, bottoms, _joint(form.above, form.below, row))
         least = 0.0 if all(_is_never_negative(side, row) for side in (form.above, form.below)) else -math.inf
         slack = float(form.slack)
         for (number, _, _), low, high in zip(group, lows.tolist(), highs.tolist(), strict=True):
