@@ -73,11 +73,15 @@ class ReleaseExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a statement would do, cost and be worth. Making one costs nothing and reads no data."""
+    """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
+
+    ``expected`` is the half-width to expect of each column, where that is known before.
+    """
 
     releases: tuple[ReleaseExplanation, ...]
     outer_sql: str
     columns: tuple[AnswerColumn, ...]
+    expected: tuple[float | None, ...]
     price: PrivacyLoss
     epsilon: Fraction
     remaining_after: Budget

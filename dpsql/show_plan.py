@@ -33,6 +33,8 @@ def explanation(told: Explanation) -> Group:
         parts.append(Text(""))
     if told.outer_sql:
         parts += [Text("Over the released tables", style="bold"), Padding(code(told.outer_sql, "duckdb"), (0, 0, 1, 2))]
+    if any(error is not None for error in told.expected):
+        parts += [_answered(told), Text("")]
     parts += [Text(f"Note: {notice}.") for notice in told.notices]
     parts.append(Text(_price(told)))
     return Group(*parts)
@@ -141,6 +143,18 @@ def _outputs(release: ReleaseExplanation) -> RenderableType:
             ["" if margin is None else f"± {bar(margin)}" for margin in margins],
         ],
         [False, False, True],
+    )
+
+
+def _answered(told: Explanation) -> RenderableType:
+    """The columns of the answer, each with the error to expect where that is known before."""
+    return grid(
+        ["answer", "expected 95 % error"],
+        [
+            [column.name for column in told.columns],
+            ["" if error is None else f"± {bar(error)}" for error in told.expected],
+        ],
+        [False, True],
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rewriter.bound import bound
+from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
@@ -60,6 +61,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
+        clips=_clips(contribution, work),
     )
 
 
@@ -71,6 +73,13 @@ def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
 def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
     terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
     return replace(estimator, terms=terms)
+
+
+def _clips(contribution: ContributionBound, work: Workload) -> bool:
+    """Whether rows or values may be cut: only where every person has one row, and rows are counted, nothing is."""
+    cells = [cell for vector in work.vectors for cell in vector.cells]
+    summed = any(addend.summed is not None for cell in cells for addend in cell.addends)
+    return summed or (not contribution.unique and bool(work.vectors))
 
 
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:
