@@ -86,13 +86,14 @@ class Rounding:
 class Measured:
     """A column: its form before the last rounding, and whether it is a whole number, which SQL divides otherwise.
 
-    ``nonnegative``: whatever was measured, it is not below 0.
+    ``nonnegative``: whatever was measured, it is not below 0. ``guarded``: NULL is shown where its form has a number.
     """
 
     form: Form
     whole: bool = False
     rounding: Rounding | None = None
     nonnegative: bool = False
+    guarded: bool = False
 
     @property
     def noisy(self) -> bool:
