@@ -128,7 +128,7 @@ def literal(text: str) -> Measured:
     """
     try:
         value = Fraction(text)
-        return Measured(Affine(constant=value), whole=text.isdigit(), nonnegative=value >= 0)
+        return Measured(Affine(constant=value), whole=text.lstrip("-").isdigit(), nonnegative=value >= 0)
     except (ValueError, ZeroDivisionError):
         return PUBLIC
 

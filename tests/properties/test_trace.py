@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -188,7 +188,9 @@ def check(sandbox: Sandbox, sql: str, random: Random) -> tuple[int, int]:
     width = len(columns)
     assert len(found.columns) == width
     assert list(more[:width]) == list(columns), sql
-    assert [row[:width] for row in rows] == list(plain), sql
+    if not tree.find(exp.Limit):
+        # The order of a join without ORDER BY is nobody's, and with it the last digits of sums.
+        assert in_any_order(row[:width] for row in rows) == in_any_order(plain), sql
     assert len(more) == width + found.slots
     known = pieces(tables)
     exact = 0
@@ -217,18 +219,22 @@ def check_replicates(
         _, answered = sandbox.run(sql, numbered)
     except Error:
         return
-    if len(answered) == len(rows) and not found.tree.find(exp.Limit):
-        assert sorted(map(repr, (row[1:] for row in answered))) == sorted(map(repr, rows)) or found.tree.find(exp.Avg)
+    if not found.tree.find(exp.Limit):
+        assert in_any_order(row[1:] for row in answered) == in_any_order(rows), sql
 
 
-@pytest.mark.parametrize("part", range(8))
+def in_any_order(rows: Iterable[Sequence[object]]) -> list[str]:
+    return sorted(repr([f"{cell:.8g}" if isinstance(cell, float) else cell for cell in row]) for row in rows)
+
+
+@pytest.mark.parametrize("part", range(4))
 def test_forms_say_what_is_shown(sandbox: Sandbox, part: int) -> None:
     exact = measured = 0
-    for seed in range(part * 1000, part * 1000 + 60):
+    for seed in range(part * 1000, part * 1000 + 25):
         random = Random(seed)
         counts = check(sandbox, Writer(random).query(), random)
         exact, measured = exact + counts[0], measured + counts[1]
-    assert exact > 50, "the generator draws what is traced"
+    assert exact > 20, "the generator draws what is traced"
     assert measured > exact, "and what is not"
 
 
