@@ -139,9 +139,11 @@ def largest_atom_left_out_of_a_sensitivity(patch: pytest.MonkeyPatch) -> None:
 def overlapping_conditions_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
     honest = family._Measurement._add
 
-    def add(self: family._Measurement, cells: Sequence[Cell], l1: int, l2_squared: int, *, signed: bool) -> None:
+    def add(
+        self: family._Measurement, cells: Sequence[Cell], l1: int, l2_squared: int, share: Fraction, *, signed: bool
+    ) -> None:
         apart = l1 == l2_squared == len(cells)
-        honest(self, cells, 1 if apart else l1, 1 if apart else l2_squared, signed=signed)
+        honest(self, cells, 1 if apart else l1, 1 if apart else l2_squared, share, signed=signed)
 
     patch.setattr(family._Measurement, "_add", add)
 
@@ -328,11 +330,6 @@ def one_row_per_unit_believed(patch: pytest.MonkeyPatch) -> None:
 def suspects_counted_too_late(patch: pytest.MonkeyPatch) -> None:
     honest = bound._suspects
     patch.setattr(bound, "_suspects", lambda query, limit: honest(query, 3 * limit))
-
-
-@plant
-def zero_named_by_its_first_row(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(bound, "_key", lambda value: value.sql.copy())
 
 
 @plant
