@@ -136,12 +136,23 @@ def _count_if(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Di
 
 def _sum(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     argument = node.this
+    counted: Aggregate | None = None
     if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
-        return Aggregate(exp.Count, None, test, False, text)
-    if isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
-        return _count_where(where, test, scope, dialect, text)
+        counted = Aggregate(exp.Count, None, test, False, text)
+    elif isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
+        counted = _count_where(where, test, scope, dialect, text)
+    if counted is not None and test is None and _is_never_null(argument):
+        return counted
     value = _number(argument, scope, dialect, "SUM")
+    if counted is not None:
+        # Of a person without such a row it is NULL; over people, where a sum of nothing is 0, it is the count.
+        return Aggregate(exp.Sum, value, test, False, text, counted)
     return Aggregate(exp.Sum, value, test, False, text, _within(node, test, scope, dialect, text))
+
+
+def _is_never_null(argument: exp.Expr) -> bool:
+    """Whether every row adds a number: 1, or CASE … ELSE 0."""
+    return not isinstance(argument, exp.Case) or isinstance(argument.args.get("default"), exp.Literal)
 
 
 def _within(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate | None:
