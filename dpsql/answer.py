@@ -14,24 +14,27 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accountant, Accounting
-from dpsql.calibrate import Calibration, calibrate, margins, split_price
+from dpsql.bounds import Bound, Bounds, Purchase, part_of
+from dpsql.calibrate import Calibration, calibrate, covers, margins, split_price
 from dpsql.engines.deadlines import Cancellation
-from dpsql.errors import DataError, OperationalError
+from dpsql.errors import DataError, InternalError, OperationalError
 from dpsql.finished import Finished, FinishedAnswers
 from dpsql.inference.finish import infer
-from dpsql.ledger import Ledger
+from dpsql.ledger import Due, Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
-from dpsql.prepared import Prepared, margin_name, prepare
+from dpsql.prepared import Prepared, draft, margin_name, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
+from rewriter.errors import Unbounded
+from rewriter.missing import Missing
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
 from rewriter.query import release_name
@@ -53,6 +56,18 @@ class _Priced:
         return sum(fresh.values(), PrivacyLoss())
 
 
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    """What was charged before a statement's bounds were read: for them, and at most ``rest`` for the statement."""
+
+    purchase: Purchase
+    rest: PrivacyLoss
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.purchase.loss + self.rest
+
+
 class Proxy:
     """One policy, opened: its engine, ledger, store and sandbox. Thread-safe; its sessions are not."""
 
@@ -61,6 +76,7 @@ class Proxy:
         self._sampler = sampler
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
+        self.bounds = Bounds(opened, sampler)
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
@@ -125,7 +141,16 @@ class Proxy:
     def _prepared(self, select: Select, sql: str) -> Prepared:
         opened = self._opened
         accounting, dialect = opened.accountant.accounting, opened.engine.dialect
-        return prepare(select.tree, sql, opened.catalog, accounting, opened.sandbox, dialect)
+
+        def over(catalog: Catalog) -> Prepared:
+            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect)
+
+        try:
+            return over(opened.catalog)
+        except Unbounded as lacking:
+            if self.bounds.share is None:
+                raise
+            return draft(over, opened.catalog, lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +234,16 @@ class Session:
 
     def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
         opened = self._opened
-        priced = self._price(prepared)
-        timeout = min(opened.timeout, self.settings.timeout or opened.timeout)
+        bounds, paid = self._bounds(prepared, cancellation)
+        prepared = _bounded(prepared, bounds)
+        priced = self._price_again(prepared) if bounds and paid is None else self._price(prepared, self._rest(paid))
+        timeout = self._timeout
         loss = priced.loss
-        if loss:
+        if paid is not None:
+            if not covers(paid.rest, loss):
+                raise InternalError("a statement costs more than what was charged for it", sqlstate="XX000")
+            loss = paid.loss
+        elif loss:
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
         fresh: dict[str, NoisyTable] = dict(priced.stored)
         for calibration in priced.calibrations:
@@ -223,7 +254,51 @@ class Session:
                 if calibration.loss:
                     opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
         columns, rows = self._finish(prepared, priced, fresh, cancellation)
-        return self._answer(prepared, columns, rows, loss, priced)
+        notices = (*self._bought(paid), *(bound.notice for bound in bounds), *prepared.notes, *_notices(priced))
+        return self._answer(prepared, columns, rows, loss, notices)
+
+    # Bounds that are missing in the policy
+
+    def _bounds(self, prepared: Prepared, cancellation: Cancellation) -> tuple[tuple[Bound, ...], _Paid | None]:
+        """The bounds that a query lacks: released before, or else charged for, together with the query, and read."""
+        if not prepared.missing:
+            return (), None
+        bounds, paid = self._proxy.bounds, None
+        found = bounds.find(prepared.missing, self.settings.epsilon)
+        if len(found) < len(prepared.missing):
+            with bounds.turn(self._timeout, cancellation):
+                found = bounds.find(prepared.missing, self.settings.epsilon)
+                if len(found) < len(prepared.missing):
+                    paid = self._payment(prepared, found)
+                    dues = paid.purchase.dues(prepared.sql, prepared.private_tables)
+                    rest = Due(paid.rest, prepared.sql, prepared.private_tables)
+                    self._opened.ledger.charge_together(self.analyst, [*dues, rest])
+                    found |= bounds.buy(paid.purchase, self._timeout, cancellation)
+        return tuple(found[missing] for missing in prepared.missing), paid
+
+    def _payment(self, prepared: Prepared, found: Mapping[Missing, Bound]) -> _Paid:
+        """What bounds cost, and the most that the query costs, planned with the loosest ones. Looks at no data."""
+        lacking = [missing for missing in prepared.missing if missing not in found]
+        purchase = self._proxy.bounds.purchase(lacking, self.settings.epsilon)
+        rest = self._price(prepared, self._rest(purchase)).loss
+        if self._opened.accountant.accounting is Accounting.APPROX:
+            # Which noise is used, with δ or without, can depend on the bounds.
+            rest = replace(rest, delta=self._proxy.policy.statement.delta)
+        return _Paid(purchase, rest)
+
+    def _rest(self, paid: _Paid | Purchase | None) -> Fraction:
+        """The part of a statement's price that is left for the statement itself."""
+        return Fraction(1) if paid is None else 1 - (self._proxy.bounds.share or Fraction(0))
+
+    def _bought(self, paid: _Paid | None) -> tuple[str, ...]:
+        if paid is None:
+            return ()
+        what = ", ".join(str(missing) for missing in paid.purchase.calibrations)
+        return (f"{float(100 * (1 - self._rest(paid))):g} % of the price goes to what the policy leaves open: {what}",)
+
+    @property
+    def _timeout(self) -> float:
+        return min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
 
     def _finish(
         self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
@@ -243,15 +318,15 @@ class Session:
 
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, finish)
 
-    def _price(self, prepared: Prepared) -> _Priced:
-        """Calibrate every release at its share of the statement's price. Looks at no data."""
+    def _price(self, prepared: Prepared, part: Fraction = Fraction(1)) -> _Priced:
+        """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         accountant = opened.accountant
         needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
         delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
         if accountant.accounting is Accounting.PURE:
             delta = Fraction(0)
-        share = accountant.price(self.settings.epsilon, delta)
+        share = part_of(accountant.price(self.settings.epsilon, delta), part)
         if prepared.plans:
             share = split_price(share, len({plans[0].identity for plans in prepared.plans}))
         calibrations = tuple(self._proxy.calibrated(plans, share) for plans in prepared.plans)
@@ -265,8 +340,17 @@ class Session:
                     stored[calibration.plan.identity] = table
         return _Priced(calibrations, stored)
 
+    def _price_again(self, prepared: Prepared) -> _Priced:
+        """What the statement that bought the bounds was answered is given again, although it had less of its price."""
+        first = self._price(prepared, 1 - (self._proxy.bounds.share or Fraction(0)))
+        return self._price(prepared) if first.loss else first
+
     def _explain(self, prepared: Prepared) -> Explanation:
-        priced = self._price(prepared)
+        found = self._proxy.bounds.find(prepared.missing, self.settings.epsilon) if prepared.missing else {}
+        if len(found) < len(prepared.missing):
+            return self._explain_purchase(prepared, found)
+        prepared = _bounded(prepared, tuple(found.values()))
+        priced = self._price_again(prepared) if found else self._price(prepared)
         releases = tuple(
             ReleaseExplanation(
                 plan=calibration.plan,
@@ -284,7 +368,37 @@ class Session:
             price=priced.loss,
             epsilon=self._paid(priced.loss),
             remaining_after=self._budget(priced.loss),
-            notices=(*prepared.notes, *_notices(priced)),
+            notices=(*(bound.notice for bound in found.values()), *prepared.notes, *_notices(priced)),
+        )
+
+    def _explain_purchase(self, prepared: Prepared, found: Mapping[Missing, Bound]) -> Explanation:
+        """The bounds that would be bought first: what is measured after that follows from them."""
+        paid = self._payment(prepared, found)
+        releases = tuple(
+            ReleaseExplanation(
+                plan=calibration.plan,
+                mechanisms=tuple(measured.mechanism.noise for measured in calibration.measured),
+                threshold=None,
+                margins=margins(calibration.plan, calibration),
+                reused=False,
+            )
+            for calibrations in paid.purchase.calibrations.values()
+            for calibration in calibrations
+        )
+        open_ = ", ".join(str(missing) for missing in paid.purchase.calibrations)
+        return Explanation(
+            releases=releases,
+            outer_sql=prepared.shown_sql,
+            columns=tuple(AnswerColumn(name, kind) for name, kind in prepared.columns),
+            price=paid.loss,
+            epsilon=self._paid(paid.loss),
+            remaining_after=self._budget(paid.loss),
+            notices=(
+                *self._bought(paid),
+                f"the policy leaves open {open_}: the releases shown are paid for once, and the statement is planned"
+                " with what they tell; its error is known then",
+                *(bound.notice for bound in found.values()),
+            ),
         )
 
     def _answer(
@@ -293,7 +407,7 @@ class Session:
         columns: Sequence[tuple[str, Type]],
         rows: Sequence[tuple[Scalar | None, ...]],
         loss: PrivacyLoss,
-        priced: _Priced,
+        notices: tuple[str, ...],
     ) -> Answer:
         """Cut the columns of margins off, and put them beside the columns that they belong to."""
         width = len(prepared.columns)
@@ -308,7 +422,7 @@ class Session:
             price=loss,
             epsilon=self._paid(loss),
             budget=self.budget,
-            notices=(*prepared.notes, *_notices(priced)),
+            notices=notices,
         )
 
     def _paid(self, loss: PrivacyLoss) -> Fraction:
@@ -327,6 +441,13 @@ class Session:
             scopes.append((share, opened.ledger.spent(self.analyst)))
         budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _bounded(prepared: Prepared, bounds: tuple[Bound, ...]) -> Prepared:
+    """The query, planned with the bounds that it lacked."""
+    if prepared.with_bounds is None:
+        return prepared
+    return prepared.with_bounds(tuple(bound.learned for bound in bounds))
 
 
 def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) -> Budget:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -13,6 +14,9 @@ from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
+from rewriter.errors import Unbounded
+from rewriter.histogram import greatest
+from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Plan
 from rewriter.planner import plan
@@ -37,6 +41,9 @@ class Prepared:
     ``columns`` first and then columns of margins; ``margin_places`` says, for each column, where its margin is.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
     ``notes`` say what is answered from the policy alone.
+
+    Where the query lacks bounds that the owner left to be learned, they are ``missing``: what is here is then planned
+    with the loosest ones, and is not to be run; ``with_bounds`` plans with those that were learned.
     """
 
     sql: str
@@ -48,6 +55,8 @@ class Prepared:
     virtual: tuple[str, ...]
     private_tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
 
     @property
     def selects(self) -> bool:
@@ -90,6 +99,36 @@ def prepare(
         private_tables=_private_tables(program.releases, catalog),
         notes=(*program.notes, *_free_notes(plans)),
     )
+
+
+def draft(prepare_over: Callable[[Catalog], Prepared], catalog: Catalog, lacking: Unbounded) -> Prepared:
+    """The query whose planning was ``lacking`` bounds, planned with the loosest ones, and which ones it needs.
+
+    That all else about it is answered is known now, so that no bound is paid for in vain. Raises
+    :class:`rewriter.errors.Refused` where bounds are not all that it lacks.
+    """
+
+    def over(missing: frozenset[Missing]) -> Prepared:
+        return prepare_over(catalog.with_learned(greatest(one, catalog) for one in sorted(missing)))
+
+    needed: frozenset[Missing] = frozenset()
+    found: Prepared | None = None
+    while found is None:
+        if lacking.missing <= needed:
+            raise lacking
+        needed |= lacking.missing
+        try:
+            found = over(needed)
+        except Unbounded as more:
+            lacking = more
+    for one in sorted(needed) if len(needed) > 1 else ():
+        # Some were only read beside those that matter, as a condition is.
+        try:
+            found, needed = over(needed - {one}), needed - {one}
+        except Unbounded:
+            continue
+    again = lru_cache(maxsize=8)(lambda learned: prepare_over(catalog.with_learned(learned)))
+    return replace(found, missing=tuple(sorted(needed)), with_bounds=again)
 
 
 def _free_notes(plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:

@@ -28,9 +28,10 @@ from sqlglot import exp
 
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
-from rewriter.errors import Refused
+from rewriter.errors import Refused, Unbounded
 from rewriter.functions_values import wrap
 from rewriter.keys import PublicKeys
+from rewriter.missing import Missing
 from rewriter.plan import Block, Selection, Statistic
 from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
@@ -202,9 +203,10 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
         squared = contribution.l2_squared
         reach = None if squared is None else squared * vector.row_l2_squared
     if reach is None:
-        raise Refused(
+        raise Unbounded(
             "nothing bounds how many rows one person adds to this",
             hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key) may do",
+            missing=frozenset(Missing(table) for table in contribution.undeclared),
         )
     reach = max(reach, 1)
     if math.isqrt(reach) > _MOST_STEPS:

@@ -19,13 +19,14 @@ from rewriter.aggregates import both
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
-from rewriter.errors import Refused
+from rewriter.errors import Unbounded
 from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.narrowing import narrowed
 from rewriter.plan import Estimator, Linear, Output, Ratio
 from rewriter.query import Aggregate
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
+from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import Value
 
 _MOST_CONDITIONS = 6
@@ -161,13 +162,15 @@ def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Int
     declared = narrowed(argument, conditions)
     if declared is None:
         inner = _inner(aggregate)
-        raise Refused(
+        raise Unbounded(
             f"{aggregate.text} has no bounds: one person could move it without limit",
             hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+            missing=missing_ranges(argument.sql),
         )
     # A mean adds up distances from the ends of the range, a sum the values.
     is_mean = aggregate.function is exp.Avg
-    granularity = lattice(argument.type, declared, declared.width if is_mean else None)
+    size = declared.width if is_mean else None
+    granularity = lattice(argument.type, declared, size, learned=learned_ranges(argument.sql))
     interval = declared.outward(granularity)
     if interval.width == 0:
         interval = Interval(interval.low, interval.high + granularity)

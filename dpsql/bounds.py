@@ -1,0 +1,187 @@
+"""Bounds that the owner left to be learned: found among what was released, or bought with a part of a price.
+
+A bound is a function of noisy histograms (:mod:`dpsql.inference.bounds`), which are releases like any other: planned by
+:mod:`rewriter.histogram`, calibrated, charged, and kept in the store, beside the ledger that paid for them. So another
+statement, session or process that reads the same histograms takes the same bound, and a store that was lost or a
+``data_version`` that was changed means that the bound is paid for again.
+
+Why histograms of less accuracy serve too: whoever lacks a bound wants it as accurate as an eighth of the part of the
+owner's default price makes it. So a statement that learns several bounds at once leaves them for those that lack one,
+a large price does not pay again for what is good enough, and a tiny one spoils nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from dpsql.accountant import Accounting
+from dpsql.calibrate import Calibration, calibrate, split_price
+from dpsql.engines.deadlines import TICK, Cancellation
+from dpsql.engines.failures import cancelled, too_long
+from dpsql.inference.bounds import learned
+from dpsql.ledger import Due
+from dpsql.loss import PrivacyLoss
+from dpsql.mechanisms.sampling import Sampler
+from dpsql.opening import Opened
+from dpsql.perturb import perturb
+from dpsql.table import NoisyTable
+from rewriter.contribution import Norm
+from rewriter.histogram import exponents, histograms
+from rewriter.missing import Learned, Missing
+from rewriter.plan import Plan
+from rewriter.planner import plan
+
+_SHARED = 8
+"""A bound serves where it is as accurate as this part of a statement's share makes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound that was learned, and the ε at which its histograms were released."""
+
+    learned: Learned
+    epsilon: float
+
+    @property
+    def notice(self) -> str:
+        """What an analyst is told. Released numbers only."""
+        missing, high = self.learned.missing, _shown(self.learned.high)
+        released = f"a bound released at ε = {self.epsilon:.3g}"
+        if missing.column:
+            return f"{missing.column} is taken to be in [{_shown(self.learned.low)}, {high}]: {released}"
+        rows = "row" if high == "1" else "rows"
+        return f"each person counts with at most {high} {rows} of {missing.table}: {released}"
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """Histograms that are to be charged and read, by what is missing."""
+
+    calibrations: dict[Missing, tuple[Calibration, ...]]
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return sum((one.loss for some in self.calibrations.values() for one in some), PrivacyLoss())
+
+    def dues(self, statement: str, tables: Sequence[str]) -> list[Due]:
+        """One charge for each bound."""
+        return [
+            Due(sum((one.loss for one in some), PrivacyLoss()), f"{missing}, for: {statement}", tuple(tables))
+            for missing, some in self.calibrations.items()
+        ]
+
+
+class Bounds:
+    """The bounds that a policy leaves to be learned. Thread-safe; one statement at a time buys."""
+
+    def __init__(self, opened: Opened, sampler: Sampler) -> None:
+        self._opened = opened
+        self._sampler = sampler
+        self._buying = threading.Lock()
+        self._plans = lru_cache(maxsize=1024)(self._plans_of)
+        self._calibrated = lru_cache(maxsize=4096)(self._calibrate)
+
+    @property
+    def share(self) -> Fraction | None:
+        """The part of a price that pays for bounds; None: the owner leaves none to be learned."""
+        return self._opened.policy.statement.bounds
+
+    def find(self, missing: Sequence[Missing], epsilon: Fraction) -> dict[Missing, Bound]:
+        """Those bounds that were released before, and are good enough for a statement of this ε. Free."""
+        price = self._price(min(epsilon, self._opened.policy.statement.epsilon))
+        wanted = split_price(price, max(_SHARED, len(missing)))
+        found: dict[Missing, Bound] = {}
+        for one in missing:
+            tables = [
+                self._opened.store.get(option.plan.identity, self._opened.policy.data_version, option.noise)
+                for option in self._calibrated(one, wanted)
+            ]
+            known = [table for table in tables if table is not None]
+            if len(known) == len(tables):
+                found[one] = self._bound(one, known)
+        return found
+
+    def purchase(self, missing: Sequence[Missing], epsilon: Fraction) -> Purchase:
+        """What a statement of this ε pays for the bounds that it lacks. Reads nothing."""
+        each = split_price(self._price(epsilon), len(missing))
+        return Purchase({one: self._calibrated(one, each) for one in missing})
+
+    def buy(self, purchase: Purchase, timeout: float, cancellation: Cancellation) -> dict[Missing, Bound]:
+        """Read, perturb and keep histograms. They must have been charged."""
+        found: dict[Missing, Bound] = {}
+        for missing, calibrations in purchase.calibrations.items():
+            tables = []
+            for calibration in calibrations:
+                exact = self._opened.engine.run(calibration.plan, timeout, cancellation)
+                tables.append(perturb(exact, calibration, self._sampler))
+            for calibration, table in zip(calibrations, tables, strict=True):
+                self._opened.store.put(calibration.plan.identity, self._opened.policy.data_version, table)
+            found[missing] = self._bound(missing, tables)
+        return found
+
+    @contextmanager
+    def turn(self, timeout: float, cancellation: Cancellation) -> Iterator[None]:
+        """Wait for one's turn to buy: who waits finds what was bought meanwhile. Raises OperationalError 57014."""
+        end = time.monotonic() + timeout
+        while not self._buying.acquire(timeout=TICK):
+            if cancellation.cancelled:
+                raise cancelled()
+            if time.monotonic() > end:
+                raise too_long(timeout)
+        try:
+            yield
+        finally:
+            self._buying.release()
+
+    def plans(self, missing: Missing) -> tuple[Plan, ...]:
+        """The histograms that a bound is learned from."""
+        return self._plans(missing)
+
+    def _plans_of(self, missing: Missing) -> tuple[Plan, ...]:
+        # A person is in one bin, so that there is nothing to clip, in neither norm.
+        dialect = self._opened.engine.dialect
+        return tuple(plan(query, Norm.L1, dialect) for query in histograms(missing, self._opened.catalog, dialect))
+
+    def _calibrate(self, missing: Missing, price: PrivacyLoss) -> tuple[Calibration, ...]:
+        plans = self._plans(missing)
+        share = split_price(price, len(plans))
+        return tuple(calibrate(one, self._opened.accountant.accounting, share) for one in plans)
+
+    def _price(self, epsilon: Fraction) -> PrivacyLoss:
+        """The part of a statement's price. No δ: no group is selected, and the noise needs none."""
+        return part_of(self._opened.accountant.price(epsilon, Fraction(0)), self.share or Fraction(0))
+
+    def _bound(self, missing: Missing, tables: Sequence[NoisyTable]) -> Bound:
+        """A function of released numbers and the policy, so that it is the same for everybody."""
+        deviation = 1.0 if self._opened.accountant.accounting is Accounting.ZCDP else math.sqrt(2)
+        relative = deviation / float(self._opened.policy.statement.epsilon)
+        found = learned(missing, tables, exponents(missing, self._opened.catalog), relative)
+        return Bound(found, _released_at(tables))
+
+
+def part_of(price: PrivacyLoss, part: Fraction) -> PrivacyLoss:
+    """A part of what a price pays for noise; δ stays whole.
+
+    >>> part_of(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(4, 5)).rho
+    Fraction(1, 250)
+    """
+    return PrivacyLoss(price.epsilon * part, price.rho * part, price.delta)
+
+
+def _released_at(tables: Sequence[NoisyTable]) -> float:
+    """The ε of histograms of sensitivity 1, together: of Gaussian noise √(2ρ)."""
+    noises = [noise for table in tables for noise in table.noise.values()]
+    if all(noise.kind == "laplace" for noise in noises):
+        return sum(1 / float(noise.scale) for noise in noises)
+    return math.sqrt(sum(1 / float(noise.scale) ** 2 for noise in noises))
+
+
+def _shown(number: Fraction) -> str:
+    return str(number) if number.denominator == 1 else f"{float(number):g}"
