@@ -15,11 +15,12 @@ from functools import lru_cache
 
 from dpsql.accountant import Accountant, Accounting
 from dpsql.bounds import Bound, Bounds, Purchase, part_of
-from dpsql.calibrate import Calibration, calibrate, covers, margins, split_price
+from dpsql.calibrate import Calibration, calibrate, covers, margins
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import DataError, InternalError, OperationalError
+from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
-from dpsql.inference.finish import infer
+from dpsql.inference.consistent import infer_all
 from dpsql.ledger import Due, Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
@@ -37,7 +38,6 @@ from rewriter.errors import Unbounded
 from rewriter.missing import Missing
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
-from rewriter.query import release_name
 from rewriter.types import DOUBLE, TEXT, Scalar, Type
 
 _REMEMBERED = 512
@@ -120,14 +120,14 @@ class Proxy:
         except TypeError:
             return self._prepare_text(sql, _Given(parameters))
 
-    def calibrated(self, plans: tuple[Plan, ...], share: PrivacyLoss) -> Calibration:
+    def calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
         """The noise of a release at a price, remembered: it depends on nothing else."""
-        key = (plans[0].identity, share)
+        key = (plan.identity, share)
         found = self._calibrations.get(key)
-        if found is None:
+        if found is None or found.plan != plan:
             if len(self._calibrations) > _REMEMBERED:
                 self._calibrations.clear()
-            found = self._calibrations[key] = _cheapest(plans, self._opened.accountant.accounting, share)
+            found = self._calibrations[key] = calibrate(plan, self._opened.accountant.accounting, share)
         return found
 
     def _prepare_text(self, sql: str, given: _Given) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
@@ -306,17 +306,16 @@ class Session:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
         plans = [calibration.plan for calibration in priced.calibrations]
         tables = [fresh[plan.identity] for plan in plans]
+        consistent = self.settings.consistent
 
         def finish() -> Finished:
-            released = {
-                release_name(number): _with_margins(infer(table, plan))
-                for number, (table, plan) in enumerate(zip(tables, plans, strict=True))
-            }
+            finished = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent)
+            released = {name: _with_margins(table) for name, table in finished.items()}
             for name in prepared.virtual:
                 released[name] = virtual_table(name, self._opened, self.analyst)
             return self._opened.sandbox.run(prepared.outer_sql, released, cancellation)
 
-        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, finish)
+        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, consistent, finish)
 
     def _price(self, prepared: Prepared, part: Fraction = Fraction(1)) -> _Priced:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
@@ -326,10 +325,7 @@ class Session:
         delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
         if accountant.accounting is Accounting.PURE:
             delta = Fraction(0)
-        share = part_of(accountant.price(self.settings.epsilon, delta), part)
-        if prepared.plans:
-            share = split_price(share, len({plans[0].identity for plans in prepared.plans}))
-        calibrations = tuple(self._proxy.calibrated(plans, share) for plans in prepared.plans)
+        calibrations = self._calibrations(prepared, part_of(accountant.price(self.settings.epsilon, delta), part))
         stored: dict[str, NoisyTable] = {}
         if self.settings.reuse:
             for calibration in calibrations:
@@ -344,6 +340,21 @@ class Session:
         """What the statement that bought the bounds was answered is given again, although it had less of its price."""
         first = self._price(prepared, 1 - (self._proxy.bounds.share or Fraction(0)))
         return self._price(prepared) if first.loss else first
+
+    def _calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
+        """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""
+        accounting = self._opened.accountant.accounting
+        found: dict[int, Calibration] = {}
+        divided = shares(price, prepared.families, [plans[0] for plans in prepared.plans], accounting)
+        for family in prepared.families:
+            norms = range(len(prepared.plans[family.measurements[0]]))
+            candidates = [
+                [self._proxy.calibrated(prepared.plans[place][norm], divided[place]) for place in family.measurements]
+                for norm in norms
+            ]
+            cheapest = min(candidates, key=lambda options: sum(map(_total_variance, options)))
+            found.update(zip(family.measurements, cheapest, strict=True))
+        return tuple(found[place] for place in range(len(prepared.plans)))
 
     def _explain(self, prepared: Prepared) -> Explanation:
         found = self._proxy.bounds.find(prepared.missing, self.settings.epsilon) if prepared.missing else {}
@@ -460,12 +471,6 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) ->
         statements_left=accountant.statements_left(spent, each),
         accounting=str(accountant.accounting),
     )
-
-
-def _cheapest(plans: tuple[Plan, ...], accounting: Accounting, share: PrivacyLoss) -> Calibration:
-    """Of the plans for one release (one for each norm that may be clipped), the one with the least noise."""
-    calibrations = [calibrate(plan, accounting, share) for plan in plans]
-    return min(calibrations, key=_total_variance)
 
 
 def _total_variance(calibration: Calibration) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from dpsql.prepared import Prepared
 from dpsql.table import NoisyTable
@@ -28,11 +28,13 @@ class FinishedAnswers:
         self._cells = 0
         self._lock = threading.Lock()
         # What a key is made of is kept in its entry: no other object can have its identity meanwhile.
-        self._kept: OrderedDict[tuple[int, ...], tuple[Prepared, Sequence[NoisyTable], Finished, int]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Prepared, Sequence[NoisyTable], Finished, int]] = OrderedDict()
 
-    def get(self, prepared: Prepared, tables: Sequence[NoisyTable], finish: Callable[[], Finished]) -> Finished:
-        """The answer of ``prepared`` over ``tables``, from memory or from ``finish``."""
-        key = (id(prepared), *map(id, tables))
+    def get(
+        self, prepared: Prepared, tables: Sequence[NoisyTable], how: Hashable, finish: Callable[[], Finished]
+    ) -> Finished:
+        """The answer of ``prepared`` over ``tables``, from memory or from ``finish``, which works as ``how`` says."""
+        key = (id(prepared), how, *map(id, tables))
         with self._lock:
             if (found := self._kept.get(key)) is not None:
                 self._kept.move_to_end(key)

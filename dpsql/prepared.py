@@ -9,6 +9,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from dpsql.accountant import Accounting
+from dpsql.families import Family, Shape, families, shapes
 from dpsql.sandbox import Sandbox
 from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog
@@ -18,11 +19,11 @@ from rewriter.errors import Unbounded
 from rewriter.histogram import greatest
 from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
-from rewriter.plan import Plan
+from rewriter.plan import Output, Plan
 from rewriter.planner import plan
-from rewriter.query import Program, Query, release_name
+from rewriter.query import Program, Query
 from rewriter.split import split
-from rewriter.types import DOUBLE, Type
+from rewriter.types import DOUBLE, INTEGER, Type
 
 _NORMS = {
     Accounting.PURE: (Norm.L1,),
@@ -37,7 +38,8 @@ Schema = Mapping[str, Mapping[str, Type]]
 class Prepared:
     """A query's plans and its outer SELECT.
 
-    ``plans`` has, per release, one plan for each norm that the accounting can hide. ``outer_sql`` answers the
+    ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide; ``shapes``
+    says how tables are made of them, ``families`` which belong together. ``outer_sql`` answers the
     ``columns`` first and then columns of margins; ``margin_places`` says, for each column, where its margin is.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
     ``notes`` say what is answered from the policy alone.
@@ -48,6 +50,8 @@ class Prepared:
 
     sql: str
     plans: tuple[tuple[Plan, ...], ...]
+    shapes: tuple[Shape, ...]
+    families: tuple[Family, ...]
     outer_sql: str
     shown_sql: str
     columns: tuple[tuple[str, Type], ...]
@@ -79,17 +83,20 @@ def prepare(
     Raises :class:`rewriter.errors.Refused`.
     """
     program = split(tree, catalog, dialect, database)
-    plans = tuple(tuple(plan(query, norm, dialect) for norm in _NORMS[accounting]) for query in program.releases)
-    tables = _tables(program, plans, catalog)
+    plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
+    shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
+    tables = _tables(program, shaped, plans, catalog)
     check_outer(program.outer, tables)
     shown = outer_sql(program.outer, tables)
-    outer, places = _carry_margins(program.outer, plans)
+    outer, places = _carry_margins(program.outer, {shape.name: _outputs(shape, plans) for shape in shaped})
     released = {name: list(tables[name].items()) for name in tables if name.startswith("dpsql_")}
     columns = sandbox.describe(shown, released)
     full = outer_sql(outer, tables) if any(place is not None for place in places) else shown
     return Prepared(
         sql=sql,
         plans=plans,
+        shapes=shaped,
+        families=families(program.releases),
         outer_sql=full,
         shown_sql=shown,
         columns=columns,
@@ -142,14 +149,32 @@ def margin_name(column: str) -> str:
     return f"{column}_margin"
 
 
-def _tables(program: Program, plans: tuple[tuple[Plan, ...], ...], catalog: Catalog) -> Schema:
+def grouping_name(key: str) -> str:
+    """The column that says whether a row adds up over the key ``k0``, ``k1``, …: ``g0``, ``g1``, …"""
+    return f"g{key[1:]}"
+
+
+def _is_summed(outer: exp.Query) -> bool:
+    """Whether anything is added up above the releases."""
+    return outer.find(exp.AggFunc) is not None
+
+
+def _outputs(shape: Shape, plans: tuple[tuple[Plan, ...], ...]) -> tuple[Output, ...]:
+    return plans[shape.measurements[0]][0].outputs
+
+
+def _tables(
+    program: Program, shaped: tuple[Shape, ...], plans: tuple[tuple[Plan, ...], ...], catalog: Catalog
+) -> Schema:
     """The tables that the outer SELECT may name, with the types of their columns."""
     tables: dict[str, dict[str, Type]] = {}
-    for number, options in enumerate(plans):
-        columns = {key.name: key.type for key in options[0].keys}
-        columns |= {output.name: output.type for output in options[0].outputs}
-        columns |= {margin_name(output.name): DOUBLE for output in options[0].outputs}
-        tables[release_name(number)] = columns
+    for shape in shaped:
+        outputs = _outputs(shape, plans)
+        columns = {key.name: key.type for key in shape.keys}
+        columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
+        columns |= {output.name: output.type for output in outputs}
+        columns |= {margin_name(output.name): DOUBLE for output in outputs}
+        tables[shape.name] = columns
     for name in program.tables:
         if name in VIRTUAL_COLUMNS:
             tables[name] = dict(VIRTUAL_COLUMNS[name])
@@ -158,18 +183,16 @@ def _tables(program: Program, plans: tuple[tuple[Plan, ...], ...], catalog: Cata
     return tables
 
 
-def _carry_margins(outer: exp.Query, plans: tuple[tuple[Plan, ...], ...]) -> tuple[exp.Query, tuple[int | None, ...]]:
+def _carry_margins(
+    outer: exp.Query, released: Mapping[str, tuple[Output, ...]]
+) -> tuple[exp.Query, tuple[int | None, ...]]:
     """The outer SELECT with the margin of every released column that it passes on as it is."""
     if not isinstance(outer, exp.Select) or outer.args.get("distinct"):
         return outer, ()
     source = outer.args["from_"].this if outer.args.get("from_") else None
-    if not isinstance(source, exp.Table) or outer.args.get("joins"):
+    if not isinstance(source, exp.Table) or outer.args.get("joins") or source.name not in released:
         return outer, ()
-    released = {release_name(number): options[0] for number, options in enumerate(plans)}
-    plan_ = released.get(source.name)
-    if plan_ is None:
-        return outer, ()
-    outputs = {output.name for output in plan_.outputs}
+    outputs = {output.name for output in released[source.name]}
     places: list[int | None] = []
     extra: list[exp.Expr] = []
     for item in outer.expressions:

@@ -15,12 +15,14 @@ _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fals
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store; ``notices`` tell a client of
-    the wire what was paid; others are the client's.
+    """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store; ``consistent`` tables add up,
+    others are the raw unbiased measurements; ``notices`` tell a client of the wire what was paid; others are the
+    client's.
     """
 
     epsilon: Fraction
     reuse: bool = True
+    consistent: bool = True
     notices: bool = True
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -37,6 +39,8 @@ class Settings:
             return replace(self, epsilon=owner.epsilon if value is None else _epsilon(value, owner))
         if name == "dpsql.reuse":
             return replace(self, reuse=True if value is None else _switch(name, value))
+        if name == "dpsql.consistent":
+            return replace(self, consistent=True if value is None else _switch(name, value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
         if name.startswith("dpsql."):
@@ -54,6 +58,8 @@ class Settings:
             return f"{float(self.epsilon):g}"
         if name == "dpsql.reuse":
             return "on" if self.reuse else "off"
+        if name == "dpsql.consistent":
+            return "on" if self.consistent else "off"
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
         if name.startswith("dpsql."):
@@ -68,7 +74,9 @@ class Settings:
 
 def _unknown(name: str) -> DataError:
     return DataError(
-        f"there is no setting {name}", sqlstate="22023", hint="there are dpsql.epsilon, dpsql.reuse, dpsql.notices"
+        f"there is no setting {name}",
+        sqlstate="22023",
+        hint="there are dpsql.epsilon, dpsql.reuse, dpsql.consistent, dpsql.notices",
     )
 
 

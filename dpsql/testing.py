@@ -67,7 +67,7 @@ def measure(
         chosen = norm or (Norm.L2 if opened.policy.budget.accounting == "zcdp" else Norm.L1)
         measured = []
         dialect = opened.engine.dialect
-        for query in split(statement.tree, opened.catalog, dialect).releases:
+        for query in split(statement.tree, opened.catalog, dialect).groupings:
             planned = plan(query, chosen, dialect)
             exact = opened.engine.run(planned)
             groups = {

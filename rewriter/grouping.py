@@ -7,8 +7,9 @@ aggregates, where the rest is a projection of private rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from sqlglot import exp
 
@@ -37,20 +38,24 @@ _SELECT_PARTS = frozenset(
     }
 )
 MAX_AGGREGATES = 100
-_GROUP_HINT = "GROUP BY ROLLUP, CUBE and GROUPING SETS are not answered yet: send one GROUP BY per level"
+MAX_SETS = 64
+"""The most grouping sets of one GROUP BY: CUBE of six keys."""
+_GROUP_HINT = "GROUP BY a, b, or ROLLUP (a, b), CUBE (a, b), GROUPING SETS ((a, b), (a), ())"
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
     """A SELECT taken apart. ``outer`` has a select list, HAVING as WHERE, ORDER BY and LIMIT over ``table``.
 
-    ``calls`` are the aggregates as they were written.
+    ``calls`` are the aggregates as they were written. ``sets`` are the grouping sets, as places of keys; none where
+    there is one GROUP BY by all of them.
     """
 
     keys: tuple[Key, ...]
     aggregates: tuple[Aggregate, ...]
     outer: exp.Select
     calls: tuple[exp.Expr, ...]
+    sets: tuple[tuple[int, ...], ...] = ()
 
 
 def is_grouped(select: exp.Select) -> bool:
@@ -93,14 +98,16 @@ def take_apart(
     items = [_canonical(item, scope) for item in _expand(select, scope)]
     bare = [item.this if isinstance(item, exp.Alias) else item for item in items]
     group = select.args.get("group")
-    keys: list[exp.Expr] = []
+    grouping: list[list[exp.Expr]] = [[]]
     if group is not None:
-        keys = _group_keys(group, bare, output_names, scope)
+        grouping = _grouping_sets(group, bare, output_names, scope)
     elif distinct is not None and not any(_has_aggregate(item) for item in bare):
         # SELECT DISTINCT a, b is GROUP BY a, b.
-        keys, distinct = list(bare), None
-    keys = list(dict.fromkeys(_unparenthesised(key) for key in keys))
-    replacer = _Replacer(keys, scope, dialect, table)
+        grouping, distinct = [list(bare)], None
+    grouping = [[_unparenthesised(key) for key in one] for one in grouping]
+    keys = list(dict.fromkeys(key for one in grouping for key in one))
+    several = len(grouping) > 1
+    replacer = _Replacer(keys, scope, dialect, table, several)
     expressions = [
         exp.alias_(replacer.replace(item), exp.to_identifier(name, quoted=True), copy=False)
         for item, name in zip(bare, output_names, strict=True)
@@ -124,6 +131,7 @@ def take_apart(
         replacer.aggregates(),
         outer,
         replacer.calls(),
+        tuple(tuple(sorted({keys.index(key) for key in one})) for one in grouping) if several else (),
     )
 
 
@@ -182,14 +190,70 @@ def _canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
     return canonical
 
 
-def _group_keys(group: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope) -> list[exp.Expr]:
+def _grouping_sets(
+    group: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope
+) -> list[list[exp.Expr]]:
+    """The grouping sets of GROUP BY: one of each of its elements, in all combinations, as the SQL standard has it."""
     only(group, frozenset({"expressions"}), "GROUP BY", _GROUP_HINT)
-    keys = []
-    for node in group.expressions:
-        if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple):
-            raise Refused("this GROUP BY is not answered", hint=_GROUP_HINT)
-        keys.append(_group_key(node, items, names, scope))
-    return keys
+    _check_size(group.expressions)
+
+    def key(node: exp.Expr) -> exp.Expr:
+        return _group_key(node, items, names, scope)
+
+    chosen = [_flat(one) for one in product(*(_sets_of(node, key) for node in group.expressions))]
+    # GROUP BY DISTINCT
+    return [list(one) for one in dict.fromkeys(map(tuple, chosen))] if group.args.get("all") is False else chosen
+
+
+def _check_size(elements: Sequence[exp.Expr]) -> None:
+    """Count the sets before they are made."""
+    if _count_sets(elements) > MAX_SETS:
+        raise Refused(
+            f"GROUP BY has more than {MAX_SETS} grouping sets", hint="ask for fewer at once", sqlstate=TOO_COMPLEX
+        )
+
+
+def _count_sets(elements: Sequence[exp.Expr]) -> int:
+    total = 1
+    for node in elements:
+        if isinstance(node, exp.Rollup):
+            total *= len(node.expressions) + 1
+        elif isinstance(node, exp.Cube):
+            total *= 2 ** min(len(node.expressions), 30)
+        elif isinstance(node, exp.GroupingSets):
+            total *= sum(_count_sets([element]) for element in node.expressions)
+    return total
+
+
+def _sets_of(node: exp.Expr, key: Callable[[exp.Expr], exp.Expr]) -> list[list[exp.Expr]]:
+    """The grouping sets of one element of GROUP BY."""
+    if isinstance(node, exp.Rollup | exp.Cube):
+        only(node, frozenset({"expressions"}), type(node).__name__.upper(), _GROUP_HINT)
+        parts = [_members(element, key) for element in node.expressions]
+        if isinstance(node, exp.Rollup):
+            return [_flat(parts[:length]) for length in range(len(parts), -1, -1)]
+        return [
+            _flat([part for part, taken in zip(parts, mask, strict=True) if taken])
+            for mask in product((True, False), repeat=len(parts))
+        ]
+    if isinstance(node, exp.GroupingSets):
+        only(node, frozenset({"expressions"}), "GROUPING SETS", _GROUP_HINT)
+        return [one for element in node.expressions for one in _sets_of(element, key)]
+    return [_members(node, key)]
+
+
+def _flat(lists: Iterable[list[exp.Expr]]) -> list[exp.Expr]:
+    return [key for keys in lists for key in keys]
+
+
+def _members(node: exp.Expr, key: Callable[[exp.Expr], exp.Expr]) -> list[exp.Expr]:
+    """The keys of one element: of ``(a, b)`` both, of ``()`` none."""
+    if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+        raise Refused("this GROUP BY is not answered", hint=_GROUP_HINT)
+    if isinstance(node, exp.Tuple):
+        only(node, frozenset({"expressions"}), "GROUP BY", _GROUP_HINT)
+        return [key(element) for element in node.expressions]
+    return [key(node)]
 
 
 def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope) -> exp.Expr:
@@ -227,8 +291,11 @@ def _order(node: exp.Expr, scope: BlockScope, replacer: _Replacer, names: Sequen
 class _Replacer:
     """Swaps keys and aggregates for columns of the release, and collects the aggregates."""
 
-    def __init__(self, keys: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect, table: str) -> None:
+    def __init__(
+        self, keys: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect, table: str, several: bool
+    ) -> None:
         self._keys = {key: f"k{number}" for number, key in enumerate(keys)}
+        self._several = several
         self._found: dict[exp.Expr, str] = {}
         self._scope = scope
         self._dialect = dialect
@@ -258,7 +325,9 @@ class _Replacer:
         while stack:
             node = stack.pop()
             name = self._column_for(node)
-            if name is not None:
+            if isinstance(node, exp.Grouping):
+                node.replace(self._grouping(node))
+            elif name is not None:
                 node.replace(exp.column(name, self._table))
             elif isinstance(node, exp.Column):
                 self._refuse(node)
@@ -268,9 +337,25 @@ class _Replacer:
     def _column_for(self, node: exp.Expr) -> str | None:
         if not isinstance(node, exp.Query) and node in self._keys:
             return self._keys[node]
-        if _is_aggregate(node) and not _is_window_function(node):
+        if _is_aggregate(node) and not _is_window_function(node) and not isinstance(node, exp.Grouping):
             return self._found.setdefault(node.copy(), f"a{len(self._found)}")
         return None
+
+    def _grouping(self, node: exp.Grouping) -> exp.Expr:
+        """A bit for each argument, the last one the lowest: 1 where the row adds up over that key."""
+        only(node, frozenset({"expressions"}), "GROUPING")
+        bits: exp.Expr = exp.Literal.number(0)
+        for argument in node.expressions:
+            place = self._keys.get(_unparenthesised(argument))
+            if place is None:
+                raise Refused(
+                    "an argument of GROUPING is not in GROUP BY", hint="name a key of GROUP BY", sqlstate="42803"
+                )
+            if self._several:
+                bit = exp.column(place.replace("k", "g"), self._table)
+                twice = exp.Mul(this=bits, expression=exp.Literal.number(2))
+                bits = bit if isinstance(bits, exp.Literal) else exp.Paren(this=exp.Add(this=twice, expression=bit))
+        return bits
 
     def _refuse(self, node: exp.Column) -> None:
         self._scope.resolve(node)

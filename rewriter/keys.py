@@ -41,23 +41,33 @@ _HOUR_UNITS = frozenset({"HOUR"})
 
 @dataclass(frozen=True, slots=True)
 class PublicKeys:
-    """``sql`` lists every group once, as columns ``k0``, ``k1``, … of ``types``; ``cells`` is how many at most."""
+    """``sql`` lists every group once, as columns ``k0``, ``k1``, … of ``types``; ``cells`` is how many at most.
+
+    ``exhaustive``: by the owner's word, every row of people is in one of the groups. It is not where a key may be NULL
+    and NULL is no group, or where the groups end at a bound on contributions, which the data need not keep to.
+    """
 
     sql: exp.Select
     cells: int
     types: tuple[Type, ...]
+    exhaustive: bool
 
 
 class _NotEnumerable(Exception):
     """A part of a key has no finite public domain."""
 
 
-def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> PublicKeys | None:
-    """The public key set of a GROUP BY, or None where the groups must be selected under δ."""
-    enumeration = _Enumeration(dialect)
+def public_keys(
+    keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect, *, complete: bool = False
+) -> PublicKeys | None:
+    """The public key set of a GROUP BY, or None where the groups must be selected under δ.
+
+    ``complete``: NULL is a group of every key that may be NULL, declared or not.
+    """
+    enumeration = _Enumeration(dialect, complete=complete)
     try:
         expressions = [enumeration.key(key.value.sql) for key in keys]
-        conditions = [*enumeration.declared(expressions), *enumeration.narrow(filters)]
+        conditions = [*enumeration.declared(expressions, keys), *enumeration.narrow(filters)]
         domains = enumeration.domains()
     except _NotEnumerable:
         return None
@@ -74,7 +84,39 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
         select.set("joins", [exp.Join(this=item, kind="CROSS") for item, _ in domains[1:]])
     if conditions and domains:
         select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
-    return PublicKeys(select, cells, tuple(key.value.type for key in keys))
+    exhaustive = enumeration.covers_all and all(
+        complete or not key.value.nullable or _lists_null(key.value.sql) for key in keys
+    )
+    return PublicKeys(select, cells, tuple(key.value.type for key in keys), exhaustive)
+
+
+def _lists_null(node: exp.Expr) -> bool:
+    """Whether a bare column's declared values have NULL among them, or are those of a public table."""
+    variable = _source_of(node)
+    if variable is None:
+        return False
+    return variable.table.public or variable.optional or None in (variable.column.values or ())
+
+
+def _source_of(node: exp.Expr) -> Variable | None:
+    """The declared column that an expression is, through subqueries."""
+    while True:
+        if isinstance(variable := node.meta.get(VARIABLE), Variable):
+            return variable
+        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
+            return None
+        node = origin.sql
+
+
+def _is_declared(node: exp.Expr) -> bool:
+    """Whether an expression reads declared columns alone, and no aggregate of a person's rows."""
+    if isinstance(node.meta.get(VARIABLE), Variable):
+        return True
+    if isinstance(origin := node.meta.get(ORIGIN), Origin):
+        return _is_declared(origin.sql)
+    return not isinstance(node, exp.Column | exp.Query | exp.AggFunc) and all(
+        _is_declared(child) for child in node.iter_expressions()
+    )
 
 
 @dataclass(slots=True)
@@ -90,20 +132,28 @@ class _Enumeration:
     derived: list[tuple[Domain, exp.Expr]] = field(default_factory=list)
     missing: set[Variable] = field(default_factory=set)
     closed: bool = False
+    complete: bool = False
+    covers_all: bool = True
 
     def key(self, node: exp.Expr) -> exp.Expr:
         """A key over the variables; inside of an expression, columns that may be NULL take NULL too."""
         expression = self.substitute(node, None)
-        if not isinstance(expression, exp.Column):
+        if self.complete or not isinstance(expression, exp.Column):
             used = {column.table for column in expression.find_all(exp.Column)}
             self.missing |= {
                 variable for variable in self.columns if _table_of(variable) in used and _may_miss(variable)
             }
         return expression
 
-    def declared(self, expressions: Sequence[exp.Expr]) -> list[exp.Expr]:
+    def declared(self, expressions: Sequence[exp.Expr], keys: Sequence[Key]) -> list[exp.Expr]:
         """A key is NULL only where that follows from declared values: not because a row's value is missing."""
         conditions: list[exp.Expr] = []
+        if self.complete:
+            return [
+                exp.Not(this=exp.Is(this=wrap(expression.copy()), expression=exp.Null()))
+                for expression, key in zip(expressions, keys, strict=True)
+                if not key.value.nullable
+            ]
         for expression in expressions:
             used = {column.table for column in expression.find_all(exp.Column)}
             given = [
@@ -167,6 +217,7 @@ class _Enumeration:
         for place, (known, source) in enumerate(self.derived):
             if known == domain and source == node:
                 return exp.column("x", f"e{place}")
+        self.covers_all = self.covers_all and (isinstance(domain, Values) or _is_declared(node))
         self.derived.append((domain, node))
         return exp.column("x", f"e{len(self.derived) - 1}")
 
@@ -204,7 +255,10 @@ class _Enumeration:
                 )
             )
         for place, (domain, _) in enumerate(self.derived):
-            items.append((_aliased(_domain_query(domain, None, self.dialect), f"e{place}"), _size(domain)))
+            query = _domain_query(domain, None, self.dialect)
+            if self.complete and not (isinstance(domain, Values) and None in domain.values):
+                query = exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)
+            items.append((_aliased(query, f"e{place}"), _size(domain) + self.complete))
         return items
 
     def _column_domain(self, variable: Variable, step: str | None) -> tuple[exp.Expr, int]:

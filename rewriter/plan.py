@@ -91,13 +91,32 @@ Estimator = Linear | Ratio
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A number of one group that outputs are sums of: what is made consistent between groups and between releases.
+
+    ``estimator`` is unbiased; its ``minimum`` is 0 where the number cannot be negative. Finished numbers are multiples
+    of ``unit``: 1 for counts and sums of whole numbers, the last digit for decimals, the lattice step for doubles.
+    ``additive``: the part of a group is the sum of the parts of the groups that it falls into. The number of people is
+    not, where one person can be in several groups.
+    """
+
+    estimator: Linear
+    unit: Fraction
+    additive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
-    """A column of the release: how it is finished from the measurements, and how it was asked in ``text``."""
+    """A column of the release: how it is finished from the measurements, and how it was asked in ``text``.
+
+    ``parts`` are places in the plan's parts whose sum the output is; none for what is no such sum, as a mean.
+    """
 
     name: str
     type: Type
     estimator: Estimator
     text: str
+    parts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +127,9 @@ class Plan:
     generated from our own tree for ``dialect``. ``selection`` is None when the key set is public, and then every
     group of the key set is in the answer. ``cells`` bounds the number of groups of a
     public key set (1 without GROUP BY).
-    ``notes`` tell an analyst what was bounded.
+    ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
+    group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
+    owner's word, every row of people is in one of them, so that they add up to what all rows have.
     """
 
     sql: str
@@ -119,6 +140,9 @@ class Plan:
     selection: Selection | None
     cells: int | None
     notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    orders: tuple[tuple[int, int], ...] = ()
+    exhaustive: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

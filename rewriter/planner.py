@@ -9,17 +9,17 @@ from rewriter.bound import bound
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
-from rewriter.plan import Estimator, KeyColumn, Plan, Ratio
+from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
 from rewriter.workload import workload
 
 
 def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
-    """Plan one release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
+    """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
 
     Raises :class:`rewriter.errors.Refused` where nothing bounds what one person can add.
     """
-    public = public_keys(query.keys, query.filters, dialect) if query.keys else None
+    public = public_keys(query.keys, query.filters, dialect, complete=query.complete) if query.keys else None
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
@@ -27,6 +27,10 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=constant or cells == 1)
     outputs = tuple(
         replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
+    )
+    parts = tuple(
+        replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
+        for part in work.parts
     )
     return Plan(
         sql=bounded.tree.sql(dialect=dialect.name, comments=False),
@@ -37,13 +41,18 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         selection=bounded.selection,
         cells=cells,
         notes=(*_contribution_notes(contribution), *work.notes),
+        parts=parts,
+        orders=work.orders,
+        exhaustive=not query.keys or (public is not None and public.exhaustive),
     )
 
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
     """Weights per step of the lattice that the bounded query really counts in."""
-    if isinstance(estimator, Ratio):
-        return estimator
+    return estimator if isinstance(estimator, Ratio) else _refined_sum(estimator, refinement)
+
+
+def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
     terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
     return replace(estimator, terms=terms)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -37,7 +37,9 @@ class Query:
     """One release: the innermost SELECT that aggregates over people. The only thing that touches private data.
 
     ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. ``filters`` are the
-    conditions already in ``rows``, for narrowing public key sets.
+    conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
+    where the keys are all one set. Only of several sets a key is ``complete``: NULL is a group of it, as it is for the
+    engine, so that a total is the sum of its parts.
     """
 
     rows: exp.Select
@@ -46,13 +48,26 @@ class Query:
     filters: tuple[Value, ...]
     keys: tuple[Key, ...]
     aggregates: tuple[Aggregate, ...]
+    sets: tuple[tuple[int, ...], ...] = ()
+    complete: bool = False
+
+    @property
+    def groupings(self) -> tuple[Query, ...]:
+        """One query for each grouping set, over the same rows."""
+        if not self.sets:
+            return (self,)
+        return tuple(
+            replace(self, keys=tuple(self.keys[place] for place in places), sets=(), complete=True)
+            for places in self.sets
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """A statement: its releases, and the outer SELECT over their tables ``dpsql_release_0``, ``dpsql_release_1``, …
 
-    A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates. ``outer``
+    A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates; with grouping
+    sets also ``g0``, ``g1``, …, which are 1 in a row that adds up over the key, whose ``k`` is NULL then. ``outer``
     still has the analyst's nodes and is checked by :mod:`rewriter.outer` before it runs. ``tables`` are the public
     tables and virtual relations that it reads. ``notes`` tell an analyst what was answered from the policy alone.
     """
@@ -61,6 +76,11 @@ class Program:
     outer: exp.Query
     tables: frozenset[str]
     notes: tuple[str, ...] = ()
+
+    @property
+    def groupings(self) -> tuple[Query, ...]:
+        """Every grouping of every release, in order: what is planned, paid and measured, one by one."""
+        return tuple(grouping for query in self.releases for grouping in query.groupings)
 
 
 def release_name(number: int) -> str:

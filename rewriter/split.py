@@ -332,6 +332,8 @@ class _Splitter:
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs)
         if any(key.value.identifies for key in grouped.keys):
+            if grouped.sets:
+                raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
             return self._per_unit(grouped, block)
         if block.unit is None:
             raise AssertionError("a private block has an owner")
@@ -342,8 +344,12 @@ class _Splitter:
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
         if grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
+            if grouped.sets and not grouped.aggregates:
+                raise Refused("grouping sets without an aggregate are not answered", hint="add COUNT(*)")
             self.releases.append(
-                Query(block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates)
+                Query(
+                    block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates, grouped.sets
+                )
             )
         outer = grouped.outer
         if ctes:

@@ -9,7 +9,7 @@ sensitivity is U-L per row; COUNT(x) and SUM(x) of the same column come with the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -23,7 +23,7 @@ from rewriter.errors import Unbounded
 from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.narrowing import narrowed
-from rewriter.plan import Estimator, Linear, Output, Ratio
+from rewriter.plan import Estimator, Linear, Output, Part, Ratio
 from rewriter.query import Aggregate
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
@@ -69,12 +69,17 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """``columns`` are row columns by name (values in steps, conditions), ``vectors`` what is measured."""
+    """``columns`` are row columns by name (values in steps, conditions), ``vectors`` what is measured.
+
+    ``parts`` and ``orders`` are as in the plan; a part that is not additive is when a unit has one group.
+    """
 
     columns: tuple[tuple[str, exp.Expr], ...]
     vectors: tuple[Vector, ...]
     outputs: tuple[Output, ...]
     notes: tuple[str, ...]
+    parts: tuple[Part, ...] = ()
+    orders: tuple[tuple[int, int], ...] = ()
 
 
 class _Builder:
@@ -86,6 +91,8 @@ class _Builder:
         self.columns: dict[str, tuple[str, exp.Expr]] = {}
         self.vectors: list[Vector] = []
         self.notes: list[str] = []
+        self.parts: list[Part] = []
+        self.orders: list[tuple[int, int]] = []
         self._cells = 0
 
     def column(self, prefix: str, sql: exp.Expr) -> str:
@@ -96,6 +103,13 @@ class _Builder:
 
     def condition(self, value: Value | None) -> str | None:
         return None if value is None else self.column("f", value.sql)
+
+    def part(self, estimator: Linear, unit: Fraction, *, additive: bool = True) -> int:
+        """The place of a part; equal ones share it."""
+        part = Part(estimator, unit, additive)
+        if part not in self.parts:
+            self.parts.append(part)
+        return self.parts.index(part)
 
     def cell(self) -> str:
         self._cells += 1
@@ -108,32 +122,42 @@ def workload(
     """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row."""
     builder = _Builder(dialect, filters)
     estimators: dict[int, Estimator] = {}
+    parts: dict[int, tuple[int, ...]] = {}
     pairs: dict[str, tuple[str, str, Interval, Fraction]] = {}
     for number, aggregate in enumerate(aggregates):
         if aggregate.function is exp.Avg:
             estimators[number] = _mean(aggregate, builder, pairs)
     for number, aggregate in enumerate(aggregates):
         if aggregate.function is exp.Sum:
-            estimators[number] = _total(aggregate, builder, pairs)
+            estimators[number], parts[number] = _total(aggregate, builder, pairs)
     counts: dict[int, Value | None] = {}
     for number, aggregate in enumerate(aggregates):
         if aggregate.function is not exp.Count:
             continue
         pair = pairs.get(_pair_key(aggregate, builder)) if aggregate.argument is not None else None
         if aggregate.distinct and not one_row:
-            estimators[number] = _units(aggregate, builder)
+            estimators[number], parts[number] = _units(aggregate, builder)
         elif pair is not None:
             above, below, interval, granularity = pair
             weight = granularity / interval.width
-            estimators[number] = Linear(((above, weight), (below, weight)), integer=True, minimum=0)
+            count = Linear(((above, weight), (below, weight)), integer=True, minimum=0)
+            estimators[number], parts[number] = count, (builder.part(count, Fraction(1)),)
         else:
             counts[number] = both(aggregate.condition, _present(aggregate.argument))
-    estimators |= _counts(counts, norm, builder, aggregates)
+    for number, (count, places) in _counts(counts, norm, builder, aggregates).items():
+        estimators[number], parts[number] = count, places
     outputs = tuple(
-        Output(f"a{number}", _type(aggregate), estimators[number], aggregate.text)
+        Output(f"a{number}", _type(aggregate), estimators[number], aggregate.text, parts.get(number, ()))
         for number, aggregate in enumerate(aggregates)
     )
-    return Workload(tuple(builder.columns.values()), tuple(builder.vectors), outputs, tuple(builder.notes))
+    return Workload(
+        tuple(builder.columns.values()),
+        tuple(builder.vectors),
+        outputs,
+        tuple(builder.notes),
+        tuple(builder.parts),
+        tuple(builder.orders),
+    )
 
 
 def _type(aggregate: Aggregate) -> Type:
@@ -204,14 +228,17 @@ def _mean(aggregate: Aggregate, builder: _Builder, pairs: dict[str, tuple[str, s
     return Ratio(above, below, interval.low, interval.high)
 
 
-def _total(aggregate: Aggregate, builder: _Builder, pairs: dict[str, tuple[str, str, Interval, Fraction]]) -> Estimator:
+def _total(
+    aggregate: Aggregate, builder: _Builder, pairs: dict[str, tuple[str, str, Interval, Fraction]]
+) -> tuple[Linear, tuple[int, ...]]:
     is_integer = aggregate.argument is not None and aggregate.argument.type.kind is Kind.INTEGER
     pair = pairs.get(_pair_key(aggregate, builder))
     if pair is not None:
         above, below, interval, granularity = pair
         # Σx = Σ(x-L) + L·n, and n = (Σ(x-L) + Σ(U-x)) / (U-L).
         share = interval.low * granularity / interval.width
-        return Linear(((above, granularity + share), (below, share)), integer=is_integer)
+        total = Linear(((above, granularity + share), (below, share)), integer=is_integer)
+        return total, (_sum_part(total, aggregate, interval, granularity, builder),)
     argument, interval, granularity = _bounded(aggregate, builder.filters)
     most = int(interval.magnitude / granularity)
     column = builder.column("v", clipped_steps(argument, interval, granularity, builder.dialect))
@@ -220,7 +247,15 @@ def _total(aggregate: Aggregate, builder: _Builder, pairs: dict[str, tuple[str, 
     cell = Cell(name, f"Σ {inner}", granularity, builder.condition(aggregate.condition), column, 1)
     builder.vectors.append(Vector((cell,), most, most * most, signed=interval.low < 0))
     builder.notes.append(f"{inner} is clipped into [{_show(interval.low)}, {_show(interval.high)}]")
-    return Linear(((name, granularity),), integer=is_integer)
+    total = Linear(((name, granularity),), integer=is_integer)
+    return total, (_sum_part(total, aggregate, interval, granularity, builder),)
+
+
+def _sum_part(total: Linear, aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: _Builder) -> int:
+    """A sum of values that are not negative is not negative."""
+    kind = _type(aggregate)
+    unit = {Kind.INTEGER: Fraction(1), Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
+    return builder.part(replace(total, minimum=0 if interval.low >= 0 else None), unit)
 
 
 def _inner(aggregate: Aggregate) -> str:
@@ -239,12 +274,13 @@ def _show(number: Fraction) -> str:
     return str(number) if number.denominator == 1 else f"{float(number):g}"
 
 
-def _units(aggregate: Aggregate, builder: _Builder) -> Estimator:
+def _units(aggregate: Aggregate, builder: _Builder) -> tuple[Linear, tuple[int, ...]]:
     test = both(aggregate.condition, _present(aggregate.argument))
     name = builder.cell()
     cell = Cell(name, aggregate.text, Fraction(1), builder.condition(test), count_weight=1, distinct=True)
     builder.vectors.append(Vector((cell,), 1, 1, distinct=True))
-    return Linear(((name, Fraction(1)),), integer=True, minimum=0)
+    units = Linear(((name, Fraction(1)),), integer=True, minimum=0)
+    return units, (builder.part(units, Fraction(1), additive=False),)
 
 
 # Counts: direct or atoms.
@@ -252,7 +288,7 @@ def _units(aggregate: Aggregate, builder: _Builder) -> Estimator:
 
 def _counts(
     counts: dict[int, Value | None], norm: Norm, builder: _Builder, aggregates: Sequence[Aggregate]
-) -> dict[int, Estimator]:
+) -> dict[int, tuple[Linear, tuple[int, ...]]]:
     """One vector for all counts over the same rows, by the design with the smaller predicted variance."""
     if not counts:
         return {}
@@ -304,8 +340,22 @@ def _counts(
             )
             terms[key] = [name]
         builder.vectors.append(Vector(tuple(cells), overlap, overlap))
+    places = {
+        cell.name: builder.part(Linear(((cell.name, Fraction(1)),), integer=True, minimum=0), Fraction(1))
+        for cell in cells
+    }
+    if len(cells) == len(keys) and all(len(names) == 1 for names in terms.values()):
+        builder.orders += [
+            (places[terms[keys[one]][0]], places[terms[keys[other]][0]])
+            for one in range(len(keys))
+            for other in range(len(keys))
+            if one != other and few and all(signature[other] for signature in signatures if signature[one])
+        ]
     return {
-        number: Linear(tuple((name, Fraction(1)) for name in terms[key]), integer=True, minimum=0)
+        number: (
+            Linear(tuple((name, Fraction(1)) for name in terms[key]), integer=True, minimum=0),
+            tuple(places[name] for name in terms[key]),
+        )
         for number, key in asked.items()
     }
 

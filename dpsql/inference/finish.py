@@ -8,21 +8,25 @@ The decision reads noisy numbers only.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from dpsql.inference.arrays import FloatArray
 from dpsql.inference.intervals import half_width, mean_half_widths, widest_mean_half_width
+from dpsql.inference.parts import Column, finished, measured, values
 from dpsql.inference.rounding import nearest, quotients
 from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Estimator, Linear, Output, Plan, Ratio
 from rewriter.types import Scalar
 
 
-def infer(noisy: NoisyTable, plan: Plan) -> ReleasedTable:
+def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: bool = False) -> ReleasedTable:
     """The released table: key columns, then outputs, in the order of the noisy table's groups.
 
     Each output comes with the half-width of its 95 % interval. Noisy integers are
-    added up as they are; only a finished number is rounded or moved into its range.
+    added up as they are; only a finished number is rounded or moved into its range, and where outputs are sums of the
+    same parts, they still are afterwards. ``summed``: the groups' sum stays unbiased, too. Not ``consistent``: nothing
+    is moved.
 
     >>> from rewriter.types import BIGINT
     >>> n = Output("n", BIGINT, Linear((("rows", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
@@ -31,11 +35,26 @@ def infer(noisy: NoisyTable, plan: Plan) -> ReleasedTable:
     ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
                    values=(0,), margins=(30.0,))
     """
+    return table_of(noisy, plan, finished(noisy, plan, summed=summed) if consistent else None, {}, None)
+
+
+Pairs = Mapping[str, tuple[FloatArray, ...]]
+"""Of each mean, by its output's name, the two sides of its pair, in steps."""
+
+
+def table_of(
+    noisy: NoisyTable, plan: Plan, columns: Sequence[Column] | None, pairs: Pairs, shrunk: FloatArray | None
+) -> ReleasedTable:
+    """The released table of finished parts. ``columns`` None: the measurements as they are.
+
+    ``shrunk`` is what the standard deviations of the cells are multiplied by, since other measurements joined in.
+    """
     keys = tuple(
         ReleasedColumn(key.name, key.type, tuple(row[place] for row in noisy.keys))
         for place, key in enumerate(plan.keys)
     )
-    return ReleasedTable(keys + tuple(_finish(noisy, output) for output in plan.outputs))
+    outputs = tuple(_finish(noisy, plan, output, columns, pairs.get(output.name), shrunk) for output in plan.outputs)
+    return ReleasedTable(keys + outputs)
 
 
 def expected_half_width(
@@ -62,41 +81,76 @@ def linear_half_width(estimator: Linear, noise: Mapping[str, Noise]) -> float:
     return width + 0.5 if rounded else width
 
 
-def _finish(noisy: NoisyTable, output: Output) -> ReleasedColumn:
-    if isinstance(output.estimator, Linear):
-        return _linear(noisy, output, output.estimator)
-    return _ratio(noisy, output, output.estimator)
+def _finish(
+    noisy: NoisyTable,
+    plan: Plan,
+    output: Output,
+    columns: Sequence[Column] | None,
+    pair: tuple[FloatArray, ...] | None,
+    shrunk: FloatArray | None,
+) -> ReleasedColumn:
+    if isinstance(output.estimator, Ratio):
+        return _ratio(noisy, output, output.estimator, pair, shrunk)
+    if output.parts and columns is not None:
+        found = values(output, plan, columns)[: len(noisy.keys)]
+    else:
+        found = _linear(noisy, output, output.estimator, bounded=columns is not None)
+    return ReleasedColumn(output.name, output.type, found, _margins(noisy, output.estimator, shrunk))
 
 
-def _linear(noisy: NoisyTable, output: Output, estimator: Linear) -> ReleasedColumn:
-    denominator = math.lcm(*(weight.denominator for _, weight in estimator.terms))
-    totals = [0] * len(noisy.keys)
-    for name, weight in estimator.terms:
-        factor = int(weight * denominator)
-        totals = [total + factor * integer for total, integer in zip(totals, noisy.statistics[name], strict=True)]
+def _margins(noisy: NoisyTable, estimator: Linear, shrunk: FloatArray | None) -> tuple[float, ...]:
+    margin = linear_half_width(estimator, noisy.noise)
+    if shrunk is None:
+        return (margin,) * len(noisy.keys)
+    return tuple(margin * factor for factor in shrunk[: len(noisy.keys)].tolist())
+
+
+def _linear(noisy: NoisyTable, output: Output, estimator: Linear, *, bounded: bool) -> tuple[Scalar | None, ...]:
+    totals, denominator = measured(noisy, estimator, Fraction(1))
     if estimator.integer:
         totals, denominator = [nearest(total, denominator) for total in totals], 1
-    if estimator.minimum is not None:
+    if estimator.minimum is not None and bounded:
         least = estimator.minimum * denominator
         totals = [max(total, least) for total in totals]
     value = quotients(output.type)
-    margin = linear_half_width(estimator, noisy.noise)
-    return ReleasedColumn(
-        output.name, output.type, tuple(value(total, denominator) for total in totals), (margin,) * len(totals)
-    )
+    return tuple(value(total, denominator) for total in totals)
 
 
-def _ratio(noisy: NoisyTable, output: Output, estimator: Ratio) -> ReleasedColumn:
-    above, below = noisy.statistics[estimator.above], noisy.statistics[estimator.below]
+def _ratio(
+    noisy: NoisyTable,
+    output: Output,
+    estimator: Ratio,
+    pair: tuple[FloatArray, ...] | None,
+    shrunk: FloatArray | None,
+) -> ReleasedColumn:
+    above: Sequence[int] = noisy.statistics[estimator.above]
+    below: Sequence[int] = noisy.statistics[estimator.below]
+    if pair is not None:
+        above, below = ([round(side) for side in sides[: len(noisy.keys)].tolist()] for sides in pair)
     width = estimator.high - estimator.low
     # In common units, the range begins at ``low`` and is ``span`` wide.
     unit = math.lcm(estimator.low.denominator, width.denominator)
     low, span = int(estimator.low * unit), int(width * unit)
     value = quotients(output.type)
-    values: list[Scalar | None] = []
+    means: list[Scalar | None] = []
     for a, b in zip(above, below, strict=True):
         total = a + b
         part = min(max(a, 0), total)
-        values.append(value(low * total + span * part, unit * total) if total > 0 else None)
-    shares = mean_half_widths(above, below, (noisy.noise[estimator.above], noisy.noise[estimator.below]))
-    return ReleasedColumn(output.name, output.type, tuple(values), tuple(float(width) * share for share in shares))
+        means.append(value(low * total + span * part, unit * total) if total > 0 else None)
+    noises = (noisy.noise[estimator.above], noisy.noise[estimator.below])
+    shares = _mean_half_widths(above, below, noises, shrunk)
+    return ReleasedColumn(output.name, output.type, tuple(means), tuple(float(width) * share for share in shares))
+
+
+def _mean_half_widths(
+    above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise], shrunk: FloatArray | None
+) -> list[float]:
+    """Those of :func:`mean_half_widths`; less noise in a group is the same as larger sums in it."""
+    if shrunk is None:
+        return mean_half_widths(above, below, noises)
+    factors = shrunk[: len(above)].tolist()
+    larger = [
+        [round(number / factor) if factor > 0 else number for number, factor in zip(side, factors, strict=True)]
+        for side in (above, below)
+    ]
+    return mean_half_widths(larger[0], larger[1], noises)

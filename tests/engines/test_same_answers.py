@@ -97,7 +97,7 @@ class Known:
             if not isinstance(statement, Select):
                 return str(statement)
             dialect = self.engine.dialect
-            plans = [plan(query, norm, dialect) for query in split(statement.tree, self.catalog, dialect).releases]
+            plans = [plan(query, norm, dialect) for query in split(statement.tree, self.catalog, dialect).groupings]
         except Refused as refused:
             return f"{refused.sqlstate} {refused.message}"
         return [self.engine.run(one) for one in plans]

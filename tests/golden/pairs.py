@@ -14,7 +14,9 @@ import sqlglot
 
 from dpsql.engines.schema import Profile
 from dpsql.engines.schema_reader import read_schema
+from dpsql.families import shapes
 from dpsql.policy import Policy
+from dpsql.prepared import grouping_name
 from dpsql.schema import catalog
 from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
@@ -23,9 +25,9 @@ from rewriter.outer import check_outer, outer_sql
 from rewriter.parse import Explain, Select, parse
 from rewriter.plan import Linear, Output, Plan, Ratio
 from rewriter.planner import plan
-from rewriter.query import Program, release_name
+from rewriter.query import Program
 from rewriter.split import split
-from rewriter.types import Type
+from rewriter.types import INTEGER, Type
 
 FOLDER = Path(__file__).parent
 QUERIES = FOLDER / "queries"
@@ -82,7 +84,7 @@ def rendered(sql: str, norm: Norm, known: Catalog) -> str:
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
         program = split(statement.tree, known)
-        plans = [plan(query, norm) for query in program.releases]
+        plans = [plan(query, norm) for query in program.groupings]
         tables = _tables(program, plans, known)
         check_outer(program.outer, tables)
         outer = outer_sql(program.outer, tables)
@@ -98,9 +100,11 @@ def _pretty(sql: str) -> str:
 
 
 def _tables(program: Program, plans: list[Plan], known: Catalog) -> dict[str, dict[str, Type]]:
+    shaped = shapes(program.releases, [(one,) for one in plans], [False] * len(program.releases))
     tables = {
-        release_name(number): {column.name: column.type for column in (*one.keys, *one.outputs)}
-        for number, one in enumerate(plans)
+        shape.name: {column.name: column.type for column in (*shape.keys, *plans[shape.measurements[0]].outputs)}
+        | {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
+        for shape in shaped
     }
     for name in program.tables:
         if name in known.tables:

@@ -49,7 +49,7 @@ def known() -> Catalog:
 def rendered(pair: Pair, catalog: Catalog) -> str:
     statement = parse(pair.sql)
     assert isinstance(statement, Select)
-    plans = [plan(query, pair.norm, POSTGRES) for query in split(statement.tree, catalog, POSTGRES).releases]
+    plans = [plan(query, pair.norm, POSTGRES) for query in split(statement.tree, catalog, POSTGRES).groupings]
     return "\n".join(
         sqlglot.parse_one(one.sql, read="postgres").sql("postgres", pretty=True, max_text_width=110) + ";\n"
         for one in plans

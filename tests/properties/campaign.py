@@ -92,7 +92,7 @@ def _about(
         statement = parse(asked.sql)
         assert isinstance(statement, Select)
         try:
-            plans = [plan(query, norm, dialect) for query in split(statement.tree, catalog, dialect).releases]
+            plans = [plan(query, norm, dialect) for query in split(statement.tree, catalog, dialect).groupings]
         except Refused as refused:
             tally.refused[refused.message] += 1
             continue

@@ -63,8 +63,21 @@ class _Asker(Sources):
         if style == "aliases" and any(name in f.text for f in source.fields for name in names):
             group = keys
         self._has("group by", f"group by {style}")
+        if style == "expressions" and len(set(keys)) == len(keys) and self._maybe(0.4):
+            items.append(f"GROUPING({', '.join(keys)}) AS g_level")
+            group = [self._sets(keys)]
         body = f"FROM {source.text}{self._where(source)} GROUP BY {', '.join(group)}"
         return f"{source.before}SELECT {', '.join(items)} {body}"
+
+    def _sets(self, keys: Sequence[str]) -> str:
+        """Several grouping sets of the keys."""
+        self._has("grouping sets")
+        listed = ", ".join(keys)
+        forms = [f"ROLLUP ({listed})", f"CUBE ({listed})", f"GROUPING SETS (({listed}), ())"]
+        if len(keys) > 1:
+            forms += [f"GROUPING SETS (({listed}), {keys[0]}, ())"]
+            forms += [f"{keys[0]}, ROLLUP ({', '.join(keys[1:])})", f"GROUPING SETS ({listed})", f"ROLLUP (({listed}))"]
+        return self.random.choice(forms)
 
     def _total(self) -> str:
         source = self._from()

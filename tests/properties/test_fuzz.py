@@ -47,7 +47,7 @@ def answered(text: str, catalog: Catalog, databases: Neighbourhood, seen: Counte
             seen["command"] += 1
             return
         dialect = databases.dialect
-        releases = split(statement.tree, catalog, dialect).releases
+        releases = split(statement.tree, catalog, dialect).groupings
         plans = [plan(query, norm, dialect) for query in releases for norm in Norm]
     except Refused as refused:
         assert_clean(refused, text)

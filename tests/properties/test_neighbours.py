@@ -80,7 +80,7 @@ def test_a_plan_does_not_depend_on_a_person_and_the_engine_runs_it_as_here(seed:
     for _ in range(15):
         asked = parse(question(random, place).sql)
         try:
-            plans = [[plan(query, Norm.L2) for query in split(asked.tree, known).releases] for known in catalogs]
+            plans = [[plan(query, Norm.L2) for query in split(asked.tree, known).groupings] for known in catalogs]
         except Refused:
             continue
         assert plans[0] == plans[1]

@@ -1,0 +1,124 @@
+"""Which releases measure the same rows by different keys, and how they share a price. Public facts alone.
+
+A *family* is measured together and made consistent together: the grouping sets of one GROUP BY, or a total and its
+parts in two branches of a UNION. What it is follows from the text and the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpsql.accountant import Accounting
+from dpsql.loss import PrivacyLoss
+from rewriter.canonical import canonical
+from rewriter.plan import KeyColumn, Plan
+from rewriter.query import Query, release_name
+from rewriter.value import Value
+
+_UNKNOWN_CELLS = 100
+"""What a selected key set counts for where a price is divided: its groups are known only when it was paid."""
+
+_PRECISION = 1 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Places of measurements, and for each of them the places of its keys among the keys of the family."""
+
+    measurements: tuple[int, ...]
+    keys: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A table that the outer SELECT reads: its measurements, one for each grouping set, one below the other.
+
+    ``sets`` are the places of each measurement's keys among ``keys``; none where there is one measurement and its table
+    is read as it is. ``summed``: the outer SELECT adds up over the table's rows, so their sum must be an unbiased one.
+    """
+
+    name: str
+    measurements: tuple[int, ...]
+    keys: tuple[KeyColumn, ...]
+    sets: tuple[tuple[int, ...], ...]
+    summed: bool
+
+
+def shapes(releases: Sequence[Query], plans: Sequence[tuple[Plan, ...]], summed: Sequence[bool]) -> tuple[Shape, ...]:
+    """The outer SELECT's tables. ``plans`` has one entry for each grouping of each release, in order."""
+    found: list[Shape] = []
+    next_ = 0
+    for number, query in enumerate(releases):
+        places = tuple(range(next_, next_ + len(query.groupings)))
+        next_ += len(places)
+        if query.sets:
+            keys = tuple(KeyColumn(f"k{at}", key.value.type, key.text) for at, key in enumerate(query.keys))
+        else:
+            keys = plans[places[0]][0].keys
+        found.append(Shape(release_name(number), places, keys, query.sets, summed[number]))
+    return tuple(found)
+
+
+def families(releases: Sequence[Query]) -> tuple[Family, ...]:
+    """The measurements of all releases, grouped by the rows and the aggregates that they have in common."""
+    grouped: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    place = 0
+    for query in releases:
+        rows = canonical(query.rows, query.unit)
+        aggregates = [
+            f"{one.function.__name__} {one.distinct} " + canonical(query.rows, *_trees(one.argument, one.condition))
+            for one in query.aggregates
+        ]
+        name = "\n\n".join((rows, *aggregates))
+        for grouping in query.groupings:
+            keys = tuple(canonical(query.rows, key.value.sql) for key in grouping.keys)
+            grouped.setdefault(name, []).append((place, keys))
+            place += 1
+    return tuple(_family(members) for members in grouped.values())
+
+
+def _trees(*values: Value | None) -> list[exp.Expr]:
+    return [exp.Null() if value is None else value.sql for value in values]
+
+
+def _family(members: Sequence[tuple[int, tuple[str, ...]]]) -> Family:
+    known = {key: at for at, key in enumerate(dict.fromkeys(key for _, keys in members for key in keys))}
+    return Family(tuple(place for place, _ in members), tuple(tuple(known[key] for key in keys) for _, keys in members))
+
+
+def shares(
+    price: PrivacyLoss, families: Sequence[Family], plans: Sequence[Plan], accounting: Accounting
+) -> tuple[PrivacyLoss, ...]:
+    """Each measurement's share of the price; they add up to it exactly, what is measured twice being paid once.
+
+    Families share equally. Within one, the weights minimise the sum of all cells' variances: ρ goes with √cells, ε with
+    the cube root of cells, before least squares makes the answer better still.
+
+    >>> plans = [Plan(str(n), "duckdb", (), (), (), None, n) for n in (1, 100)]
+    >>> halves = shares(PrivacyLoss(rho=Fraction(11)), [Family((0, 1), ((), (0,)))], plans, Accounting.ZCDP)
+    >>> [int(share.rho) for share in halves]
+    [1, 10]
+    """
+    result = [PrivacyLoss()] * len(plans)
+    for family in families:
+        weights: dict[str, int] = {}
+        for place in family.measurements:
+            weights[plans[place].identity] = _weight(plans[place].cells, accounting)
+        total = sum(weights.values()) * len(families)
+        for place in family.measurements:
+            result[place] = _portion(price, Fraction(weights[plans[place].identity], total))
+    return tuple(result)
+
+
+def _weight(cells: int | None, accounting: Accounting) -> int:
+    known = max(1, _UNKNOWN_CELLS if cells is None else cells)
+    power = 1 / 3 if accounting is Accounting.PURE else 1 / 2
+    return max(1, round(known**power * _PRECISION)) if known > 1 else _PRECISION
+
+
+def _portion(price: PrivacyLoss, share: Fraction) -> PrivacyLoss:
+    return PrivacyLoss(price.epsilon * share, price.rho * share, price.delta * share)

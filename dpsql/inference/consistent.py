@@ -1,0 +1,322 @@
+"""Tables that agree with each other: the measurements of one family, made consistent. It sees released numbers alone.
+
+Generalised least squares with the true variances, then non-negative from the top down, then integers by largest
+remainder: a total equals the sum of its parts, exactly, in every table that is answered (Hay et al. 2010; seed 001,
+Constrained Inference). Nothing is clamped before it was added up.
+
+Measurements join in where their groups are all that there are (:attr:`rewriter.plan.Plan.exhaustive`). Selected groups
+say nothing about a total, since the others are not shown: each of those stands alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpsql.families import Family, Shape
+from dpsql.inference.apportion import round_tree
+from dpsql.inference.arrays import FloatArray, IntArray
+from dpsql.inference.finish import infer, table_of
+from dpsql.inference.least_squares import lattice
+from dpsql.inference.parts import Column, measured, spread
+from dpsql.inference.projection import nonnegative_lattice, top_down
+from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
+from rewriter.plan import Linear, Part, Plan, Ratio
+from rewriter.types import INTEGER, Scalar
+
+MOST_LEAVES = 200_000
+"""The most finest groups of a family that are made consistent; what would have more is answered as it was measured."""
+
+
+def infer_all(
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    families: Sequence[Family],
+    shapes: Sequence[Shape],
+    *,
+    consistent: bool,
+) -> dict[str, ReleasedTable]:
+    """The tables that the outer SELECT reads, by name, from all measurements of a statement.
+
+    ``consistent`` False gives the unbiased measurements as they are, rounded where the column is of whole numbers.
+    """
+    summed = {place for shape in shapes if shape.summed for place in shape.measurements}
+    finished: dict[int, ReleasedTable] = {}
+    for family in families:
+        joint = _joint(family, tables, plans) if consistent else None
+        if joint is not None:
+            finished |= _together(joint, tables, plans)
+        for place in family.measurements:
+            if place not in finished:
+                finished[place] = infer(tables[place], plans[place], consistent=consistent, summed=place in summed)
+    return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
+
+
+def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
+    """One table of several grouping sets: the keys that a set does not have are NULL, and marked."""
+    if not shape.sets:
+        return tables[0]
+    columns: list[ReleasedColumn] = []
+    marks: list[ReleasedColumn] = []
+    for at, key in enumerate(shape.keys):
+        values: list[Scalar | None] = []
+        added_up: list[int] = []
+        for places, table in zip(shape.sets, tables, strict=True):
+            given = at in places
+            values += table.columns[places.index(at)].values if given else [None] * table.rows
+            added_up += [0 if given else 1] * table.rows
+        columns.append(ReleasedColumn(key.name, key.type, tuple(values)))
+        marks.append(ReleasedColumn(f"g{at}", INTEGER, tuple(added_up)))
+    outputs: list[ReleasedColumn] = []
+    for at, first in enumerate(tables[0].columns[len(shape.sets[0]) :]):
+        parts = [table.columns[len(places) + at] for places, table in zip(shape.sets, tables, strict=True)]
+        margins = [margin for part in parts for margin in (part.margins or ())]
+        whole = len(margins) == sum(len(part.values) for part in parts)
+        outputs.append(
+            replace(
+                first,
+                values=tuple(value for part in parts for value in part.values),
+                margins=tuple(margins) if whole and first.margins is not None else None,
+            )
+        )
+    return ReleasedTable((*columns, *marks, *outputs))
+
+
+# One family
+
+
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """Measurements that constrain each other. ``groupings[m][leaf]`` is the cell of measurement m that a leaf is in.
+
+    ``chain`` are places of measurements from the coarsest on, each a coarsening of the next.
+    """
+
+    members: tuple[int, ...]
+    copies: Mapping[int, int]
+    groupings: tuple[IntArray, ...]
+    sizes: tuple[int, ...]
+    chain: tuple[int, ...]
+
+    @property
+    def is_tree(self) -> bool:
+        return len(self.chain) == len(self.members)
+
+
+def _joint(family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> _Joint | None:
+    """The part of a family that can be made consistent: groups that are all there are, of parts that add up."""
+    first: dict[str, int] = {}
+    copies: dict[int, int] = {}
+    members: list[tuple[int, tuple[int, ...]]] = []
+    for place, keys in zip(family.measurements, family.keys, strict=True):
+        plan = plans[place]
+        adds_up = not keys or all(part.additive for part in plan.parts)
+        if not plan.exhaustive or not adds_up:
+            continue
+        known = first.setdefault(plan.identity, place)
+        if known != place:
+            copies[place] = known
+        else:
+            members.append((place, keys))
+    if len(members) < 2:
+        return None
+    members.sort(key=lambda member: len(member[1]))
+    leaves = _leaves([(keys, tables[place].keys) for place, keys in reversed(members)])
+    if leaves is None:
+        return None
+    groupings, sizes = [], []
+    for place, keys in members:
+        grouping, size = _grouping(leaves, keys, tables[place].keys)
+        groupings.append(grouping)
+        sizes.append(size)
+    return _Joint(
+        tuple(place for place, _ in members), copies, tuple(groupings), tuple(sizes), _chain([k for _, k in members])
+    )
+
+
+Leaf = dict[int, Scalar | None]
+
+
+def _leaves(measurements: Sequence[tuple[tuple[int, ...], Sequence[Key]]]) -> list[Leaf] | None:
+    """The finest groups: the natural join of all key sets, with a leaf of its own for a group that joins nothing."""
+    covered: set[int] = set()
+    leaves: list[Leaf] = [{}]
+    for keys, groups in measurements:
+        if set(keys) <= covered:
+            continue
+        shared = [key for key in keys if key in covered]
+        found: dict[Key, list[Leaf]] = {}
+        for leaf in leaves:
+            found.setdefault(tuple(leaf.get(key) for key in shared), []).append(leaf)
+        joined: list[Leaf] = []
+        for group in groups:
+            named = dict(zip(keys, group, strict=True))
+            for leaf in found.get(tuple(named[key] for key in shared), ()):
+                joined.append(leaf | named)
+                if len(joined) > MOST_LEAVES:
+                    return None
+        leaves = joined
+        covered |= set(keys)
+    return leaves
+
+
+def _grouping(leaves: Sequence[Leaf], keys: tuple[int, ...], groups: Sequence[Key]) -> tuple[IntArray, int]:
+    """The cell of each leaf. Leaves in no group of the measurement share one cell more, which nobody measured."""
+    cells = {group: cell for cell, group in enumerate(groups)}
+    outside = len(groups)
+    grouping = np.array([cells.get(tuple(leaf[key] for key in keys), outside) for leaf in leaves], dtype=np.int64)
+    return grouping, outside + bool((grouping == outside).any())
+
+
+def _chain(keys: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """From the finest measurement up: each time the one with the most keys that is a coarsening of the last."""
+    chain = [len(keys) - 1]
+    for place in range(len(keys) - 2, -1, -1):
+        if set(keys[place]) < set(keys[chain[-1]]):
+            chain.append(place)
+    return tuple(reversed(chain))
+
+
+def _together(joint: _Joint, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> dict[int, ReleasedTable]:
+    count = len(plans[joint.members[0]].parts)
+    estimated = [_estimate(joint, tables, _part_of(plans, joint, at)) for at in range(count)]
+    columns = {place: [estimate.columns[at] for estimate in estimated] for at, place in enumerate(joint.members)}
+    shrunk = [_shrinkage(joint, at, estimated) for at in range(len(joint.members))]
+    found: dict[int, ReleasedTable] = {}
+    for at, place in enumerate(joint.members):
+        pairs = {}
+        for output in plans[place].outputs:
+            if isinstance(output.estimator, Ratio):
+                sides = (output.estimator.above, output.estimator.below)
+                pairs[output.name] = tuple(_side(joint, tables, plans, side)[at] for side in sides)
+        found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
+    return found | {copy: found[place] for copy, place in joint.copies.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimated:
+    """One part: finished integers of each measurement, and how much less they spread than what was measured."""
+
+    columns: tuple[Column, ...]
+    factors: tuple[FloatArray, ...]
+
+
+def _part_of(plans: Sequence[Plan], joint: _Joint, at: int) -> list[Part]:
+    return [plans[place].parts[at] for place in joint.members]
+
+
+def _estimate(joint: _Joint, tables: Sequence[NoisyTable], parts: Sequence[Part]) -> _Estimated:
+    values, variances = [], []
+    for place, part, size in zip(joint.members, parts, joint.sizes, strict=True):
+        numerators, denominator = measured(tables[place], part.estimator, part.unit)
+        values.append(_padded([numerator / denominator for numerator in numerators], size, 0.0))
+        variances.append(_padded([spread(tables[place], part.estimator, part.unit)] * len(numerators), size, math.inf))
+    estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
+    factors = tuple(
+        np.where((own > 0) & np.isfinite(own), after / np.where(own > 0, own, 1.0), 1.0)
+        for own, after in zip(variances, posterior, strict=True)
+    )
+    nonnegative = parts[0].estimator.minimum is not None
+    return _Estimated(_rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative), factors)
+
+
+def _padded(numbers: Sequence[float], size: int, rest: float) -> FloatArray:
+    return np.array([*numbers, *[rest] * (size - len(numbers))], dtype=np.float64)
+
+
+def _rounded(
+    joint: _Joint,
+    estimates: Sequence[FloatArray],
+    posterior: Sequence[FloatArray],
+    values: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    *,
+    nonnegative: bool,
+) -> tuple[Column, ...]:
+    """Integers of every measurement that agree, from least-squares estimates that agree."""
+    parents = _parents(joint)
+    levels = [estimates[at] for at in joint.chain]
+    negative = nonnegative and any(bool((estimate < 0).any()) for estimate in estimates)
+    if joint.is_tree:
+        if negative:
+            levels = top_down(parents, levels, [posterior[at] for at in joint.chain])
+        rounded = round_tree(parents, levels)
+        back = dict(zip(joint.chain, rounded, strict=True))
+        return tuple(back[at] for at in range(len(joint.members)))
+    leaves = _leaf_values(joint, estimates, values, variances, nonnegative=negative)
+    sums: list[FloatArray] = [np.bincount(joint.groupings[at], leaves, joint.sizes[at]) for at in joint.chain]
+    finest = round_tree([*parents, joint.groupings[joint.chain[-1]]], [*sums, leaves])[-1]
+    columns = []
+    for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
+        column = [0] * size
+        for cell, leaf in zip(grouping.tolist(), finest, strict=True):
+            column[cell] += leaf
+        columns.append(column)
+    return tuple(columns)
+
+
+def _leaf_values(
+    joint: _Joint,
+    estimates: Sequence[FloatArray],
+    values: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    *,
+    nonnegative: bool,
+) -> FloatArray:
+    """Finest groups that add up to the estimates; where one is negative, the nearest that are not."""
+    total = max(0.0, float(estimates[0].sum()))
+    if nonnegative:
+        return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
+    last = joint.groupings[-1]
+    if np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
+        return estimates[-1][last]
+    return _spread_out(joint, values, variances)
+
+
+def _spread_out(joint: _Joint, values: Sequence[FloatArray], variances: Sequence[FloatArray]) -> FloatArray:
+    """Finest groups that nobody measured: any that add up to the estimates."""
+    identity = np.arange(len(joint.groupings[0]))
+    loose = np.full(len(identity), 1e12 * max(1.0, *(float(v[np.isfinite(v)].max(initial=1.0)) for v in variances)))
+    finest, _ = lattice(
+        [*joint.groupings, identity],
+        [*joint.sizes, len(identity)],
+        [*values, np.zeros(len(identity))],
+        [*variances, loose],
+    )
+    return finest[-1]
+
+
+def _parents(joint: _Joint) -> list[IntArray]:
+    """For each measurement of the chain, the cell of the one before it that each cell is in."""
+    parents: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+    for coarse, fine in zip(joint.chain, joint.chain[1:], strict=False):
+        parent = np.zeros(joint.sizes[fine], dtype=np.int64)
+        parent[joint.groupings[fine]] = joint.groupings[coarse]
+        parents.append(parent)
+    return parents
+
+
+def _side(joint: _Joint, tables: Sequence[NoisyTable], plans: Sequence[Plan], name: str) -> list[FloatArray]:
+    """One side of a mean's pair, made consistent as a part is, in the steps of each measurement."""
+    values, variances, units = [], [], []
+    for place, size in zip(joint.members, joint.sizes, strict=True):
+        unit = next(one.granularity for one in plans[place].statistics if one.name == name)
+        estimator = Linear(((name, unit),))
+        numerators, denominator = measured(tables[place], estimator, Fraction(1))
+        values.append(_padded([numerator / denominator for numerator in numerators], size, 0.0))
+        variances.append(_padded([spread(tables[place], estimator, Fraction(1))] * len(numerators), size, math.inf))
+        units.append(float(unit))
+    estimates, _ = lattice(joint.groupings, joint.sizes, values, variances)
+    return [estimate / unit for estimate, unit in zip(estimates, units, strict=True)]
+
+
+def _shrinkage(joint: _Joint, at: int, estimated: Sequence[_Estimated]) -> FloatArray:
+    """By how much the standard deviation of each cell of a measurement fell; the same for each part of it."""
+    size = joint.sizes[at]
+    if not estimated:
+        return np.ones(size)
+    return np.sqrt(np.max([estimate.factors[at] for estimate in estimated], axis=0))

@@ -1,0 +1,214 @@
+-- A plain key, a CUBE and a set that is there twice, in all combinations; COALESCE names the totals.
+SELECT COALESCE(region, 'all') AS place, sex, COUNT(*) FROM patient GROUP BY region, CUBE (sex), GROUPING SETS ((), ());
+
+-- ----
+-- release 0
+-- groups: public, at most 8
+--   k0: region (text)
+--   k1: sex (text)
+-- one unit moves: l1 1, l2 1
+--   s0: COUNT(*) (steps of 1, at most 1)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+WITH released AS (
+  SELECT
+    k0,
+    k1,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."id" AS u,
+      t1."region" AS k0,
+      t1."sex" AS k1
+    FROM "main"."patient" AS t1
+  ) AS r
+  GROUP BY
+    k0,
+    k1
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_7.x AS TEXT) AS k0,
+    CAST(d_t1_1.x AS TEXT) AS k1
+  FROM (
+    SELECT DISTINCT
+      "name" AS x
+    FROM "main"."region"
+    WHERE
+      NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
+  ) AS d_t1_7
+  CROSS JOIN (
+    SELECT
+      x
+    FROM (VALUES
+      (CAST('F' AS TEXT)),
+      (CAST('M' AS TEXT))) AS v(x)
+  ) AS d_t1_1
+  WHERE
+    NOT d_t1_1.x IS NULL
+)
+SELECT
+  keys.k0,
+  keys.k1,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0 AND keys.k1 IS NOT DISTINCT FROM released.k1
+ORDER BY
+  keys.k0,
+  keys.k1;
+
+-- release 1
+-- groups: public, at most 8
+--   k0: region (text)
+--   k1: sex (text)
+-- one unit moves: l1 1, l2 1
+--   s0: COUNT(*) (steps of 1, at most 1)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+WITH released AS (
+  SELECT
+    k0,
+    k1,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."id" AS u,
+      t1."region" AS k0,
+      t1."sex" AS k1
+    FROM "main"."patient" AS t1
+  ) AS r
+  GROUP BY
+    k0,
+    k1
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_7.x AS TEXT) AS k0,
+    CAST(d_t1_1.x AS TEXT) AS k1
+  FROM (
+    SELECT DISTINCT
+      "name" AS x
+    FROM "main"."region"
+    WHERE
+      NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
+  ) AS d_t1_7
+  CROSS JOIN (
+    SELECT
+      x
+    FROM (VALUES
+      (CAST('F' AS TEXT)),
+      (CAST('M' AS TEXT))) AS v(x)
+  ) AS d_t1_1
+  WHERE
+    NOT d_t1_1.x IS NULL
+)
+SELECT
+  keys.k0,
+  keys.k1,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0 AND keys.k1 IS NOT DISTINCT FROM released.k1
+ORDER BY
+  keys.k0,
+  keys.k1;
+
+-- release 2
+-- groups: public, at most 4
+--   k0: region (text)
+-- one unit moves: l1 1, l2 1
+--   s0: COUNT(*) (steps of 1, at most 1)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+WITH released AS (
+  SELECT
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."id" AS u,
+      t1."region" AS k0
+    FROM "main"."patient" AS t1
+  ) AS r
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_7.x AS TEXT) AS k0
+  FROM (
+    SELECT DISTINCT
+      "name" AS x
+    FROM "main"."region"
+    WHERE
+      NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
+  ) AS d_t1_7
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- release 3
+-- groups: public, at most 4
+--   k0: region (text)
+-- one unit moves: l1 1, l2 1
+--   s0: COUNT(*) (steps of 1, at most 1)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+WITH released AS (
+  SELECT
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."id" AS u,
+      t1."region" AS k0
+    FROM "main"."patient" AS t1
+  ) AS r
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_7.x AS TEXT) AS k0
+  FROM (
+    SELECT DISTINCT
+      "name" AS x
+    FROM "main"."region"
+    WHERE
+      NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
+  ) AS d_t1_7
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  COALESCE(dpsql_release_0.k0, 'all') AS "place",
+  dpsql_release_0.k1 AS "sex",
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

@@ -1,4 +1,0 @@
-SELECT sex, region, COUNT(*) FROM patient GROUP BY ROLLUP (sex, region);
-
--- ----
--- refused: 0A000: this GROUP BY is not answered | GROUP BY ROLLUP, CUBE and GROUPING SETS are not answered yet: send one GROUP BY per level
