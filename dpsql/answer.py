@@ -14,14 +14,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accountant, Accounting
-from dpsql.bounds import Bound, Bounds, Purchase, part_of
+from dpsql.bounds import Bounds, Settled, part_of
 from dpsql.calibrate import Calibration, calibrate, covers, margins
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import DataError, InternalError, OperationalError
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
 from dpsql.inference.consistent import infer_all
-from dpsql.ledger import Due, Ledger
+from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.opening import Opened, open_policy
@@ -35,7 +35,6 @@ from dpsql.translated import translated
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
-from rewriter.missing import Missing
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
 from rewriter.types import DOUBLE, TEXT, Scalar, Type
@@ -54,18 +53,6 @@ class _Priced:
     def loss(self) -> PrivacyLoss:
         fresh = {c.plan.identity: c.loss for c in self.calibrations if c.plan.identity not in self.stored}
         return sum(fresh.values(), PrivacyLoss())
-
-
-@dataclass(frozen=True, slots=True)
-class _Paid:
-    """What was charged before a statement's bounds were read: for them, and at most ``rest`` for the statement."""
-
-    purchase: Purchase
-    rest: PrivacyLoss
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        return self.purchase.loss + self.rest
 
 
 class Proxy:
@@ -234,15 +221,12 @@ class Session:
 
     def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
         opened = self._opened
-        bounds, paid = self._bounds(prepared, cancellation)
-        prepared = _bounded(prepared, bounds)
-        priced = self._price_again(prepared) if bounds and paid is None else self._price(prepared, self._rest(paid))
-        timeout = self._timeout
+        timeout = min(opened.timeout, self.settings.timeout or opened.timeout)
+        settled = self._settle(prepared, timeout, cancellation)
+        prepared, priced = settled.prepared, self._price_settled(settled)
         loss = priced.loss
-        if paid is not None:
-            if not covers(paid.rest, loss):
-                raise InternalError("a statement costs more than what was charged for it", sqlstate="XX000")
-            loss = paid.loss
+        if settled.purchase is not None:
+            loss = settled.purchase.loss
         elif loss:
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
         fresh: dict[str, NoisyTable] = dict(priced.stored)
@@ -254,51 +238,13 @@ class Session:
                 if calibration.loss:
                     opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
         columns, rows = self._finish(prepared, priced, fresh, cancellation)
-        notices = (*self._bought(paid), *(bound.notice for bound in bounds), *prepared.notes, *_notices(priced))
+        notices = (*settled.notices, *prepared.notes, *_notices(priced))
         return self._answer(prepared, columns, rows, loss, notices)
 
-    # Bounds that are missing in the policy
-
-    def _bounds(self, prepared: Prepared, cancellation: Cancellation) -> tuple[tuple[Bound, ...], _Paid | None]:
-        """The bounds that a query lacks: released before, or else charged for, together with the query, and read."""
-        if not prepared.missing:
-            return (), None
-        bounds, paid = self._proxy.bounds, None
-        found = bounds.find(prepared.missing, self.settings.epsilon)
-        if len(found) < len(prepared.missing):
-            with bounds.turn(self._timeout, cancellation):
-                found = bounds.find(prepared.missing, self.settings.epsilon)
-                if len(found) < len(prepared.missing):
-                    paid = self._payment(prepared, found)
-                    dues = paid.purchase.dues(prepared.sql, prepared.private_tables)
-                    rest = Due(paid.rest, prepared.sql, prepared.private_tables)
-                    self._opened.ledger.charge_together(self.analyst, [*dues, rest])
-                    found |= bounds.buy(paid.purchase, self._timeout, cancellation)
-        return tuple(found[missing] for missing in prepared.missing), paid
-
-    def _payment(self, prepared: Prepared, found: Mapping[Missing, Bound]) -> _Paid:
-        """What bounds cost, and the most that the query costs, planned with the loosest ones. Looks at no data."""
-        lacking = [missing for missing in prepared.missing if missing not in found]
-        purchase = self._proxy.bounds.purchase(lacking, self.settings.epsilon)
-        rest = self._price(prepared, self._rest(purchase)).loss
-        if self._opened.accountant.accounting is Accounting.APPROX:
-            # Which noise is used, with δ or without, can depend on the bounds.
-            rest = replace(rest, delta=self._proxy.policy.statement.delta)
-        return _Paid(purchase, rest)
-
-    def _rest(self, paid: _Paid | Purchase | None) -> Fraction:
-        """The part of a statement's price that is left for the statement itself."""
-        return Fraction(1) if paid is None else 1 - (self._proxy.bounds.share or Fraction(0))
-
-    def _bought(self, paid: _Paid | None) -> tuple[str, ...]:
-        if paid is None:
-            return ()
-        what = ", ".join(str(missing) for missing in paid.purchase.calibrations)
-        return (f"{float(100 * (1 - self._rest(paid))):g} % of the price goes to what the policy leaves open: {what}",)
-
-    @property
-    def _timeout(self) -> float:
-        return min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
+    def _settle(self, prepared: Prepared, timeout: float, cancellation: Cancellation) -> Settled:
+        """The query with the bounds that the policy leaves open: known, or charged for together with it, and read."""
+        bounds, epsilon = self._proxy.bounds, self.settings.epsilon
+        return bounds.settle(prepared, self.analyst, epsilon, lambda: self._most(prepared), timeout, cancellation)
 
     def _finish(
         self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
@@ -320,12 +266,7 @@ class Session:
     def _price(self, prepared: Prepared, part: Fraction = Fraction(1)) -> _Priced:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
-        accountant = opened.accountant
-        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
-        delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
-        if accountant.accounting is Accounting.PURE:
-            delta = Fraction(0)
-        calibrations = self._calibrations(prepared, part_of(accountant.price(self.settings.epsilon, delta), part))
+        calibrations = self._calibrations(prepared, self._whole(prepared, part))
         stored: dict[str, NoisyTable] = {}
         if self.settings.reuse:
             for calibration in calibrations:
@@ -335,11 +276,6 @@ class Session:
                 if table is not None:
                     stored[calibration.plan.identity] = table
         return _Priced(calibrations, stored)
-
-    def _price_again(self, prepared: Prepared) -> _Priced:
-        """What the statement that bought the bounds was answered is given again, although it had less of its price."""
-        first = self._price(prepared, 1 - (self._proxy.bounds.share or Fraction(0)))
-        return self._price(prepared) if first.loss else first
 
     def _calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""
@@ -356,12 +292,39 @@ class Session:
             found.update(zip(family.measurements, cheapest, strict=True))
         return tuple(found[place] for place in range(len(prepared.plans)))
 
+    def _whole(self, prepared: Prepared, part: Fraction) -> PrivacyLoss:
+        """(A part of) the statement's price; δ stays whole."""
+        accountant = self._opened.accountant
+        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
+        delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
+        if accountant.accounting is Accounting.PURE:
+            delta = Fraction(0)
+        return part_of(accountant.price(self.settings.epsilon, delta), part)
+
+    def _most(self, prepared: Prepared) -> PrivacyLoss:
+        """The most that a query costs beside its bounds, whatever they are: planned with the loosest ones."""
+        whole = self._whole(prepared, self._proxy.bounds.rest)
+        loss = _Priced(self._calibrations(prepared, whole), {}).loss
+        # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
+        return replace(loss, delta=whole.delta)
+
+    def _price_settled(self, settled: Settled) -> _Priced:
+        """The price of a query whose bounds are known. What was released for less, when they were bought, serves."""
+        if not settled.bounds:
+            return self._price(settled.prepared)
+        first = self._price(settled.prepared, self._proxy.bounds.rest)
+        if settled.purchase is None:
+            return self._price(settled.prepared) if first.loss else first
+        if not covers(settled.purchase.rest, first.loss):
+            raise InternalError("a statement costs more than was charged for it", sqlstate="XX000")
+        return first
+
     def _explain(self, prepared: Prepared) -> Explanation:
-        found = self._proxy.bounds.find(prepared.missing, self.settings.epsilon) if prepared.missing else {}
-        if len(found) < len(prepared.missing):
-            return self._explain_purchase(prepared, found)
-        prepared = _bounded(prepared, tuple(found.values()))
-        priced = self._price_again(prepared) if found else self._price(prepared)
+        settled = self._proxy.bounds.offer(prepared, self.settings.epsilon, lambda: self._most(prepared))
+        purchase = settled.purchase
+        # What would be measured after a purchase follows from what it tells.
+        priced = self._price_settled(settled) if purchase is None else _Priced(purchase.all, {})
+        price = priced.loss if purchase is None else purchase.loss
         releases = tuple(
             ReleaseExplanation(
                 plan=calibration.plan,
@@ -372,44 +335,15 @@ class Session:
             )
             for calibration in priced.calibrations
         )
+        notes = settled.prepared.notes if purchase is None else (purchase.warning,)
         return Explanation(
             releases=releases,
             outer_sql=prepared.shown_sql,
             columns=tuple(AnswerColumn(name, kind) for name, kind in prepared.columns),
-            price=priced.loss,
-            epsilon=self._paid(priced.loss),
-            remaining_after=self._budget(priced.loss),
-            notices=(*(bound.notice for bound in found.values()), *prepared.notes, *_notices(priced)),
-        )
-
-    def _explain_purchase(self, prepared: Prepared, found: Mapping[Missing, Bound]) -> Explanation:
-        """The bounds that would be bought first: what is measured after that follows from them."""
-        paid = self._payment(prepared, found)
-        releases = tuple(
-            ReleaseExplanation(
-                plan=calibration.plan,
-                mechanisms=tuple(measured.mechanism.noise for measured in calibration.measured),
-                threshold=None,
-                margins=margins(calibration.plan, calibration),
-                reused=False,
-            )
-            for calibrations in paid.purchase.calibrations.values()
-            for calibration in calibrations
-        )
-        open_ = ", ".join(str(missing) for missing in paid.purchase.calibrations)
-        return Explanation(
-            releases=releases,
-            outer_sql=prepared.shown_sql,
-            columns=tuple(AnswerColumn(name, kind) for name, kind in prepared.columns),
-            price=paid.loss,
-            epsilon=self._paid(paid.loss),
-            remaining_after=self._budget(paid.loss),
-            notices=(
-                *self._bought(paid),
-                f"the policy leaves open {open_}: the releases shown are paid for once, and the statement is planned"
-                " with what they tell; its error is known then",
-                *(bound.notice for bound in found.values()),
-            ),
+            price=price,
+            epsilon=self._paid(price),
+            remaining_after=self._budget(price),
+            notices=(*settled.notices, *notes, *_notices(priced)),
         )
 
     def _answer(
@@ -452,13 +386,6 @@ class Session:
             scopes.append((share, opened.ledger.spent(self.analyst)))
         budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
-
-
-def _bounded(prepared: Prepared, bounds: tuple[Bound, ...]) -> Prepared:
-    """The query, planned with the bounds that it lacked."""
-    if prepared.with_bounds is None:
-        return prepared
-    return prepared.with_bounds(tuple(bound.learned for bound in bounds))
 
 
 def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) -> Budget:

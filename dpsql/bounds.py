@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -31,6 +31,7 @@ from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opening import Opened
 from dpsql.perturb import perturb
+from dpsql.prepared import Prepared
 from dpsql.table import NoisyTable
 from rewriter.contribution import Norm
 from rewriter.histogram import exponents, histograms
@@ -62,20 +63,49 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """Histograms that are to be charged and read, by what is missing."""
+    """Histograms that are charged and read before a query, by what is missing; ``rest`` is charged for the query."""
 
-    calibrations: dict[Missing, tuple[Calibration, ...]]
+    calibrations: Mapping[Missing, tuple[Calibration, ...]]
+    share: Fraction
+    rest: PrivacyLoss
+
+    @property
+    def all(self) -> tuple[Calibration, ...]:
+        return tuple(one for some in self.calibrations.values() for one in some)
 
     @property
     def loss(self) -> PrivacyLoss:
-        return sum((one.loss for some in self.calibrations.values() for one in some), PrivacyLoss())
+        return _loss(self.all) + self.rest
 
-    def dues(self, statement: str, tables: Sequence[str]) -> list[Due]:
-        """One charge for each bound."""
-        return [
-            Due(sum((one.loss for one in some), PrivacyLoss()), f"{missing}, for: {statement}", tuple(tables))
-            for missing, some in self.calibrations.items()
-        ]
+    def dues(self, prepared: Prepared) -> list[Due]:
+        """A charge for each bound, and one for the query."""
+        sql, tables = prepared.sql, prepared.private_tables
+        bought = [Due(_loss(some), f"{missing}, for: {sql}", tables) for missing, some in self.calibrations.items()]
+        return [*bought, Due(self.rest, sql, tables)]
+
+    @property
+    def notice(self) -> str:
+        what = ", ".join(map(str, self.calibrations))
+        return f"{float(100 * self.share):g} % of the price goes to what the policy leaves open: {what}"
+
+    @property
+    def warning(self) -> str:
+        """What an explanation cannot say before the purchase."""
+        return "the releases shown are paid for once; the statement is planned with what they tell, and its error too"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A query with the bounds that the policy leaves open; a ``purchase`` is what was, or would be, bought for it."""
+
+    prepared: Prepared
+    bounds: tuple[Bound, ...] = ()
+    purchase: Purchase | None = None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        bought = () if self.purchase is None else (self.purchase.notice,)
+        return (*bought, *(bound.notice for bound in self.bounds))
 
 
 class Bounds:
@@ -93,8 +123,53 @@ class Bounds:
         """The part of a price that pays for bounds; None: the owner leaves none to be learned."""
         return self._opened.policy.statement.bounds
 
-    def find(self, missing: Sequence[Missing], epsilon: Fraction) -> dict[Missing, Bound]:
-        """Those bounds that were released before, and are good enough for a statement of this ε. Free."""
+    @property
+    def rest(self) -> Fraction:
+        """The part of a price that is left for the statement that buys bounds."""
+        return 1 - (self.share or Fraction(0))
+
+    def settle(
+        self,
+        draft: Prepared,
+        analyst: str,
+        epsilon: Fraction,
+        most: Callable[[], PrivacyLoss],
+        timeout: float,
+        cancellation: Cancellation,
+    ) -> Settled:
+        """The query, planned with its bounds. Where some are not known, all that the statement may cost is charged,
+        durably and at once, before the first of them is read.
+
+        ``most`` is what it costs beside the bounds; it raises where it cannot be answered at this price. So no bound is
+        bought for a statement that is refused then. Raises :class:`dpsql.errors.Error`.
+        """
+        settled = self.offer(draft, epsilon, most)
+        if settled.purchase is None:
+            return settled
+        with self._turn(timeout, cancellation):
+            # Another statement may have bought them meanwhile.
+            settled = self.offer(draft, epsilon, most)
+            if settled.purchase is None:
+                return settled
+            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))
+            bought = [self._buy(*item, timeout, cancellation) for item in settled.purchase.calibrations.items()]
+        found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}
+        return replace(_with(draft, [found[missing] for missing in draft.missing]), purchase=settled.purchase)
+
+    def offer(self, draft: Prepared, epsilon: Fraction, most: Callable[[], PrivacyLoss]) -> Settled:
+        """The query with its bounds where all are known, else what it would pay for the others. Free, reads no data."""
+        if not draft.missing:
+            return Settled(draft)
+        found = self._find(draft.missing, epsilon)
+        lacking = [missing for missing in draft.missing if missing not in found]
+        if not lacking:
+            return _with(draft, list(found.values()))
+        each = split_price(self._price(epsilon), len(lacking))
+        calibrations = {missing: self._calibrated(missing, each) for missing in lacking}
+        return Settled(draft, tuple(found.values()), Purchase(calibrations, self.share or Fraction(0), most()))
+
+    def _find(self, missing: Sequence[Missing], epsilon: Fraction) -> dict[Missing, Bound]:
+        """Those bounds that were released before, and are good enough for a statement of this ε."""
         price = self._price(min(epsilon, self._opened.policy.statement.epsilon))
         wanted = split_price(price, max(_SHARED, len(missing)))
         found: dict[Missing, Bound] = {}
@@ -108,26 +183,20 @@ class Bounds:
                 found[one] = self._bound(one, known)
         return found
 
-    def purchase(self, missing: Sequence[Missing], epsilon: Fraction) -> Purchase:
-        """What a statement of this ε pays for the bounds that it lacks. Reads nothing."""
-        each = split_price(self._price(epsilon), len(missing))
-        return Purchase({one: self._calibrated(one, each) for one in missing})
-
-    def buy(self, purchase: Purchase, timeout: float, cancellation: Cancellation) -> dict[Missing, Bound]:
-        """Read, perturb and keep histograms. They must have been charged."""
-        found: dict[Missing, Bound] = {}
-        for missing, calibrations in purchase.calibrations.items():
-            tables = []
-            for calibration in calibrations:
-                exact = self._opened.engine.run(calibration.plan, timeout, cancellation)
-                tables.append(perturb(exact, calibration, self._sampler))
-            for calibration, table in zip(calibrations, tables, strict=True):
-                self._opened.store.put(calibration.plan.identity, self._opened.policy.data_version, table)
-            found[missing] = self._bound(missing, tables)
-        return found
+    def _buy(
+        self, missing: Missing, calibrations: Sequence[Calibration], timeout: float, cancellation: Cancellation
+    ) -> Bound:
+        """Read, perturb and keep histograms that have been charged."""
+        tables = []
+        for calibration in calibrations:
+            exact = self._opened.engine.run(calibration.plan, timeout, cancellation)
+            tables.append(perturb(exact, calibration, self._sampler))
+        for calibration, table in zip(calibrations, tables, strict=True):
+            self._opened.store.put(calibration.plan.identity, self._opened.policy.data_version, table)
+        return self._bound(missing, tables)
 
     @contextmanager
-    def turn(self, timeout: float, cancellation: Cancellation) -> Iterator[None]:
+    def _turn(self, timeout: float, cancellation: Cancellation) -> Iterator[None]:
         """Wait for one's turn to buy: who waits finds what was bought meanwhile. Raises OperationalError 57014."""
         end = time.monotonic() + timeout
         while not self._buying.acquire(timeout=TICK):
@@ -139,10 +208,6 @@ class Bounds:
             yield
         finally:
             self._buying.release()
-
-    def plans(self, missing: Missing) -> tuple[Plan, ...]:
-        """The histograms that a bound is learned from."""
-        return self._plans(missing)
 
     def _plans_of(self, missing: Missing) -> tuple[Plan, ...]:
         # A person is in one bin, so that there is nothing to clip, in neither norm.
@@ -164,6 +229,16 @@ class Bounds:
         relative = deviation / float(self._opened.policy.statement.epsilon)
         found = learned(missing, tables, exponents(missing, self._opened.catalog), relative)
         return Bound(found, _released_at(tables))
+
+
+def _with(draft: Prepared, bounds: Sequence[Bound]) -> Settled:
+    if draft.with_bounds is None:
+        raise AssertionError("what lacks bounds can be planned with them")
+    return Settled(draft.with_bounds(tuple(bound.learned for bound in bounds)), tuple(bounds))
+
+
+def _loss(calibrations: Sequence[Calibration]) -> PrivacyLoss:
+    return sum((one.loss for one in calibrations), PrivacyLoss())
 
 
 def part_of(price: PrivacyLoss, part: Fraction) -> PrivacyLoss:
