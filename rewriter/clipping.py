@@ -48,6 +48,24 @@ def lattice(kind: Type, interval: Interval, size: Fraction | None = None, *, lea
     return Fraction(2) ** max(_exponent(size) - _DOUBLE_BITS, _exponent(magnitude) - _HELD_BITS)
 
 
+def held(interval: Interval, kind: Type, granularity: Fraction) -> Interval:
+    """What a type can hold of an interval, ending on the lattice: powers of two that were learned can lie beyond.
+
+    >>> held(Interval.of(0, 1 << 20), Type(Kind.DECIMAL, precision=8, scale=2), Fraction(1)).high
+    Fraction(999999, 1)
+    """
+    if kind.kind is Kind.INTEGER:
+        least, most = map(Fraction, kind.limits)
+    elif kind.kind is Kind.DECIMAL:
+        most = Fraction(10**kind.precision - 1, 10**kind.scale)
+        least = -most
+    else:
+        return interval
+    low = max(interval.low, math.ceil(least / granularity) * granularity)
+    high = min(interval.high, math.floor(most / granularity) * granularity)
+    return Interval(low, high) if low < high else interval
+
+
 def _exponent(number: Fraction) -> int:
     return math.frexp(float(number))[1] - 1
 

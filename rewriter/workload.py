@@ -16,7 +16,7 @@ from itertools import product
 from sqlglot import exp
 
 from rewriter.aggregates import both
-from rewriter.clipping import clipped_steps, lattice
+from rewriter.clipping import clipped_steps, held, lattice
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.errors import Unbounded
@@ -194,8 +194,11 @@ def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Int
     # A mean adds up distances from the ends of the range, a sum the values.
     is_mean = aggregate.function is exp.Avg
     size = declared.width if is_mean else None
-    granularity = lattice(argument.type, declared, size, learned=learned_ranges(argument.sql))
+    learned = learned_ranges(argument.sql)
+    granularity = lattice(argument.type, declared, size, learned=learned)
     interval = declared.outward(granularity)
+    if learned:
+        interval = held(interval, argument.type, granularity)
     if interval.width == 0:
         interval = Interval(interval.low, interval.high + granularity)
     return argument, interval, granularity
