@@ -101,6 +101,11 @@ def bound(answer: Answer | Explanation, what: str) -> tuple[float, float]:
     raise AssertionError(f"no bound of {what} in {answer.notices}")
 
 
+def near(found: tuple[float, float], exact: tuple[float, float]) -> bool:
+    """Whether each end is what it is without noise, or up to two powers of two further out."""
+    return all(one in (end, 2 * end, 4 * end) for one, end in zip(found, exact, strict=True))
+
+
 def statements(proxy: Proxy) -> list[str]:
     """What was charged for, the oldest first."""
     return [charge.statement for charge in reversed(proxy.ledger.charges())]
@@ -136,10 +141,10 @@ def test_the_first_statement_pays_a_part_for_the_bound_and_the_rest_for_itself(f
     assert answer.price == proxy.ledger.spent()
     assert answer.epsilon == Fraction(1, 2)
     assert answer.notices[0] == "20 % of the price goes to what the policy leaves open: max_rows of visit"
-    assert bound(answer, "visit") == (0, 8)
+    assert near(bound(answer, "visit"), (0, 8))
     assert abs(answer.rows[0][0] - 6000) < 400  # type: ignore[operator]
     again = session.execute("SELECT sex, COUNT(*) FROM visit JOIN patient ON id = patient_id GROUP BY sex")
-    assert bound(again, "visit") == (0, 8)
+    assert bound(again, "visit") == bound(answer, "visit")
     assert again.price.rho + again.price.epsilon == whole
     assert len(proxy.ledger.charges()) == 3
     proxy.close()
@@ -163,8 +168,8 @@ def test_several_bounds_share_the_part(proxy: Proxy) -> None:
         (each, f"the range of patient.weight, for: {BOTH}"),
         (Fraction(1, 10), BOTH),
     ]
-    assert bound(answer, "weight") == (0, 128)
-    assert bound(answer, "change") == (-8, 32)
+    assert near(bound(answer, "weight"), (0, 128))
+    assert near(bound(answer, "change"), (-8, 32))
 
 
 @pytest.mark.parametrize("epsilon", ["0.02", "0.499", "0.5"])
@@ -338,11 +343,12 @@ def test_a_bound_bought_at_a_tiny_price_spoils_nothing(proxy: Proxy) -> None:
     session.execute("SET dpsql.epsilon = 0.001")
     session.execute(COUNT)
     session.execute("RESET dpsql.epsilon")
-    assert bound(session.execute(COUNT), "visit") == (0, 8)
+    good = bound(session.execute(COUNT), "visit")
+    assert near(good, (0, 8))
     session.execute("SET dpsql.epsilon = 1")
     session.execute(COUNT)
     session.execute("SET dpsql.epsilon = 0.001")
-    assert bound(session.execute("SELECT COUNT(cost) FROM visit"), "visit") == (0, 8)
+    assert bound(session.execute("SELECT COUNT(cost) FROM visit"), "visit") == good
     assert sum("max_rows" in statement for statement in statements(proxy)) == 2
 
 
@@ -403,26 +409,21 @@ def test_price_columns_and_wording_do_not_depend_on_the_data(tmp_path: Path, sql
         session = proxy.session()
         before = session.explain(sql)
         answer = session.execute(sql)
-        words = [re.sub(r"-?\d+(\.\d+)?", "N", notice).replace("row of", "rows of") for notice in answer.notices]
-        words = [word.replace("most N row", "most N rows").replace("rowss", "rows") for word in words]
+        words = [re.sub(r"-?\d+(\.\d+)?( rows?)?", "N", notice) for notice in answer.notices]
         charges = [(charge.loss, charge.statement) for charge in proxy.ledger.charges()]
         proxy.close()
         plans = [release.plan for release in before.releases]
-        return before.notices, plans, answer.price, answer.columns, set(words), charges
+        return before.notices, plans, answer.price, answer.columns, words, charges
 
     known = told("many", 2000, 5)
     for name, people, most in (("one less", 1999, 5), ("nobody", 0, 1), ("heavy", 300, 70)):
-        other = told(name, people, most)
-        assert other[:4] == known[:4]
-        assert other[5] == known[5]
-        # "each person counts with at most N rows" is left out where a person has one row.
-        assert {word for word in other[4] if "released" in word} == {word for word in known[4] if "released" in word}
+        assert told(name, people, most) == known, name
 
 
 @pytest.mark.parametrize("accounting", ["zcdp", "pure", "approx"])
 def test_nobody_gives_a_small_bound(tmp_path: Path, accounting: str) -> None:
     fill(tmp_path / "clinic.duckdb", people=0)
-    proxy = Proxy.open(write(tmp_path, accounting=accounting))
+    proxy = open_without_noise(write(tmp_path, accounting=accounting))
     answer = proxy.session().execute(SUM)
     assert bound(answer, "visit") == (0, 1)
     assert bound(answer, "cost") == (0, 1)
@@ -523,8 +524,10 @@ def test_bounds_are_learned_on_postgres_too(tmp_path: Path) -> None:
     proxy = Proxy.open(write(tmp_path, database=server.url(name)))
     session = proxy.session()
     answer = session.execute(SUM)
-    assert (bound(answer, "visit"), bound(answer, "cost")) == ((0, 8), (0, 128))
+    assert near(bound(answer, "visit"), (0, 8))
+    assert near(bound(answer, "cost"), (0, 128))
     answer = session.execute(BOTH)
-    assert (bound(answer, "weight"), bound(answer, "change")) == ((0, 128), (-8, 32))
+    assert near(bound(answer, "weight"), (0, 128))
+    assert near(bound(answer, "change"), (-8, 32))
     assert abs(float(answer.rows[0][0]) - 64) < 1  # type: ignore[arg-type]
     proxy.close()
