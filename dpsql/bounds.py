@@ -91,7 +91,7 @@ class Purchase:
     @property
     def warning(self) -> str:
         """What an explanation cannot say before the purchase."""
-        return "the releases shown are paid for once; the statement is planned with what they tell, and its error too"
+        return "what is shown is bought once; the statement is planned with what it tells, and its error is known then"
 
 
 @dataclass(frozen=True, slots=True)

@@ -531,3 +531,9 @@ def test_bounds_are_learned_on_postgres_too(tmp_path: Path) -> None:
     assert near(bound(answer, "change"), (-8, 32))
     assert abs(float(answer.rows[0][0]) - 64) < 1  # type: ignore[arg-type]
     proxy.close()
+
+
+def test_a_long_case_is_explained_shortly(proxy: Proxy) -> None:
+    lines = [str(row[0]) for row in proxy.session().execute(f"EXPLAIN {BOTH}").rows]
+    assert len(lines) < 400
+    assert any("WHEN …" in line for line in lines)
