@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -30,6 +30,8 @@ _NORMS = {
     Accounting.ZCDP: (Norm.L2,),
     Accounting.APPROX: (Norm.L1, Norm.L2),
 }
+
+_MOST_TRIED = 8
 
 Schema = Mapping[str, Mapping[str, Type]]
 
@@ -85,6 +87,7 @@ def prepare(
     program = split(tree, catalog, dialect, database)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
+    related = families(program.releases)
     tables = _tables(program, shaped, plans, catalog)
     check_outer(program.outer, tables)
     shown = outer_sql(program.outer, tables)
@@ -96,7 +99,7 @@ def prepare(
         sql=sql,
         plans=plans,
         shapes=shaped,
-        families=families(program.releases),
+        families=related,
         outer_sql=full,
         shown_sql=shown,
         columns=columns,
@@ -104,7 +107,7 @@ def prepare(
         or (None,) * len(columns),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
-        notes=(*program.notes, *_free_notes(plans)),
+        notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
     )
 
 
@@ -119,16 +122,17 @@ def draft(prepare_over: Callable[[Catalog], Prepared], catalog: Catalog, lacking
         return prepare_over(catalog.with_learned(greatest(one, catalog) for one in sorted(missing)))
 
     needed: frozenset[Missing] = frozenset()
+    certain: frozenset[Missing] = frozenset()
     found: Prepared | None = None
     while found is None:
         if lacking.missing <= needed:
             raise lacking
-        needed |= lacking.missing
+        needed, certain = needed | lacking.missing, certain | lacking.certain
         try:
             found = over(needed)
         except Unbounded as more:
             lacking = more
-    for one in sorted(needed) if len(needed) > 1 else ():
+    for one in sorted(needed - certain)[:_MOST_TRIED]:
         # Some were only read beside those that matter, as a condition is.
         try:
             found, needed = over(needed - {one}), needed - {one}
@@ -142,6 +146,15 @@ def _free_notes(plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
     """What to say of groups that cost nothing, because they follow from the policy."""
     free = any(options[0].keys and not options[0].blocks and options[0].selection is None for options in plans)
     return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
+
+
+def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
+    """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
+    for family in related:
+        together = {plans[place][0].identity for place in family.measurements if plans[place][0].exhaustive}
+        if len(together) > 1:
+            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
+    return ()
 
 
 def margin_name(column: str) -> str:

@@ -209,10 +209,12 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:
+        missing = frozenset(Missing(table) for table in contribution.undeclared)
         raise Unbounded(
             "nothing bounds how many rows one person adds to this",
             hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key) may do",
-            missing=frozenset(Missing(table) for table in contribution.undeclared),
+            missing=missing,
+            certain=missing,
         )
     if math.isqrt(reach) > _MOST_STEPS:
         raise Refused("one person can move this too far to be added up exactly", hint="declare a narrower range")

@@ -40,9 +40,13 @@ class Refused(Exception):
 class Unbounded(Refused):
     """Nothing that was declared or learned bounds what one person adds; with ``missing`` known, something would.
 
-    Like every refusal it depends on text, policy and what was released before.
+    Like every refusal it depends on text, policy and what was released before. ``certain`` are those without which
+    nothing does; of the others a part may do.
     """
 
-    def __init__(self, message: str, *, hint: str, missing: frozenset[Missing]) -> None:
+    def __init__(
+        self, message: str, *, hint: str, missing: frozenset[Missing], certain: frozenset[Missing] = frozenset()
+    ) -> None:
         super().__init__(message, hint=hint)
         self.missing = missing
+        self.certain = certain

@@ -122,6 +122,7 @@ def workload(
     aggregates: Sequence[Aggregate], filters: Sequence[Value], norm: Norm, *, one_row: bool, dialect: Dialect
 ) -> Workload:
     """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row."""
+    _require_ranges(aggregates, filters)
     builder = _Builder(dialect, filters)
     estimators: dict[int, Estimator] = {}
     parts: dict[int, tuple[int, ...]] = {}
@@ -179,20 +180,37 @@ def _present(argument: Value | None) -> Value | None:
     return Value(sql=sql, type=BOOLEAN, nullable=False, constant=argument.constant)
 
 
-def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
-    """The argument with its declared range on the lattice, or a refusal that names what to declare."""
+def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
+    """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
+    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg]
+    sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
+    lacking = [aggregate for aggregate in (*means, *sums) if _range(aggregate, filters)[1] is None]
+    if not lacking:
+        return
+    missing = [missing_ranges(_range(aggregate, filters)[0].sql) for aggregate in lacking]
+    inner = _inner(lacking[0])
+    raise Unbounded(
+        f"{lacking[0].text} has no bounds: one person could move it without limit",
+        hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+        # One that nothing stands for cannot be answered, whatever is known of the others.
+        missing=frozenset().union(*missing) if all(missing) else frozenset(),
+        certain=frozenset().union(*(some for some in missing if len(some) == 1)),
+    )
+
+
+def _range(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
+    """The argument of SUM or AVG, and where it lies on the rows that are counted."""
     argument = aggregate.argument
     if argument is None:
         raise AssertionError("SUM and AVG have an argument")
-    conditions = [*filters, *([aggregate.condition] if aggregate.condition is not None else [])]
-    declared = narrowed(argument, conditions)
+    return argument, narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
+
+
+def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
+    """The argument with its declared range on the lattice."""
+    argument, declared = _range(aggregate, filters)
     if declared is None:
-        inner = _inner(aggregate)
-        raise Unbounded(
-            f"{aggregate.text} has no bounds: one person could move it without limit",
-            hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
-            missing=missing_ranges(argument.sql),
-        )
+        raise AssertionError("a sum without a range was refused")
     # A mean adds up distances from the ends of the range, a sum the values.
     is_mean = aggregate.function is exp.Avg
     size = declared.width if is_mean else None
