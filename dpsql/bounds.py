@@ -164,9 +164,13 @@ class Bounds:
         lacking = [missing for missing in draft.missing if missing not in found]
         if not lacking:
             return _with(draft, list(found.values()))
-        each = split_price(self._price(epsilon), len(lacking))
+        price = self._price(epsilon)
+        each = _down(split_price(price, len(lacking)))
         calibrations = {missing: self._calibrated(missing, each) for missing in lacking}
-        return Settled(draft, tuple(found.values()), Purchase(calibrations, self.share or Fraction(0), most()))
+        purchase = Purchase(calibrations, self.share or Fraction(0), PrivacyLoss())
+        # What rounding has left of the part goes to the statement: the whole price is charged, and not more.
+        rest = most() + _less(price, purchase.loss)
+        return Settled(draft, tuple(found.values()), replace(purchase, rest=rest))
 
     def _find(self, missing: Sequence[Missing], epsilon: Fraction) -> dict[Missing, Bound]:
         """Those bounds that were released before, and are good enough for a statement of this ε."""
@@ -239,6 +243,16 @@ def _with(draft: Prepared, bounds: Sequence[Bound]) -> Settled:
 
 def _loss(calibrations: Sequence[Calibration]) -> PrivacyLoss:
     return sum((one.loss for one in calibrations), PrivacyLoss())
+
+
+def _down(price: PrivacyLoss) -> PrivacyLoss:
+    """A price that the ledger records as it is: it rounds each charge up, and a third has no last digit."""
+    epsilon, rho = (Fraction(math.floor(part * 10**40), 10**40) for part in (price.epsilon, price.rho))
+    return PrivacyLoss(epsilon, rho, price.delta)
+
+
+def _less(price: PrivacyLoss, paid: PrivacyLoss) -> PrivacyLoss:
+    return PrivacyLoss(price.epsilon - paid.epsilon, price.rho - paid.rho, price.delta - paid.delta)
 
 
 def part_of(price: PrivacyLoss, part: Fraction) -> PrivacyLoss:

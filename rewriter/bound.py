@@ -217,7 +217,9 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
             certain=missing,
         )
     if math.isqrt(reach) > _MOST_STEPS:
-        raise Refused("one person can move this too far to be added up exactly", hint="declare a narrower range")
+        raise Refused(
+            "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"
+        )
     scaled = not one_group or len(vector.cells) > 1
     bits = max(0, _REFINE_BITS - (math.isqrt(reach).bit_length() - 1)) if scaled else 0
     return _Ball(vector, norm, reach, 1 << bits, scaled)

@@ -537,3 +537,31 @@ def test_a_long_case_is_explained_shortly(proxy: Proxy) -> None:
     lines = [str(row[0]) for row in proxy.session().execute(f"EXPLAIN {BOTH}").rows]
     assert len(lines) < 400
     assert any("WHEN …" in line for line in lines)
+
+
+@pytest.mark.parametrize("accounting", ["zcdp", "pure", "approx"])
+def test_all_charges_together_are_the_price_exactly(folder: Path, accounting: str) -> None:
+    """Also where a third of a part has no last digit: a budget of one statement pays for one statement."""
+    proxy = Proxy.open(write(folder, accounting=accounting, **({} if accounting == "zcdp" else {"epsilon": "0.5"})))
+    sql = "SELECT SUM(weight), SUM(change), COUNT(cost) FROM patient JOIN visit ON id = patient_id"
+    answer = proxy.session().execute(sql)
+    assert len(proxy.ledger.charges()) == 4
+    spent = proxy.ledger.spent()
+    assert spent == answer.price
+    assert spent.epsilon + spent.rho == (Fraction(1, 8) if accounting == "zcdp" else Fraction(1, 2))
+    assert answer.epsilon == Fraction(1, 2)
+    proxy.close()
+
+
+def test_rows_as_units_have_ranges_to_learn(tmp_path: Path) -> None:
+    fill(tmp_path / "clinic.duckdb")
+    policy = write(tmp_path)
+    text = re.sub(r"privacy_unit: .*", "privacy_unit: row", policy.read_text()).replace(
+        "    unit: patient_id -> patient.id\n", ""
+    )
+    policy.write_text(text)
+    proxy = Proxy.open(policy)
+    answer = proxy.session().execute("SELECT SUM(cost), COUNT(*) FROM visit")
+    assert near(bound(answer, "cost"), (0, 128))
+    assert statements(proxy)[0].startswith("the range of visit.cost, for: ")
+    proxy.close()
