@@ -25,7 +25,7 @@ from dpsql.accountant import Accounting
 from dpsql.calibrate import Calibration, calibrate, split_price
 from dpsql.engines.deadlines import TICK, Cancellation
 from dpsql.engines.failures import cancelled, too_long
-from dpsql.inference.bounds import learned
+from dpsql.inference.bounds import learned, threshold
 from dpsql.ledger import Due
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import Sampler
@@ -45,16 +45,19 @@ _SHARED = 8
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bound that was learned, and the ε at which its histograms were released."""
+    """A bound that was learned, the ε at which its histograms were released, and how many people beyond it they do not
+    tell from noise."""
 
     learned: Learned
     epsilon: float
+    unseen: float
 
     @property
     def notice(self) -> str:
         """What an analyst is told. Released numbers only."""
         missing, high = self.learned.missing, _shown(self.learned.high)
-        released = f"a bound released at ε = {self.epsilon:.3g}"
+        unseen = f"up to about {float(f'{self.unseen:.2g}'):,.0f} people may be beyond it unseen"
+        released = f"a bound released at ε = {self.epsilon:.3g}; {unseen}"
         if missing.column:
             return f"{missing.column} is taken to be in [{_shown(self.learned.low)}, {high}]: {released}"
         rows = "row" if high == "1" else "rows"
@@ -231,8 +234,9 @@ class Bounds:
         """A function of released numbers and the policy, so that it is the same for everybody."""
         deviation = 1.0 if self._opened.accountant.accounting is Accounting.ZCDP else math.sqrt(2)
         relative = deviation / float(self._opened.policy.statement.epsilon)
-        found = learned(missing, tables, exponents(missing, self._opened.catalog), relative)
-        return Bound(found, _released_at(tables))
+        bins = exponents(missing, self._opened.catalog)
+        unseen = max(threshold(noise, len(bins)) for table in tables for noise in table.noise.values())
+        return Bound(learned(missing, tables, bins, relative), _released_at(tables), unseen)
 
 
 def _with(draft: Prepared, bounds: Sequence[Bound]) -> Settled:

@@ -96,7 +96,9 @@ def bound(answer: Answer | Explanation, what: str) -> tuple[float, float]:
             rf"each person counts with at most (\d+) rows? of {what}: a bound released at ε = ", notice
         ):
             return 0, float(found[1])
-        if found := re.match(rf"{what} is taken to be in \[(.*), (.*)\]: a bound released at ε = ", notice):
+        if found := re.match(
+            rf"{what} is taken to be in \[(.*), (.*)\]: a bound released at ε = .*; up to about [0-9,]+ people", notice
+        ):
             return float(found[1]), float(found[2])
     raise AssertionError(f"no bound of {what} in {answer.notices}")
 
