@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 LACKS = "lacks"
-"""The ``meta`` key of a column of per-person aggregates: the bounds without which its range is not known."""
+"""The ``meta`` key of a column of per-person aggregates or of a union: what its range follows from undeclared."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -25,9 +25,14 @@ def learned_ranges(node: exp.Expr) -> bool:
     return any(lacks or (column is not None and column.column.learned is not None) for column, lacks in _leaves(node))
 
 
+def range_lacks(node: exp.Expr) -> frozenset[Missing]:
+    """The bounds, learned or missing, that the range of an expression follows from."""
+    return _found(node, learned=True)
+
+
 def lacks_of(aggregate: Aggregate, bound: ContributionBound) -> frozenset[Missing]:
     """The bounds, learned or missing, that the range of a per-person aggregate follows from."""
-    argument = frozenset() if aggregate.argument is None else _found(aggregate.argument.sql, learned=True)
+    argument = frozenset() if aggregate.argument is None else range_lacks(aggregate.argument.sql)
     if aggregate.function is exp.Count:
         return frozenset(Missing(table) for table in bound.undeclared)
     if aggregate.function is exp.Sum:

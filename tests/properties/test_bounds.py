@@ -241,6 +241,45 @@ def test_the_part_is_between_0_and_1(folder: Path, part: str) -> None:
         Proxy.open(write(folder, bounds=f", bounds: {part}"))
 
 
+FORMS = {
+    "SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) FROM visit GROUP BY day": {"max_rows of visit"},
+    "SELECT sex, COUNT(*), SUM(cost) FROM visit JOIN patient ON id = patient_id GROUP BY ROLLUP(1)": {
+        "max_rows of visit", "the range of visit.cost"
+    },
+    "SELECT SUM(CASE WHEN cost > 40 THEN cost END), COUNT(*) FILTER (WHERE cost < 10) FROM visit": {
+        "max_rows of visit", "the range of visit.cost"
+    },
+    "SELECT AVG(CASE WHEN weight > 62 THEN change END) FROM patient": {"the range of patient.change"},
+    "SELECT AVG(CASE WHEN weight > 62 THEN 1.5 ELSE change END) FROM patient": {"the range of patient.change"},
+    "SELECT COUNT(*) FROM visit UNION ALL SELECT SUM(change) FROM patient": {
+        "max_rows of visit", "the range of patient.change"
+    },
+    "SELECT AVG(n), AVG(t) FROM (SELECT patient_id, COUNT(*) n, SUM(cost) t FROM visit GROUP BY 1) q": {
+        "max_rows of visit", "the range of visit.cost"
+    },
+    "SELECT AVG(m) FROM (SELECT patient_id, MAX(cost) m FROM visit GROUP BY 1) q": {"the range of visit.cost"},
+    "SELECT SUM(ABS(weight - 1)) FROM patient WHERE change > 3": {"the range of patient.weight"},
+    "SELECT SUM(weight) FROM patient WHERE weight BETWEEN 0 AND 90": set(),
+    "SELECT COUNT(*), COUNT(DISTINCT id) FROM patient": set(),
+    "SELECT COUNT(*) FROM (SELECT patient_id FROM visit UNION ALL SELECT id FROM patient) q": {"max_rows of visit"},
+    "SELECT SUM(x) FROM (SELECT cost AS x FROM visit UNION ALL SELECT weight FROM patient) q": {
+        "max_rows of visit", "the range of patient.weight", "the range of visit.cost"
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", FORMS)
+def test_a_statement_buys_what_it_lacks_and_no_more(proxy: Proxy, sql: str) -> None:
+    session = proxy.session()
+    columns, told = session.describe(sql), session.explain(sql)
+    answer = session.execute(sql)
+    assert answer.columns == columns == told.columns
+    assert answer.price == told.price == proxy.ledger.spent()
+    assert {statement.partition(", for: ")[0] for statement in statements(proxy)[:-1]} == FORMS[sql]
+    again = session.execute(sql)
+    assert (again.rows, bool(again.price)) == (answer.rows, False)
+
+
 # What fails
 
 
