@@ -606,3 +606,29 @@ def test_rows_as_units_have_ranges_to_learn(tmp_path: Path) -> None:
     assert near(bound(answer, "cost"), (0, 128))
     assert statements(proxy)[0].startswith("the range of visit.cost, for: ")
     proxy.close()
+
+
+def test_an_error_is_not_aimed_at_before_the_bounds_are_known(proxy: Proxy) -> None:
+    session = proxy.session()
+    session.execute("SET dpsql.target_error = '5%'")
+    for ask in (session.execute, session.explain):
+        with pytest.raises(DataError) as raised:
+            ask(COUNT)
+        assert "dpsql.target_error = off" in str(raised.value.hint)
+    assert statements(proxy) == []
+    session.execute("SET dpsql.target_error = off")
+    session.execute(COUNT)
+    session.execute("SET dpsql.target_error = '100'")
+    told, answer = session.explain(COUNT), session.execute(COUNT)
+    assert told.price == answer.price
+    assert answer.margins[0][0] is not None
+    assert answer.margins[0][0] <= 100
+    assert sum("max_rows" in statement for statement in statements(proxy)) == 1
+
+
+def test_intervals_are_columns_from_the_first_statement_on(proxy: Proxy) -> None:
+    session = proxy.session()
+    session.execute("SET dpsql.intervals = on")
+    columns, told, answer = session.describe(BOTH), session.explain(BOTH), session.execute(BOTH)
+    assert columns == told.columns == answer.columns
+    assert len(columns) == len(told.expected) == 6
