@@ -17,13 +17,14 @@ from rewriter.block import BlockScope, condition
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect, double
-from rewriter.errors import TYPE_MISMATCH, Refused
+from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
 from rewriter.names import written
 from rewriter.query import Aggregate
 from rewriter.relation import only
 from rewriter.total import compile_expression
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
+from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM and AVG are answered"
@@ -264,7 +265,8 @@ def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect
         this = exp.Distinct(expressions=[this])
     low = 1 if argument is None and aggregate.condition is None else 0
     interval = None if bound.rows is None else Interval.of(low, bound.rows)
-    domain = None if bound.rows is None else IntegerRange(low, bound.rows)
+    # What was learned says where to clip, not which counts there are.
+    domain = None if bound.rows is None or bound.undeclared else IntegerRange(low, bound.rows)
     return Value(_filtered(exp.Count(this=this), aggregate.condition), BIGINT, interval, nullable=False, domain=domain)
 
 
@@ -309,11 +311,12 @@ def _needs_lattice(kind: Type) -> bool:
 def _exact(aggregate: Aggregate, dialect: Dialect) -> tuple[exp.Expr, Fraction]:
     argument = _argument(aggregate)
     if argument.interval is None:
-        raise Refused(
+        raise Unbounded(
             f"{aggregate.text} per person adds numbers without a declared range",
             hint="declare a range for the column in the policy",
+            missing=missing_ranges(argument.sql),
         )
-    granularity = lattice(argument.type, argument.interval)
+    granularity = lattice(argument.type, argument.interval, learned=learned_ranges(argument.sql))
     return clipped_steps(argument, argument.interval, granularity, dialect), granularity
 
 
