@@ -139,8 +139,8 @@ def _sure(squares: Sequence[float]) -> bool:
 def accuracy(errors: Floats, exact: Floats, used: Sequence[int]) -> Accuracy:
     """From errors by repetition and cell, the true numbers, and how many keys each cell has.
 
-    >>> accuracy(np.array([[3.0, -4.0], [-3.0, 4.0]]), np.array([10.0, 8.0]), [1, 0]).rmse ** 2
-    12.5
+    >>> accuracy(np.array([[3.0, -4.0], [-3.0, 4.0]]), np.array([10.0, 8.0]), [1, 0]).levels
+    {'0': 4.0, '1': 3.0}
     """
     squares = (errors**2).mean(axis=1)
     rmse = math.sqrt(squares.mean())
