@@ -233,8 +233,8 @@ def _factor(result: Compared, approach: str) -> str:
     return "" if math.isnan(factor) else f"{factor:.1f}×"
 
 
-def main() -> None:
-    options = _options()
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _options(arguments)
     console = Console()
     results = []
     with tempfile.TemporaryDirectory() as name:
@@ -253,11 +253,11 @@ def main() -> None:
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench accuracy", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a second for each question and approach, and not nine")
     parser.add_argument("--only", metavar="WORD", help="only questions whose name contains it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--cache", type=Path, default=tpch.CACHE, help="folder of TPC-H; default %(default)s")
     parser.add_argument("--smartnoise", metavar="PYTHON", help="a Python that has smartnoise-sql; default: this one")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
