@@ -20,6 +20,7 @@ import duckdb
 import numpy as np
 
 from .accuracy_questions import Cell, Counts, Question
+from .kept import Kept
 
 
 def sensitivity(question: Question, counts: Counts) -> int:
@@ -43,10 +44,10 @@ def noise_scale(question: Question, counts: Counts) -> float:
     return sensitivity(question, counts) * len(question.counts) / float(question.epsilon)
 
 
-def sampled(question: Question, counts: Counts) -> str:
+def sampled(question: Question, counts: Counts) -> str | None:
     """The rows that are counted, as SQL: at most N of a person, drawn anew, and at most m in a group, if that is less."""
     if question.unique:
-        return question.table
+        return None
     keys = ", ".join(question.key(name).sql for name in counts.by)
     if sensitivity(question, counts) == question.rows:
         kept = f"row_number() OVER (PARTITION BY {question.unit} ORDER BY dice) <= {question.rows}"
@@ -58,30 +59,21 @@ def sampled(question: Question, counts: Counts) -> str:
 
 
 class Plain:
-    """The plain approach to one question. True counts are read once where nothing is sampled."""
+    """The plain approach to one question."""
 
     def __init__(self, question: Question, connection: duckdb.DuckDBPyConnection, seed: int = 1) -> None:
-        self._question, self._connection = question, connection
+        self._question = question
+        self._kept = Kept(question, connection, sampled)
         self._draw = np.random.default_rng(seed)
-        self._read: dict[Counts, dict[Cell, int]] = {}
 
     def answer(self) -> dict[Cell, float]:
         """Every cell with noise, for the question's whole ε."""
         cells: dict[Cell, float] = {}
         for counts in self._question.counts:
-            exact = self._exact(counts)
+            exact = self._kept.read(counts)
             noise = self._draw.laplace(0, noise_scale(self._question, counts), len(exact))
             cells |= dict(zip(exact, (np.fromiter(exact.values(), float) + noise).tolist(), strict=True))
         return cells
-
-    def _exact(self, counts: Counts) -> dict[Cell, int]:
-        found = self._read.get(counts)
-        if found is None:
-            numbers = self._question.exact(self._connection, counts, sampled(self._question, counts))
-            found = {(counts.column, group): number for group, number in numbers.items()}
-            if self._question.unique:
-                self._read[counts] = found
-        return found
 
 
 def predicted(question: Question) -> float:

@@ -11,7 +11,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from .accuracy import Product, accuracy, copied, measured
+from .accuracy import Product, copied
+from .accuracy_data import make_people
+from .accuracy_measured import accuracy, measured
 from .accuracy_questions import (
     FOUR_COUNTS,
     QUESTIONS,
@@ -19,8 +21,8 @@ from .accuracy_questions import (
     QUESTIONS_OF_PEOPLE,
     Counts,
     Question,
-    make_people,
 )
+from .kept import Kept
 from .plain import Plain, noise_scale, predicted, sampled, sensitivity
 from .with_opendp import WithOpenDP
 
@@ -65,7 +67,7 @@ def test_noise_has_the_variance_that_an_even_split_of_epsilon_makes(
     question: Question, connection: duckdb.DuckDBPyConnection
 ) -> None:
     shares = len(question.counts)
-    found = measured(Plain(question, connection).answer, question.truth(connection), 0.4)
+    found = measured(Plain(question, connection).answer, question.truth(connection), 0.4, 8)
     assert predicted(question) == pytest.approx(math.sqrt(2) * shares / float(question.epsilon))
     assert abs(found.rmse - predicted(question)) < 5 * found.uncertainty
 
@@ -108,7 +110,7 @@ def test_the_smaller_of_the_two_bounds_is_taken(connection: duckdb.DuckDBPyConne
 def test_opendp_splits_the_same_price(accounting: str, variance: float, connection: duckdb.DuckDBPyConnection) -> None:
     """ρ = ε²/2 over four counts is σ² = 4/ε² each; ε over four is a scale of 4/ε."""
     truth = FOUR_COUNTS.truth(connection)
-    found = measured(WithOpenDP(FOUR_COUNTS, connection, accounting).answer, truth, 1.0)
+    found = measured(WithOpenDP(FOUR_COUNTS, connection, accounting).answer, truth, 1.0, 8)
     assert abs(found.rmse - math.sqrt(variance)) < 5 * found.uncertainty
 
 
@@ -117,7 +119,7 @@ def test_the_product_answers_every_cell_at_the_same_price(accounting: str, peopl
     with copied("person", people) as connection:
         truth = FOUR_COUNTS.truth(connection)
     with Product(FOUR_COUNTS, accounting, people, tmp_path) as product:
-        found = measured(product.answer, truth, 0.0)
+        found = measured(product.answer, truth, 0.0, 3)
     assert found.repetitions == 3
     assert 0 < found.rmse < 5 * predicted(FOUR_COUNTS)
 
@@ -128,3 +130,10 @@ def test_errors_of_levels_are_told_apart() -> None:
     assert found.levels == {"0": 4.0, "1": math.sqrt(4.5)}
     assert found.median_relative == pytest.approx(0.4)
     assert found.uncertainty == 0
+
+
+def test_rows_are_drawn_anew_where_somebody_loses_some(connection: duckdb.DuckDBPyConnection) -> None:
+    month = QUESTIONS_OF_ORDERS[0]
+    drawn, never = (Kept(replace(month, rows=rows), connection, sampled) for rows in (45, 300))
+    assert drawn.read(month.counts[0]) != drawn.read(month.counts[0])
+    assert never.read(month.counts[0]) is never.read(month.counts[0])

@@ -16,6 +16,7 @@ import duckdb
 import opendp.prelude as dp
 
 from .accuracy_questions import Cell, Counts, Question
+from .kept import Kept
 
 Measurement = Callable[[list[int]], list[int]]
 
@@ -25,14 +26,14 @@ class WithOpenDP:
 
     def __init__(self, question: Question, connection: duckdb.DuckDBPyConnection, accounting: str) -> None:
         dp.enable_features("contrib")
-        self._question, self._connection, self._accounting = question, connection, accounting
+        self._question, self._accounting = question, accounting
+        self._kept = Kept(question, connection, bounded)
         self._measurement = cache(self._built)
-        self._read: dict[Counts, dict[Cell, int]] = {}
 
     def answer(self) -> dict[Cell, float]:
         cells: dict[Cell, float] = {}
         for counts in self._question.counts:
-            exact = self._exact(counts)
+            exact = self._kept.read(counts)
             noisy = self._measurement(len(exact))(list(exact.values()))
             cells |= dict(zip(exact, map(float, noisy), strict=True))
         return cells
@@ -55,23 +56,14 @@ class WithOpenDP:
         measurement: Measurement = (query.gaussian() if self._accounting == "zcdp" else query.laplace()).resolve()
         return measurement
 
-    def _exact(self, counts: Counts) -> dict[Cell, int]:
-        found = self._read.get(counts)
-        if found is None:
-            numbers = self._question.exact(self._connection, counts, self._bounded(counts))
-            found = {(counts.column, group): number for group, number in numbers.items()}
-            if self._question.unique:
-                self._read[counts] = found
-        return found
 
-    def _bounded(self, counts: Counts) -> str | None:
-        """At most N rows of a person and at most m of them in a group, drawn anew."""
-        question = self._question
-        if question.unique:
-            return None
-        keys = ", ".join(question.key(name).sql for name in counts.by)
-        per_group = f"row_number() OVER (PARTITION BY {question.unit}, {keys} ORDER BY dice)"
-        thrown = f"SELECT *, random() AS dice FROM {question.table} WHERE {counts.where}"
-        kept = f"SELECT * FROM ({thrown}) QUALIFY {per_group} <= {question.rows_per_group}"
-        per_person = f"row_number() OVER (PARTITION BY {question.unit} ORDER BY dice)"
-        return f"(SELECT * FROM ({kept}) QUALIFY {per_person} <= {question.rows})"
+def bounded(question: Question, counts: Counts) -> str | None:
+    """At most N rows of a person and at most m of them in a group, drawn anew."""
+    if question.unique:
+        return None
+    keys = ", ".join(question.key(name).sql for name in counts.by)
+    per_group = f"row_number() OVER (PARTITION BY {question.unit}, {keys} ORDER BY dice)"
+    thrown = f"SELECT *, random() AS dice FROM {question.table} WHERE {counts.where}"
+    kept = f"SELECT * FROM ({thrown}) QUALIFY {per_group} <= {question.rows_per_group}"
+    per_person = f"row_number() OVER (PARTITION BY {question.unit} ORDER BY dice)"
+    return f"(SELECT * FROM ({kept}) QUALIFY {per_person} <= {question.rows})"
