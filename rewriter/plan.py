@@ -39,11 +39,13 @@ class Block:
     """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity.
 
     With a ``prefix``, its integers are measured in place of those of the groups, and the sensitivity is theirs.
+    ``weight`` is its share of the price against the other blocks'; a single count has weight 1.
     """
 
     statistics: tuple[Statistic, ...]
     sensitivity: Sensitivity
     prefix: Prefix | None = None
+    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ class Plan:
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
     group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
-    owner's word, every row of people is in one of them, so that they add up to what all rows have.
+    owner's word, every row of people is in one of them, so that they add up to what all rows have. ``clips``: people
+    who have more than the bounds allow count with less than they have.
     """
 
     sql: str
@@ -148,6 +151,7 @@ class Plan:
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
     exhaustive: bool = False
+    clips: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

@@ -76,15 +76,18 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
     for at, first in enumerate(tables[0].columns[len(shape.sets[0]) :]):
         parts = [table.columns[len(places) + at] for places, table in zip(shape.sets, tables, strict=True)]
         margins = [margin for part in parts for margin in (part.margins or ())]
+        reaches = [reach for part in parts for reach in (part.reaches or ())]
         whole = len(margins) == sum(len(part.values) for part in parts)
         outputs.append(
             replace(
                 first,
                 values=tuple(value for part in parts for value in part.values),
                 margins=tuple(margins) if whole and first.margins is not None else None,
+                reaches=tuple(reaches) if whole and first.reaches is not None else None,
             )
         )
-    return ReleasedTable((*columns, *marks, *outputs))
+    shrunk = [factor for table in tables for factor in table.shrunk or (1.0,) * table.rows]
+    return ReleasedTable((*columns, *marks, *outputs), tuple(shrunk))
 
 
 # One family
