@@ -54,17 +54,18 @@ def draw(questions: Sequence[Found], path: Path) -> None:
     for at, question in enumerate(questions):
         ours = error(question, "dpsql, zcdp")
         if ours is not None:
-            left = at - (len(COLOURS) - 1) / 2 * width
+            right = at - (len(COLOURS) / 2 - 1) * width
             label = f"{factor(question, 'dpsql, zcdp'):.1f}×"
-            axes.text(left, ours * 1.08, label, ha="center", color=INK, fontsize=9, fontweight="bold")
+            axes.text(right, ours * 1.08, label, ha="right", color=INK, fontsize=9, fontweight="bold")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.set_xticks(range(len(questions)), [labelled(q) for q in questions], fontsize=8.5)
     axes.set_ylabel("root mean square error (log scale)", color=QUIET)
     axes.grid(axis="y", which="major", color="#e5e5e5", linewidth=0.7)
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    axes.tick_params(length=0)
+    axes.tick_params(which="both", length=0)
     axes.set_title(
         "Error of whole answers at the same price (lower is better; × is the plain approach's error over dpsql's)",
         loc="left",
@@ -80,7 +81,7 @@ def draw(questions: Sequence[Found], path: Path) -> None:
 
 def labelled(question: Found) -> str:
     """The name over two lines, and the price where the name does not have it."""
-    name = str(question["question"]).split(", ε")[0].replace(" (seed 001)", "")
+    name = str(question["question"]).split(", ε")[0]
     words = name.split(" ")
     cut = min(range(1, len(words)), key=lambda at: abs(len(" ".join(words[:at])) - len(name) / 2))
     return f"{' '.join(words[:cut])}\n{' '.join(words[cut:])}\nε = {question['epsilon']}"

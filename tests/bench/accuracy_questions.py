@@ -119,7 +119,7 @@ FIRST = date(2025, 6, 1)
 DAY = Key("day", "day", tuple(FIRST + timedelta(days=i) for i in range(DAYS)))
 
 FOUR_COUNTS = Question(
-    "four counts (seed 001)",
+    "4 counts by sex and BMI",
     "people",
     "SELECT COUNT(*) FILTER (WHERE sex = 'M' AND bmi < 25) AS males_25, COUNT(*) FILTER (WHERE sex = 'M') AS males, "
     "COUNT(*) FILTER (WHERE sex = 'F' AND bmi < 25) AS females_25, COUNT(*) FILTER (WHERE sex = 'F') AS females "

@@ -134,6 +134,6 @@ def test_errors_of_levels_are_told_apart() -> None:
 
 def test_rows_are_drawn_anew_where_somebody_loses_some(connection: duckdb.DuckDBPyConnection) -> None:
     month = QUESTIONS_OF_ORDERS[0]
-    drawn, never = (Kept(replace(month, rows=rows), connection, sampled) for rows in (45, 300))
+    drawn, never = (Kept(replace(month, rows=rows, rows_per_group=300), connection, sampled) for rows in (45, 300))
     assert drawn.read(month.counts[0]) != drawn.read(month.counts[0])
     assert never.read(month.counts[0]) is never.read(month.counts[0])
