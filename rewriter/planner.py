@@ -8,6 +8,7 @@ from dataclasses import replace
 from rewriter.bound import bound
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
+from rewriter.family import with_families
 from rewriter.keys import public_keys
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
@@ -24,7 +25,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
     work = workload(query.aggregates, query.filters, norm, one_row=query.bound.unique, dialect=dialect)
-    bounded = bound(query, work, norm, contribution, public, dialect, one_group=constant or cells == 1)
+    one_group = constant or cells == 1
+    bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
     outputs = tuple(
         replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
     )
@@ -32,7 +34,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
-    return Plan(
+    planned = Plan(
         sql=bounded.tree.sql(dialect=dialect.name, comments=False),
         dialect=dialect.name,
         keys=tuple(KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(query.keys)),
@@ -44,7 +46,9 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
+        groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
     )
+    return with_families(planned, query, work, one_group=one_group)
 
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
