@@ -355,7 +355,9 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) ->
 def _total_variance(calibration: Calibration) -> float:
     steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
     return sum(
-        measured.mechanism.variance * steps[statistic.name] ** 2
+        measured.mechanism.variance
+        * steps[statistic.name] ** 2
+        * (measured.block.prefix.relative if measured.block.prefix else 1)
         for measured in calibration.measured
         for statistic in measured.block.statistics
     )

@@ -19,6 +19,7 @@ from fractions import Fraction
 from dpsql.accountant import Accounting, largest_rho
 from dpsql.errors import error
 from dpsql.inference.finish import expected_half_width
+from dpsql.inference.prefix import group_noise
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
@@ -147,10 +148,8 @@ def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROU
     For a mean: in a group of ``group_size`` rows, wherever in its range the mean lies.
     """
     steps = {statistic.name: statistic.granularity for statistic in plan.statistics}
-    return {
-        output.name: expected_half_width(output.estimator, calibration.noise, steps, group_size)
-        for output in plan.outputs
-    }
+    noise = group_noise(plan.blocks, calibration.noise)
+    return {output.name: expected_half_width(output.estimator, noise, steps, group_size) for output in plan.outputs}
 
 
 def _within(loss: PrivacyLoss, price: PrivacyLoss) -> bool:

@@ -23,11 +23,17 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
         places = threshold.named(exact.statistics[threshold.selection.name], noise)
     statistics: dict[str, tuple[int, ...]] = {}
     for one in calibration.measured:
-        noise = one.mechanism.sample(sampler, len(places) * len(one.block.statistics))
+        size = len(places)
+        if (prefix := one.block.prefix) is not None:
+            if calibration.selected:
+                raise error("running sums of selected groups are measured group by group", sqlstate="XX000")
+            size = prefix.size(exact.keys)
+        noise = one.mechanism.sample(sampler, size * len(one.block.statistics))
         for number, statistic in enumerate(one.block.statistics):
             column = exact.statistics[statistic.name]
-            draws = noise[number * len(places) : (number + 1) * len(places)]
-            statistics[statistic.name] = tuple(column[place] + n for place, n in zip(places, draws, strict=True))
+            measured = [column[place] for place in places] if prefix is None else prefix.measured(column, exact.keys)
+            draws = noise[number * size : (number + 1) * size]
+            statistics[statistic.name] = tuple(integer + n for integer, n in zip(measured, draws, strict=True))
     return NoisyTable(tuple(exact.keys[place] for place in places), statistics, calibration.noise)
 
 

@@ -103,6 +103,7 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
 
 def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
     statistics = block.statistics
+    unit = block.prefix.strategy.unit if block.prefix is not None else 1
     yield grid(
         ["statistic", "what", "in steps of", "most per cell", "noise"],
         [
@@ -110,7 +111,7 @@ def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
             [statistic.text for statistic in statistics],
             [exact(statistic.granularity) for statistic in statistics],
             [exact(statistic.bound * statistic.granularity) for statistic in statistics],
-            [noise(hidden_by, statistic.granularity) for statistic in statistics],
+            [noise(hidden_by, statistic.granularity / unit) for statistic in statistics],
         ],
         [False, False, True, True, False],
     )
@@ -119,6 +120,10 @@ def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
     if together.l1 is not None:
         norms.insert(0, f"L1 ≤ {exact(together.l1)}")
     yield Text(f"What one person can move, over all cells: {', '.join(norms)} steps.\n")
+    if block.prefix is not None:
+        yield Text(
+            f"Running sums are measured, in {unit:,} parts of a step: it is these parts that noise is added to.\n"
+        )
 
 
 def _root(square: int) -> Fraction:

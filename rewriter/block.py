@@ -137,7 +137,8 @@ def build_block(
         tests.append(exp.Not(this=exp.Is(this=owner.unit.copy(), expression=exp.Null())))
     if tests:
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    return Block(scope, rows, owner.unit, owner.bound, (*conditions, *state.conditions))
+    inherited = [one for source in sources if not source.optional for one in source.filters]
+    return Block(scope, rows, owner.unit, owner.bound, (*conditions, *state.conditions, *inherited))
 
 
 def _join(

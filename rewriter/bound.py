@@ -26,12 +26,13 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.contribution import ContributionBound, Norm
+from rewriter.contribution import ContributionBound, Norm, least
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import Refused
 from rewriter.functions_values import wrap
 from rewriter.keys import PublicKeys
 from rewriter.plan import Block, Selection, Statistic
+from rewriter.prefix import Prefix
 from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind
@@ -126,7 +127,9 @@ def _harmless_rows(
     is inside of all of them, cell by cell too. The others are few when the bound is near ``max_rows``; only they are
     aggregated by person. It pays for one table, which is cheap to read twice.
     """
-    limit = contribution.l1 if norm is Norm.L1 else contribution.l2_squared and math.isqrt(contribution.l2_squared)
+    rows = contribution.l2_squared and math.isqrt(contribution.l2_squared)
+    mixed = norm is Norm.L2 and any(vector.prefix for vector in work.vectors)
+    limit = contribution.l1 if norm is Norm.L1 else least([rows, contribution.l1]) if mixed else rows
     from_ = query.rows.args["from_"].this
     where = query.rows.args.get("where")
     simple = (
@@ -188,30 +191,45 @@ def _block(ball: _Ball) -> Block:
         Statistic(cell.name, cell.granularity / ball.refinement, ball.cell_bound * ball.refinement, cell.text)
         for cell in ball.vector.cells
     )
-    return Block(statistics, ball.sensitivity)
+    return _measured(statistics, ball.sensitivity, ball.vector.prefix)
+
+
+def _measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, prefix: Prefix | None) -> Block:
+    """The block with the sensitivity of what is measured. For a prefix strategy the vector is clipped in L1."""
+    if prefix is None:
+        return Block(statistics, sensitivity)
+    if sensitivity.l1 is None:
+        raise AssertionError("a prefix strategy needs a bound on the L1 norm")
+    return Block(statistics, prefix.sensitivity(sensitivity.l1), prefix)
 
 
 def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group: bool, query: Query) -> _Ball:
-    """How far one unit's vector may reach: the rows' bound times the most that one row adds."""
-    if vector.distinct:
-        groups = contribution.most_groups
-        reach = None if groups is None else (groups * groups if norm is Norm.L1 else groups)
-    elif norm is Norm.L1:
-        reach = None if contribution.l1 is None else (contribution.l1 * vector.row_l1) ** 2
-    else:
-        squared = contribution.l2_squared
-        reach = None if squared is None else squared * vector.row_l2_squared
+    """How far one unit's vector may reach."""
+    norm = Norm.L1 if vector.prefix is not None else norm
+    reach = reach_squared(vector, norm, contribution)
     if reach is None:
         raise Refused(
             "nothing bounds how many rows one person adds to this",
             hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key) may do",
         )
-    reach = max(reach, 1)
     if math.isqrt(reach) > _MOST_STEPS:
         raise Refused("one person can move this too far to be added up exactly", hint="declare a narrower range")
     scaled = not one_group or len(vector.cells) > 1
     bits = max(0, _REFINE_BITS - (math.isqrt(reach).bit_length() - 1)) if scaled else 0
     return _Ball(vector, norm, reach, 1 << bits, scaled)
+
+
+def reach_squared(vector: Vector, norm: Norm, contribution: ContributionBound) -> int | None:
+    """The square of the norm of one unit's vector, at most: the rows' bound times the most that one row adds."""
+    if contribution.unique:
+        return vector.row_l1**2 if norm is Norm.L1 else vector.row_l2_squared
+    if vector.distinct:
+        groups = contribution.most_groups
+        return None if groups is None else max(groups * groups if norm is Norm.L1 else groups, 1)
+    if norm is Norm.L1:
+        return None if contribution.l1 is None else max((contribution.l1 * vector.row_l1) ** 2, 1)
+    squared = contribution.l2_squared
+    return None if squared is None else max(squared * vector.row_l2_squared, 1)
 
 
 def _tables(query: Query) -> str:
@@ -293,9 +311,10 @@ def _one_row_per_unit(
     names = [cell.name for cell in _cells(work)]
     tree = _with_keys(final, [], keys, names, selection, public, dialect)
     blocks = tuple(
-        Block(
+        _measured(
             tuple(Statistic(c.name, c.granularity, vector.row_l1, c.text) for c in vector.cells),
             Sensitivity(l1=vector.row_l1, l2_squared=vector.row_l2_squared),
+            vector.prefix,
         )
         for vector in work.vectors
     )

@@ -51,7 +51,12 @@ def with_families(plan: Plan, query: Query, work: Workload, *, one_group: bool) 
 
 
 def _named(block: Block, vector: Vector, rows: str, cells: Sequence[str], groups: tuple[object, ...]) -> Block:
-    """Where more than a row is clipped, what a unit adds depends on its whole vector and on the ball that holds it."""
+    """Where more than a row is clipped, what a unit adds depends on its whole vector and on the ball that holds it.
+
+    What is measured of running sums is no number of a group.
+    """
+    if block.prefix is not None:
+        return block
     steps = tuple((statistic.granularity, statistic.bound) for statistic in block.statistics)
     whole = () if groups == ("row",) else (steps, block.sensitivity, vector.distinct, vector.signed, *cells)
     statistics = tuple(

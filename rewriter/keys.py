@@ -15,7 +15,7 @@ import datetime
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from sqlglot import exp
@@ -123,16 +123,18 @@ class _Enumeration:
     """The variables that key expressions have needed so far, each with the step that timestamps need.
 
     ``missing`` are those that also take NULL, which is outside of what was declared but is what an expression such as
-    ``CASE WHEN x > 5 THEN 'high' ELSE 'low' END`` makes a declared group of.
+    ``CASE WHEN x > 5 THEN 'high' ELSE 'low' END`` makes a declared group of. ``path`` are the subqueries around the
+    expression that is being read: a CTE that stands twice in FROM has its columns twice.
     """
 
     dialect: Dialect
     columns: dict[Variable, str | None] = field(default_factory=dict)
-    derived: list[tuple[Domain, exp.Expr]] = field(default_factory=list)
+    derived: list[tuple[Domain, exp.Expr, tuple[str, ...]]] = field(default_factory=list)
     missing: set[Variable] = field(default_factory=set)
     closed: bool = False
     complete: bool = False
     covers_all: bool = True
+    path: tuple[str, ...] = ()
 
     def key(self, node: exp.Expr) -> exp.Expr:
         """A key over the variables; inside of an expression, columns that may be NULL take NULL too."""
@@ -180,13 +182,18 @@ class _Enumeration:
         """A copy of ``node`` with columns replaced by variables. ``step`` is the unit that a timestamp is cut to."""
         variable = node.meta.get(VARIABLE)
         if isinstance(variable, Variable):
-            return self._variable(variable, step)
+            return self._variable(replace(variable, alias="_".join((*self.path, variable.alias))), step)
         origin = node.meta.get(ORIGIN)
         if isinstance(origin, Origin):
+            around = self.path
+            self.path = (*around, node.text("table"))
             try:
                 return self.substitute(origin.sql, step)
             except _NotEnumerable:
+                self.path = around
                 return self._domain(node)
+            finally:
+                self.path = around
         if isinstance(node, exp.Column | exp.Query):
             return self._domain(node)
         saved = dict(self.columns), list(self.derived)
@@ -213,11 +220,11 @@ class _Enumeration:
         if domain is None or self.closed or _size(domain) > MAX_CELLS:
             raise _NotEnumerable
         # The same expression has one value in a row, wherever it stands: a guard and what it guards, for one.
-        for place, (known, source) in enumerate(self.derived):
-            if known == domain and source == node:
+        for place, (known, source, path) in enumerate(self.derived):
+            if known == domain and source == node and path == self.path:
                 return exp.column("x", f"e{place}")
         self.covers_all = self.covers_all and (isinstance(domain, Values) or _is_declared(node))
-        self.derived.append((domain, node))
+        self.derived.append((domain, node, self.path))
         return exp.column("x", f"e{len(self.derived) - 1}")
 
     def _variable(self, variable: Variable, step: str | None) -> exp.Expr:
@@ -253,7 +260,7 @@ class _Enumeration:
                     _table_size(variables[0]),
                 )
             )
-        for place, (domain, _) in enumerate(self.derived):
+        for place, (domain, _, _) in enumerate(self.derived):
             query = _domain_query(domain, None, self.dialect)
             if self.complete and not (isinstance(domain, Values) and None in domain.values):
                 query = exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from rewriter.prefix import Prefix
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import Type
 
@@ -42,10 +43,14 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity."""
+    """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity.
+
+    With a ``prefix``, its integers are measured in place of those of the groups, and the sensitivity is theirs.
+    """
 
     statistics: tuple[Statistic, ...]
     sensitivity: Sensitivity
+    prefix: Prefix | None = None
 
 
 @dataclass(frozen=True, slots=True)

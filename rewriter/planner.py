@@ -12,6 +12,7 @@ from rewriter.family import with_families
 from rewriter.keys import public_keys
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
+from rewriter.series import with_prefixes
 from rewriter.workload import workload
 
 
@@ -25,6 +26,11 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
     work = workload(query.aggregates, query.filters, norm, one_row=query.bound.unique, dialect=dialect)
+    if query.cumulative is not None and public is not None:
+        along = [query.keys[place] for place in query.cumulative.order]
+        series = public_keys(along, query.filters, dialect)
+        steps = public.cells if series is None else min(public.cells, series.cells)
+        work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     one_group = constant or cells == 1
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
     outputs = tuple(

@@ -33,6 +33,19 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Cumulative:
+    """The running sums that are made of a release: of ``aggregates``, by place, along the keys at the places ``order``.
+
+    They begin at the last group where ``descending``, and anew for every combination of the other keys. It says what
+    is wanted and nothing else: the release has all groups, and whoever adds them up differently is answered as well.
+    """
+
+    order: tuple[int, ...]
+    descending: bool
+    aggregates: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One release: the innermost SELECT that aggregates over people. The only thing that touches private data.
 
@@ -50,6 +63,7 @@ class Query:
     aggregates: tuple[Aggregate, ...]
     sets: tuple[tuple[int, ...], ...] = ()
     complete: bool = False
+    cumulative: Cumulative | None = None
 
     @property
     def groupings(self) -> tuple[Query, ...]:

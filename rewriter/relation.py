@@ -23,13 +23,14 @@ class Relation:
     """Rows of people (or of public tables, when ``unit`` is None), with the columns that were asked of them.
 
     ``rows`` is a SELECT of our own without a select list: FROM, joins, WHERE, GROUP BY. ``columns`` are the output
-    names with their values over it, ``unit`` the expression of the owner.
+    names with their values over it, ``unit`` the expression of the owner. ``filters`` hold on every row.
     """
 
     columns: tuple[tuple[str, Value], ...]
     rows: exp.Select
     unit: exp.Expr | None
     bound: ContributionBound
+    filters: tuple[Value, ...] = ()
 
     def select(self) -> exp.Select:
         """The relation as a subquery: columns ``c0``, ``c1``, … and the unit ``u``. May be called once."""
@@ -59,7 +60,13 @@ class Relation:
             private=self.unit is not None,
             bound=self.bound,
             unit=None if self.unit is None else exp.column(UNIT, alias),
+            filters=outside(self.filters, alias),
         )
+
+
+def outside(filters: Sequence[Value], alias: str) -> tuple[Value, ...]:
+    """Conditions that hold inside of a subquery, as columns of it: what narrows a key set there narrows it here."""
+    return tuple(_outside(condition, exp.column("filter", alias)) for condition in filters)
 
 
 def _outside(value: Value, column: exp.Column) -> Value:

@@ -56,7 +56,7 @@ class Source:
 
     ``unit`` is the expression of the privacy unit where the source carries it itself (a subquery, the entity table,
     a table one hop away, rows as units); None for public sources and for tables that reach it through a chain.
-    ``optional``: the null-supplying side of an outer join.
+    ``optional``: the null-supplying side of an outer join. ``filters`` hold on every row of it.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Source:
     unit: exp.Expr | None = None
     optional: bool = False
     unique_columns: frozenset[str] = frozenset()
+    filters: tuple[Value, ...] = ()
 
     def constant(self) -> Source:
         """The same source, each of whose columns has one value per unit."""

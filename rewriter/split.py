@@ -18,6 +18,7 @@ from rewriter.block import Block, BlockScope, build_block, conjuncts
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
 from rewriter.contribution import ONE, ContributionBound
+from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
@@ -25,7 +26,7 @@ from rewriter.functions_values import wrap
 from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
 from rewriter.names import plain_names
 from rewriter.query import Program, Query, release_name
-from rewriter.relation import UNIT, Relation, only, union_all
+from rewriter.relation import UNIT, Relation, only, outside, union_all
 from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression
@@ -65,7 +66,8 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
     resolved = splitter.query(plain_constants(plain_names(tree, database)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    return Program(tuple(splitter.releases), resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
+    releases = with_running_sums(splitter.releases, resolved.tree)
+    return Program(releases, resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:
@@ -369,7 +371,7 @@ class _Splitter:
                 continue
             bare = item.this if isinstance(item, exp.Alias) else item
             columns.append((output_name(item), compile_expression(bare, block.scope, self._dialect)))
-        return Relation(tuple(columns), block.rows, block.unit, block.bound)
+        return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters)
 
     def _output_names(self, select: exp.Select, scope: BlockScope) -> list[str]:
         names: list[str] = []
@@ -405,7 +407,8 @@ class _Splitter:
         item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
         fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
         table = grouped.outer.args["from_"].this.name
-        source = Source(table, alias, item, fields, True, bound, unit=exp.column(UNIT, alias))
+        filters = outside(block.filters, alias)
+        source = Source(table, alias, item, fields, True, bound, unit=exp.column(UNIT, alias), filters=filters)
         return self._projection_of(grouped.outer, source)
 
     def _projection_of(self, select: exp.Select, source: Source) -> Relation:
@@ -423,7 +426,7 @@ class _Splitter:
             (output_name(item), compile_expression(item.this, block.scope, self._dialect))
             for item in select.expressions
         ]
-        return Relation(tuple(columns), block.rows, block.unit, block.bound)
+        return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters)
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""

@@ -24,6 +24,7 @@ from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.narrowing import narrowed
 from rewriter.plan import Estimator, Linear, Output, Part, Ratio
+from rewriter.prefix import Prefix
 from rewriter.query import Aggregate
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.value import Value
@@ -56,7 +57,7 @@ class Cell:
 class Vector:
     """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
 
-    ``distinct`` vectors count a unit once per group, whatever its rows.
+    ``distinct`` vectors count a unit once per group, whatever its rows. What has a ``prefix`` is clipped in L1.
     """
 
     cells: tuple[Cell, ...]
@@ -64,6 +65,7 @@ class Vector:
     row_l2_squared: int
     distinct: bool = False
     signed: bool = False
+    prefix: Prefix | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ remainder: a total equals the sum of its parts, exactly, in every table that is 
 Constrained Inference). Nothing is clamped before it was added up.
 
 Measurements join in where their groups are all that there are (:attr:`rewriter.plan.Plan.exhaustive`). Selected groups
-say nothing about a total, since the others are not shown: each of those stands alone.
+say nothing about a total, since the others are not shown: each of those stands alone. So do groups that were measured
+for their running sums, whose noises depend on each other.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import numpy as np
 from dpsql.families import Family, Shape
 from dpsql.inference.apportion import round_tree
 from dpsql.inference.arrays import FloatArray, IntArray
+from dpsql.inference.arrays import total as add_up
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
 from dpsql.inference.parts import Column, measured, spread
-from dpsql.inference.projection import nonnegative_lattice, top_down
+from dpsql.inference.projection import simplex, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Part, Plan, Ratio
 from rewriter.types import INTEGER, Scalar
@@ -115,7 +117,7 @@ def _joint(family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan]) 
     for place, keys in zip(family.measurements, family.keys, strict=True):
         plan = plans[place]
         adds_up = not keys or all(part.additive for part in plan.parts)
-        if not plan.exhaustive or not adds_up:
+        if not plan.exhaustive or not adds_up or any(block.prefix is not None for block in plan.blocks):
             continue
         known = first.setdefault(plan.identity, place)
         if known != place:
@@ -248,7 +250,7 @@ def _rounded(
         back = dict(zip(joint.chain, rounded, strict=True))
         return tuple(back[at] for at in range(len(joint.members)))
     leaves = _leaf_values(joint, estimates, values, variances, nonnegative=negative)
-    sums: list[FloatArray] = [np.bincount(joint.groupings[at], leaves, joint.sizes[at]) for at in joint.chain]
+    sums = [add_up(joint.groupings[at], leaves, joint.sizes[at]) for at in joint.chain]
     finest = round_tree([*parents, joint.groupings[joint.chain[-1]]], [*sums, leaves])[-1]
     columns = []
     for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
@@ -270,10 +272,10 @@ def _leaf_values(
     """Finest groups that add up to the estimates; where one is negative, the nearest that are not."""
     total = max(0.0, float(estimates[0].sum()))
     if nonnegative:
-        return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
+        return simplex(estimates[-1][joint.groupings[-1]], total)
     last = joint.groupings[-1]
     if np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
-        return estimates[-1][last]
+        return np.asarray(estimates[-1][last])
     return _spread_out(joint, values, variances)
 
 
@@ -319,4 +321,4 @@ def _shrinkage(joint: _Joint, at: int, estimated: Sequence[_Estimated]) -> Float
     size = joint.sizes[at]
     if not estimated:
         return np.ones(size)
-    return np.sqrt(np.max([estimate.factors[at] for estimate in estimated], axis=0))
+    return np.asarray(np.sqrt(np.max([estimate.factors[at] for estimate in estimated], axis=0)))

@@ -14,6 +14,7 @@ from fractions import Fraction
 from dpsql.inference.arrays import FloatArray
 from dpsql.inference.intervals import half_width, mean_half_widths, widest_mean_half_width
 from dpsql.inference.parts import Column, finished, measured, values
+from dpsql.inference.prefix import decoded
 from dpsql.inference.rounding import nearest, quotients
 from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Estimator, Linear, Output, Plan, Ratio
@@ -35,7 +36,9 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
                    values=(0,), margins=(30.0,))
     """
-    return table_of(noisy, plan, finished(noisy, plan, summed=summed) if consistent else None, {}, None)
+    groups = decoded(noisy, plan, consistent=consistent)
+    columns = finished(groups.table, plan, summed=summed) if consistent else None
+    return table_of(groups.table, plan, columns, {}, groups.factors)
 
 
 Pairs = Mapping[str, tuple[FloatArray, ...]]

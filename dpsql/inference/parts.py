@@ -67,8 +67,8 @@ def finished(noisy: NoisyTable, plan: Plan, *, summed: bool) -> list[Column]:
 def _with_its_total(numerators: Sequence[int], denominator: int) -> Column:
     """Non-negative integers that add up to the rounded total of all groups."""
     total = max(0, nearest(sum(numerators), denominator))
-    if denominator == 1 and min(numerators, default=0) >= 0:
-        return list(numerators)
+    if min(numerators, default=0) >= 0 and not any(numerator % denominator for numerator in numerators):
+        return [numerator // denominator for numerator in numerators]
     values = np.array([numerator / denominator for numerator in numerators])
     return apportion(simplex(values, float(total)).tolist(), total) if numerators else []
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import csr_array, diags_array, vstack
-from scipy.sparse.linalg import lsmr
 
-from dpsql.inference.arrays import FloatArray
+from dpsql.inference.arrays import BoolArray, FloatArray
 from dpsql.inference.groupings import Grouping, nested
 
 FIRM = 100.0
@@ -21,6 +20,18 @@ FIRM = 100.0
 
 ROUNDS = 12
 """Of multipliers; each leaves at most one part in ``FIRM`` of the violation."""
+
+PRECISE = 1e-8
+"""What is left of a gradient, in units of the noise."""
+
+COARSE = 1200
+"""Coarse cells, at most, that are solved for directly in each step."""
+
+RIDGE = 1e-10
+"""What is added to a curvature, as a part of it."""
+
+STEPS = 2000
+"""Of conjugate gradients, at most."""
 
 NEGLIGIBLE = 1e-10
 """What a violation, or an eigenvalue, is nothing at, in units of the noise."""
@@ -33,7 +44,7 @@ class System:
     ones on their diagonal. What no measurement touches has unit 1.
     """
 
-    __slots__ = ("design", "known", "rows", "target", "transposed", "unit", "weights")
+    __slots__ = ("coarse", "design", "known", "rows", "target", "transposed", "unit", "weights")
 
     def __init__(self, groupings: Sequence[Grouping]) -> None:
         values = np.concatenate([g.values for g in groupings])
@@ -47,6 +58,7 @@ class System:
         self.unit = 1 / np.sqrt(np.where(information > 0, information, 1.0))
         self.design = csr_array(diags_array(self.weights) @ self.rows @ diags_array(self.unit))
         self.transposed = csr_array(self.design.T)
+        self.coarse = csr_array(vstack(_coarse(groupings), format="csr") @ diags_array(self.unit))
         self.target = values[measured] * self.weights
 
     def solve(self, step: Callable[[FloatArray, FloatArray], FloatArray], start: FloatArray) -> FloatArray:
@@ -61,11 +73,61 @@ class System:
         return np.asarray(solution * self.unit)
 
     def least_squares(self, start: FloatArray, target: FloatArray) -> FloatArray:
-        """The scaled solution of least squared distance to the target; of several, the one nearest to the start."""
-        if not self.rows.shape[0]:
-            return start
-        rest = target - self.design @ start
-        return np.asarray(start + lsmr(self.design, rest, atol=1e-12, btol=1e-12, conlim=0, maxiter=5000)[0])
+        """The scaled solution of least squared distance to the target, from a start: by conjugate gradients."""
+        everywhere = np.ones(start.size, dtype=np.bool_)
+        return start + self.descend(self.transposed @ (target - self.design @ start), everywhere, PRECISE)
+
+    def descend(self, gradient: FloatArray, free: BoolArray, precision: float) -> FloatArray:
+        """The step d with ``design.T @ design @ d = gradient`` where ``free``, and 0 elsewhere.
+
+        Conjugate gradients, until no part of the gradient is above ``precision`` in units of the noise. Coarse cells,
+        which bend the most, are solved for directly in each step (A-DEF2 of Tang, Nabben, Vuik and Erlangga 2009).
+        """
+        solve = self._coarse_solver(free)
+        rest = np.where(free, gradient, 0.0)
+        found = solve(rest)
+        rest = rest - self._bend(found, free)
+        direction, length = np.zeros_like(rest), 1.0
+        for _ in range(STEPS):
+            if np.abs(rest).max(initial=0.0) <= precision:
+                break
+            ahead = rest + solve(rest - self._bend(rest, free))
+            length, before = float(rest @ ahead), length
+            direction = ahead + (length / before) * direction
+            bent = self._bend(direction, free)
+            energy = float(direction @ bent)
+            if energy <= 0 or length <= 0:
+                break
+            found = found + (length / energy) * direction
+            rest = rest - (length / energy) * bent
+        return found
+
+    def _bend(self, step: FloatArray, free: BoolArray) -> FloatArray:
+        return np.where(free, self.transposed @ (self.design @ step), 0.0)
+
+    def _coarse_solver(self, free: BoolArray) -> Callable[[FloatArray], FloatArray]:
+        """The best step among those that move all free finest cells of a coarse cell in proportion to their units."""
+        spread = csr_array(self.coarse @ diags_array(free.astype(np.float64)))
+        bent = csr_array(self.design @ spread.T)
+        curvature = (bent.T @ bent).toarray()
+        # Groupings that add up to the same leave a direction open; whichever is taken, the step is the same.
+        curvature[np.diag_indices_from(curvature)] *= 1 + RIDGE
+        curvature[np.diag_indices_from(curvature)] += np.finfo(np.float64).tiny
+        factor = cho_factor(curvature, lower=True, overwrite_a=True)
+        back = csr_array(spread.T)
+        return lambda gradient: np.asarray(back @ cho_solve(factor, spread @ gradient))
+
+
+def _coarse(groupings: Sequence[Grouping]) -> list[csr_array]:
+    """Rows of the coarsest measured groupings, as many as a dense matrix may have."""
+    chosen, room = [csr_array((1, groupings[0].cells.size))], COARSE
+    for grouping in sorted(groupings, key=lambda g: g.size):
+        room -= grouping.size
+        if room < 0:
+            break
+        if np.isfinite(grouping.variances).any():
+            chosen.append(matrix(grouping))
+    return chosen
 
 
 def matrix(grouping: Grouping) -> csr_array:

@@ -126,6 +126,10 @@ def _described(number: int, one: Plan) -> Iterator[str]:
     for block in one.blocks:
         declared = block.sensitivity
         yield f"-- one unit moves: l1 {declared.l1}, l2 {_root(declared.l2_squared)}"
+        if (prefix := block.prefix) is not None:
+            keys = ", ".join(f"k{place}" for place in prefix.order)
+            way = "down" if prefix.descending else "up"
+            yield f"--   measured as running sums {way} {keys}: {prefix.strategy}"
         for statistic in block.statistics:
             steps = f"steps of {statistic.granularity}, at most {statistic.bound}"
             yield f"--   {statistic.name}: {statistic.text} ({steps})"

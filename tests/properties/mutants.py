@@ -266,7 +266,7 @@ def zero_named_by_its_first_row(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def rows_of_two_tables_numbered_alike(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(source, "_row_number", lambda table, alias, catalog: exp.column("rowid", alias))
+    patch.setattr(Dialect, "row_identity", lambda self, alias, place, tables: exp.column("rowid", alias))
 
 
 @plant

@@ -19,7 +19,7 @@ from dpsql.inference.finish import infer
 from dpsql.table import Noise, NoisyTable
 from rewriter.catalog import Catalog
 from rewriter.dialects import DUCKDB, Dialect
-from rewriter.plan import Plan
+from rewriter.plan import Block, Plan
 from rewriter.sensitivity import Sensitivity
 from tests.properties.world import Owner, World
 
@@ -130,13 +130,22 @@ def compare(plan: Plan, here: Table, there: Table) -> float:
     shares = [_cells(plan, here, there)]
     for block in plan.blocks:
         names = [statistic.name for statistic in block.statistics]
-        shares.append(_vector(" ".join(names), names, block.sensitivity, here, there))
+        ours, theirs = (_measured(block, names, table) for table in (here, there))
+        shares.append(_vector(" ".join(names), names, block.sensitivity, ours, theirs))
     if plan.selection is not None:
         name = plan.selection.name
         shares.append(_vector(f"weight {name}", [name], plan.selection.sensitivity, here, there))
         if any(row[name] < 0 for row in here.values()):
             raise Unsound("a negative weight")
     return max(shares)
+
+
+def _measured(block: Block, names: Sequence[str], table: Table) -> Table:
+    """The integers that noise is added to: of the groups, or of the running sums over them."""
+    if block.prefix is None:
+        return table
+    columns = [block.prefix.measured([row[name] for row in table.values()], list(table)) for name in names]
+    return {(place,): dict(zip(names, row, strict=True)) for place, row in enumerate(zip(*columns, strict=True))}
 
 
 def _keys(plan: Plan, here: Table, there: Table) -> None:
@@ -179,16 +188,21 @@ def _vector(what: str, names: Sequence[str], declared: Sensitivity, here: Table,
 def finished(plan: Plan, table: Table) -> dict[tuple[object, ...], tuple[object, ...]]:
     """What would be released of a table, had the noise been zero."""
     names = [statistic.name for statistic in plan.statistics]
-    columns = {name: tuple(row[name] for row in table.values()) for name in names}
+    columns: dict[str, tuple[int, ...]] = {}
+    for block in plan.blocks:
+        own = [statistic.name for statistic in block.statistics]
+        rows = _measured(block, own, table).values()
+        columns |= {name: tuple(row[name] for row in rows) for name in own}
     noise = dict.fromkeys(names, Noise("laplace", Fraction(1)))
     released = infer(NoisyTable(tuple(table), columns, noise), plan)
-    rows = zip(*(column.values for column in released.columns[len(plan.keys) :]), strict=True)
-    return dict(zip(table, rows, strict=True))
+    finished = zip(*(column.values for column in released.columns[len(plan.keys) :]), strict=True)
+    return dict(zip(table, finished, strict=True))
 
 
 def _finishes_alike(plan: Plan, here: Table, there: Table) -> None:
     """A group whose integers are the same is finished in the same way, whatever the other groups hold."""
-    if not plan.outputs:
+    if not plan.outputs or any(block.prefix is not None for block in plan.blocks):
+        # Running sums are rounded, and with each of them the groups behind it.
         return
     ours, theirs = finished(plan, here), finished(plan, there)
     for key in here:

@@ -153,7 +153,7 @@ class _Asker(Sources):
         key = self._keys(source.fields, 1)[0]
         aggregate = self._aggregates(source.fields, 1)[0]
         where = self._where(source)
-        form = self.random.choice(["having", "order", "wrapper", "window", "arithmetic"])
+        form = self.random.choice(["having", "order", "wrapper", "window", "running", "running", "arithmetic"])
         self._has(form)
         head = f"{source.before}SELECT {key} AS g0, {aggregate} AS a0"
         body = f" FROM {source.text}{where} GROUP BY {key}"
@@ -166,7 +166,34 @@ class _Asker(Sources):
             return f"{source.before}SELECT * FROM ({inner}) AS virtual_table LIMIT 1000"
         if form == "window":
             return f"{head}, SUM(COUNT(*)) OVER () AS a1{body}"
+        if form == "running":
+            return self._running(source)
         return f"{source.before}SELECT {key} AS g0, 2 * {aggregate} + COUNT(*) AS a0{body}"
+
+    def _running(self, source: From) -> str:
+        """Running sums along one key, perhaps apart for another; in one SELECT or in two."""
+        self._has("window")
+        keys = list(dict.fromkeys(self._keys(source.fields, self.random.choice([1, 1, 2]))))
+        names = [f"g{number}" for number, _ in enumerate(keys)]
+        aggregates = self._aggregates(source.fields, 1)[:2]
+        down = self.random.choice(["", "", " DESC"])
+        frame = self.random.choice(
+            ["", "", " ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"]
+        )
+        items = [f"{key} AS {name}" for key, name in zip(keys, names, strict=True)]
+        items += [f"{text} AS a{number}" for number, text in enumerate(aggregates)]
+        body = f" FROM {source.text}{self._where(source)} GROUP BY {', '.join(keys)}"
+        wrapped = self._maybe(0.5)
+        along, *apart = names if wrapped else keys
+        partition = f"PARTITION BY {apart[0]} " if apart and self._maybe(0.7) else ""
+        over = f"OVER ({partition}ORDER BY {along}{down}{frame})"
+        inner = f"SELECT {', '.join(items)}{body}"
+        summed = [f"a{number}" for number, _ in enumerate(aggregates)] if wrapped else aggregates
+        sums = [f"SUM({text}) {over} AS s{number}" for number, text in enumerate(summed)]
+        if wrapped:
+            columns = [*names, *summed]
+            return f"{source.before}SELECT {', '.join([*columns, *sums])} FROM ({inner}) AS r"
+        return f"{source.before}SELECT {', '.join([*items, *sums])}{body}"
 
     def _several(self) -> str:
         """Several releases in one statement."""

@@ -308,3 +308,21 @@ def test_a_derived_group_has_one_value_in_its_guard_and_in_what_is_guarded(ana: 
         "FROM visit GROUP BY patient_id) AS t GROUP BY 1 ORDER BY 1"
     )
     assert [row[0] for row in answer.rows] == [-1, 0, 1, 2, 3, 5, 10]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH v AS (SELECT * FROM visit WHERE day < '2025-01-03') SELECT a.reason, b.reason, COUNT(*) FROM v a "
+        "JOIN v b ON a.patient_id = b.patient_id GROUP BY 1, 2",
+        "SELECT region, COUNT(*) FROM (SELECT * FROM patient WHERE region < 'I') t GROUP BY region",
+        "SELECT reason, COUNT(*) FROM (SELECT patient_id, reason, COUNT(*) AS n FROM visit WHERE reason <> 'acute' "
+        "GROUP BY 1, 2) t GROUP BY reason",
+    ],
+)
+def test_groups_are_those_of_the_rows_in_a_subquery(ana: Session, data: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """What narrows them there narrows them here, and a CTE that is read twice has its keys twice."""
+    ours = {row[:-1]: row[-1] for row in ana.execute(sql).rows}
+    theirs = {row[:-1]: row[-1] for row in data.execute(sql).fetchall()}
+    assert {key: count for key, count in ours.items() if key in theirs or count} == theirs
+    assert len(ours) <= 25

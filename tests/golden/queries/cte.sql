@@ -39,14 +39,14 @@ WITH released AS (
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t1_7.x AS TEXT) AS k0
+    CAST(d_t2_t1_7.x AS TEXT) AS k0
   FROM (
     SELECT DISTINCT
       "name" AS x
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
-  ) AS d_t1_7
+  ) AS d_t2_t1_7
 )
 SELECT
   keys.k0,

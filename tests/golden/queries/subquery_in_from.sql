@@ -112,14 +112,14 @@ WITH released AS (
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(d_t1_1.x AS TEXT) AS k0
+    CAST(d_t2_t1_1.x AS TEXT) AS k0
   FROM (
     SELECT
       x
     FROM (VALUES
       (CAST('F' AS TEXT)),
       (CAST('M' AS TEXT))) AS v(x)
-  ) AS d_t1_1
+  ) AS d_t2_t1_1
 )
 SELECT
   keys.k0,

@@ -1,0 +1,179 @@
+"""Which running sums the outer SELECT makes of its releases: ``SUM(COUNT(*)) OVER (ORDER BY day)`` and its relatives.
+
+What is found here only chooses how a release is measured (:mod:`rewriter.series`). Whatever is missed or read wrongly
+is answered all the same, from the same groups, with more noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.grouping import output_name, walk
+from rewriter.query import Cumulative, Query, release_name
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column that is a key or an aggregate of a release and nothing else."""
+
+    release: int
+    is_key: bool
+    place: int
+
+
+_Columns = Mapping[str, _Column]
+"""What a query answers, by name; columns that are computed are not among them."""
+
+
+def with_running_sums(releases: Sequence[Query], outer: exp.Query) -> tuple[Query, ...]:
+    """The releases, each with the running sums that ``outer`` makes of it, where they all run along the same keys."""
+    reader = _Reader(releases)
+    reader.query(outer, {})
+    return tuple(
+        replace(query, cumulative=reader.found.get(number)) if number in reader.found else query
+        for number, query in enumerate(releases)
+    )
+
+
+class _Reader:
+    """Follows columns from the releases up through subqueries and CTEs."""
+
+    def __init__(self, releases: Sequence[Query]) -> None:
+        self._releases = releases
+        self._tables = {release_name(number): _columns(number, query) for number, query in enumerate(releases)}
+        self.found: dict[int, Cumulative] = {}
+
+    def query(self, node: exp.Expr, names: Mapping[str, _Columns]) -> _Columns:
+        """What a query answers. Its running sums are noted."""
+        if isinstance(node, exp.Subquery):
+            return self.query(node.this, names)
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if with_ is not None else ():
+            found = _renamed(self.query(cte.this, names), cte.args["alias"])
+            names = {**names, _folded(cte.args["alias"].this): found}
+        if isinstance(node, exp.Select):
+            return self._select(node, names)
+        if isinstance(node, exp.SetOperation):
+            self.query(node.this, names)
+            self.query(node.expression, names)
+        return {}
+
+    def _select(self, select: exp.Select, names: Mapping[str, _Columns]) -> _Columns:
+        from_ = select.args.get("from_")
+        columns = self._from(from_.this, names) if from_ is not None else {}
+        joins = select.args.get("joins") or ()
+        for join in joins:
+            self._from(join.this, names)
+        if joins:
+            return {}
+        named = {_folded(window.this): window for window in select.args.get("windows") or ()}
+        for expression in (*select.expressions, *_parts(select)):
+            for node in walk(expression):
+                if isinstance(node, exp.Window):
+                    self._note(_running(node, named, columns))
+            for inner in expression.find_all(exp.Query):
+                if inner.parent_select is select:
+                    self.query(inner, names)
+        return _answered(select, columns)
+
+    def _from(self, item: exp.Expr, names: Mapping[str, _Columns]) -> _Columns:
+        alias = item.args.get("alias")
+        if isinstance(item, exp.Subquery):
+            return _renamed(self.query(item.this, names), alias)
+        if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) and not item.db:
+            name = _folded(item.this)
+            return _renamed(names.get(name) or self._tables.get(name) or {}, alias)
+        return {}
+
+    def _note(self, running: tuple[int, Cumulative] | None) -> None:
+        """One series for each release: the first that is found, and all aggregates that run along it."""
+        if running is None:
+            return
+        number, one = running
+        query = self._releases[number]
+        if query.sets:
+            return
+        if any(query.aggregates[place].function not in (exp.Count, exp.Sum) for place in one.aggregates):
+            return
+        known = self.found.setdefault(number, one)
+        if (known.order, known.descending) == (one.order, one.descending):
+            both = tuple(sorted({*known.aggregates, *one.aggregates}))
+            self.found[number] = replace(known, aggregates=both)
+
+
+def _columns(number: int, query: Query) -> _Columns:
+    keys = {f"k{place}": _Column(number, True, place) for place, _ in enumerate(query.keys)}
+    return keys | {f"a{place}": _Column(number, False, place) for place, _ in enumerate(query.aggregates)}
+
+
+def _folded(identifier: exp.Identifier) -> str:
+    return str(identifier.name) if identifier.args.get("quoted") else str(identifier.name.lower())
+
+
+def _renamed(columns: _Columns, alias: exp.Expr | None) -> _Columns:
+    """Under an alias that names columns nothing is followed."""
+    return {} if alias is not None and alias.args.get("columns") else columns
+
+
+def _parts(select: exp.Select) -> Iterator[exp.Expr]:
+    """Where else a window may stand."""
+    for name in ("where", "having", "qualify", "order"):
+        if (part := select.args.get(name)) is not None:
+            yield part
+
+
+def _answered(select: exp.Select, columns: _Columns) -> _Columns:
+    answered: dict[str, _Column] = {}
+    for item in select.expressions:
+        if isinstance(item, exp.Star):
+            answered |= columns
+        elif (found := _column(item.this if isinstance(item, exp.Alias) else item, columns)) is not None:
+            answered[output_name(item)] = found
+    return answered
+
+
+def _column(node: exp.Expr | None, columns: _Columns) -> _Column | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return columns.get(_folded(node.this)) if isinstance(node, exp.Column) else None
+
+
+def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Columns) -> tuple[int, Cumulative] | None:
+    """The release and the running sum of it that a window is, if it is one."""
+    if not isinstance(window.this, exp.Sum):
+        return None
+    summed = _column(window.this.this, columns)
+    base = named.get(_folded(window.args["alias"])) if window.args.get("alias") else None
+    order = window.args.get("order") or (base and base.args.get("order"))
+    partition = window.args.get("partition_by") or (base and base.args.get("partition_by")) or []
+    forward = _is_forward(window.args.get("spec") or (base.args.get("spec") if base else None))
+    if summed is None or summed.is_key or order is None or forward is None:
+        return None
+    along = [_column(ordered.this, columns) for ordered in order.expressions]
+    apart = [_column(key, columns) for key in partition]
+    places = [key.place for key in along if key is not None and key.is_key and key.release == summed.release]
+    others = [key.place for key in apart if key is not None and key.is_key and key.release == summed.release]
+    if len(places) < len(along) or len(others) < len(apart) or set(places) & set(others):
+        return None
+    down = {bool(ordered.args.get("desc")) for ordered in order.expressions}
+    nulls_first = {bool(ordered.args.get("nulls_first")) for ordered in order.expressions}
+    if len(down) > 1 or nulls_first != down or places != sorted(set(places)):
+        return None
+    (descending,) = down
+    return summed.release, Cumulative(tuple(places), descending is forward, (summed.place,))
+
+
+def _is_forward(spec: exp.WindowSpec | None) -> bool | None:
+    """Whether the frame begins with the first row and ends with this one, or is the rest; None for any other."""
+    if spec is None:
+        return True
+    if spec.args.get("exclude"):
+        return None
+    start = f"{spec.args.get('start')} {spec.args.get('start_side') or ''}".strip().upper()
+    end = f"{spec.args.get('end') or 'CURRENT ROW'} {spec.args.get('end_side') or ''}".strip().upper()
+    if (start, end) == ("UNBOUNDED PRECEDING", "CURRENT ROW"):
+        return True
+    return False if (start, end) == ("CURRENT ROW", "UNBOUNDED FOLLOWING") else None

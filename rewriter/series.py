@@ -1,0 +1,88 @@
+"""How the running sums of a release are measured: directly, group by group, or by a prefix strategy.
+
+The strategy with the clearly smaller predicted variance of a prefix is taken, from the bounds on one person's
+contribution and the number of public groups alone. A prefix strategy clips every person in the L1 norm, so it does not
+pay where people have many rows in different groups and their L2 norm is much smaller.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from rewriter.bound import reach_squared
+from rewriter.contribution import ContributionBound, Norm
+from rewriter.plan import Linear
+from rewriter.prefix import LONGEST, Prefix, Strategy, Toeplitz, best_tree
+from rewriter.query import Cumulative
+from rewriter.workload import Vector, Workload
+
+_MOST_STEPS = 1 << 28
+"""Of one unit: beyond, what is measured in place of the groups would not fit into the noise that there is."""
+
+_WORTHWHILE = 1.5
+"""How often the variance of a running sum must fall: less would not pay for what the groups alone lose in accuracy."""
+
+
+def with_prefixes(
+    work: Workload, cumulative: Cumulative, steps: int, contribution: ContributionBound, norm: Norm
+) -> Workload:
+    """The workload, with a prefix strategy for every vector of which running sums are made where it lowers their error.
+
+    ``steps`` bounds the number of groups along the keys of ``cumulative``.
+    """
+    vectors, notes = [], []
+    for vector in work.vectors:
+        prefix = _chosen(vector, work, cumulative, steps, contribution, norm)
+        vectors.append(replace(vector, prefix=prefix[0]) if prefix else vector)
+        if prefix:
+            notes.append(
+                f"running sums over at most {steps} groups are measured as such: their error is"
+                f" {math.sqrt(prefix[1]):.2g} times smaller than that of adding up the groups"
+            )
+    return replace(work, vectors=tuple(vectors), notes=(*work.notes, *dict.fromkeys(notes)))
+
+
+def _chosen(
+    vector: Vector, work: Workload, cumulative: Cumulative, steps: int, contribution: ContributionBound, norm: Norm
+) -> tuple[Prefix, float] | None:
+    """A prefix strategy, and by how much it lowers the variance of a prefix."""
+    if not _is_wanted(vector, work, cumulative):
+        return None
+    direct, clipped = reach_squared(vector, norm, contribution), reach_squared(vector, Norm.L1, contribution)
+    if direct is None or clipped is None or clipped > _MOST_STEPS**2:
+        return None
+    spread, strategy = min(
+        ((one.variance * (one.l1**2 if norm is Norm.L1 else one.l2_squared), one) for one in _strategies(steps, norm)),
+        key=lambda pair: pair[0],
+        default=(math.inf, None),
+    )
+    gain = float(Fraction(direct, clipped)) * (steps + 1) / 2 / spread
+    if strategy is None or gain < _WORTHWHILE:
+        return None
+    return Prefix(strategy, cumulative.order, cumulative.descending), gain
+
+
+def _strategies(steps: int, norm: Norm) -> Iterator[Strategy]:
+    if norm is Norm.L2 and steps <= LONGEST:
+        yield Toeplitz(steps)
+    elif (tree := best_tree(steps, squared=norm is Norm.L2)) is not None:
+        yield tree
+
+
+def _is_wanted(vector: Vector, work: Workload, cumulative: Cumulative) -> bool:
+    """Whether running sums are made of it, and every part of it is one statistic, so that it can be finished alone."""
+    names = {cell.name for cell in vector.cells}
+    sums = {f"a{place}" for place in cumulative.aggregates}
+    used = [output for output in work.outputs if names & {name for name, _ in _terms(output.estimator)}]
+    parts = [part for part in work.parts if names & {name for name, _ in part.estimator.terms}]
+    simple = all(len(part.estimator.terms) == 1 for part in parts)
+    return simple and any(output.name in sums for output in used) and all(output.parts for output in used)
+
+
+def _terms(estimator: object) -> tuple[tuple[str, Fraction], ...]:
+    if isinstance(estimator, Linear):
+        return estimator.terms
+    return tuple((str(getattr(estimator, side)), Fraction(1)) for side in ("above", "below"))

@@ -1,0 +1,186 @@
+"""Tables with totals: a total is the sum of its parts, whatever the noise, in every form that asks for both."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dpsql.answer import Proxy, Session
+from dpsql.clinic import POLICY, build
+from dpsql.inference.consistent import infer_all
+from dpsql.table import NoisyTable
+
+BUDGET = "budget: {epsilon: 10, delta: 1e-6, accounting: zcdp}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("clinic")
+    build(found)
+    return found
+
+
+@pytest.fixture(scope="module", params=["zcdp", "pure", "approx"])
+def ana(request: pytest.FixtureRequest, folder: Path) -> Iterator[Session]:
+    how = request.param
+    delta = "0" if how == "pure" else "1e-6"
+    text = (
+        (folder / POLICY).read_text().replace(BUDGET, f"budget: {{epsilon: 100000, delta: {delta}, accounting: {how}}}")
+    )
+    text = text.replace("clinic.ledger", f"{how}.ledger")
+    (folder / f"{how}.yaml").write_text(text)
+    proxy = Proxy.open(folder / f"{how}.yaml")
+    yield proxy.session("ana")
+    proxy.close()
+
+
+KEYS = ["sex", "smoker", "region", "FLOOR(height_cm / 60)"]
+AGGREGATES = [
+    "COUNT(*)",
+    "COUNT(*) FILTER (WHERE smoker)",
+    "COUNT(*) FILTER (WHERE weight_kg > 90)",
+    "COUNT(DISTINCT id)",
+    "SUM(birth_year)",
+    "SUM(weight_kg)",
+    "SUM(CASE WHEN sex = 'F' THEN 1 ELSE 0 END)",
+]
+
+
+def grouping(random: Random, keys: list[str]) -> str:
+    listed = ", ".join(keys)
+    forms = [f"ROLLUP ({listed})", f"CUBE ({listed})"]
+    if len(keys) == 2:
+        forms += [f"{keys[0]}, ROLLUP ({', '.join(keys[1:])})", f"GROUPING SETS (({keys[0]}), ({keys[1]}), ())"]
+    return random.choice(forms)
+
+
+def assert_adds_up(rows: tuple[tuple[object, ...], ...], width: int) -> int:
+    """Every row is the sum of the rows of any finer grouping that lie in it. Answers how many sums there were."""
+    sets: dict[int, list[tuple[object, ...]]] = defaultdict(list)
+    for row in rows:
+        sets[int(str(row[width]))].append(row)
+    sums = 0
+    for coarse, totals in sets.items():
+        for fine, parts in sets.items():
+            if fine == coarse or fine & ~coarse:
+                continue
+            kept = [place for place in range(width) if not coarse >> (width - 1 - place) & 1]
+            for total in totals:
+                inside = [part for part in parts if all(part[place] == total[place] for place in kept)]
+                for column in range(width + 1, len(total)):
+                    expected = sum(Fraction(str(part[column])) for part in inside)
+                    assert float(Fraction(str(total[column])) - expected) == pytest.approx(0, abs=1e-6)
+                    if not isinstance(total[column], float):
+                        assert Decimal(str(total[column])) == sum(Decimal(str(part[column])) for part in inside)
+                    sums += 1
+    return sums
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_total_is_the_sum_of_its_parts(ana: Session, seed: int) -> None:
+    random = Random(seed)
+    keys = random.sample(KEYS, random.choice([1, 2, 2, 3]))
+    aggregates = random.sample(AGGREGATES, random.choice([1, 2, 3]))
+    where = random.choice(["", "", " WHERE birth_year < 1960", " WHERE diagnosis = 'asthma'"])
+    ana.execute(f"SET dpsql.epsilon = {random.choice(['0.01', '0.1', '1'])}")
+    names = ", ".join(keys)
+    sql = f"SELECT {names}, GROUPING({names}), {', '.join(aggregates)} FROM patient{where} GROUP BY {grouping(random, keys)}"
+    rows = ana.execute(sql).rows
+    assert assert_adds_up(rows, len(keys)) > 0
+    for place, aggregate in enumerate(aggregates):
+        cells = [row[len(keys) + 1 + place] for row in rows]
+        assert all(isinstance(cell, int) for cell in cells) or "weight" in aggregate
+        if "COUNT" in aggregate or "THEN 1" in aggregate:
+            assert min(cells) >= 0  # type: ignore[type-var]
+
+
+def test_branches_of_a_union_agree(ana: Session) -> None:
+    ana.execute("SET dpsql.epsilon = 0.02")
+    sql = (
+        "SELECT 'all' AS region, COUNT(*) AS n FROM patient UNION ALL "
+        "SELECT region, COUNT(*) FROM patient GROUP BY region"
+    )
+    counts = dict(ana.execute(sql).rows)
+    everybody = counts.pop("all")
+    assert everybody == sum(counts.values())  # type: ignore[arg-type]
+
+
+def test_a_sum_over_many_empty_groups_is_not_inflated(ana: Session) -> None:
+    """What is cut off below 0 in one group is taken from the others: clamping first would add up noise."""
+    ana.execute("SET dpsql.epsilon = 0.05")
+    ana.execute("SET dpsql.reuse = off")
+    sql = "SELECT SUM(n) FROM (SELECT birth_year, height_cm::int AS h, COUNT(*) AS n FROM patient WHERE id < 0 GROUP BY 1, 2) t"
+    errors = [float(str(ana.execute(sql).rows[0][0])) for _ in range(3)]
+    ana.execute("SET dpsql.reuse = on")
+    cells = 106 * 181
+    noise = 28 if ana.execute("SHOW dpsql.epsilon") and "pure" in str(ana._opened.accountant.accounting) else 32
+    assert min(errors) < 4 * noise * cells**0.5, "clamped groups would add up to 0.4 of the noise of every group"
+
+
+def test_consistent_off_gives_the_measurements(ana: Session) -> None:
+    ana.execute("SET dpsql.epsilon = 0.05")
+    sql = "SELECT birth_year, GROUPING(birth_year), COUNT(*) FROM patient WHERE height_cm > 195 GROUP BY ROLLUP (birth_year)"
+    consistent = ana.execute(sql).rows
+    ana.execute("SET dpsql.consistent = off")
+    raw = ana.execute(sql)
+    ana.execute("SET dpsql.consistent = on")
+    assert not raw.price, "the same measurements"
+    counts = [row[2] for row in raw.rows]
+    assert min(counts) < 0, "noise around empty groups is on both sides of 0"  # type: ignore[operator]
+    assert counts[-1] != sum(counts[:-1]) or counts[-1] < 0  # type: ignore[arg-type, operator]
+    assert [row[:2] for row in raw.rows] == [row[:2] for row in consistent]
+
+
+def test_inference_is_a_function_of_released_numbers(ana: Session) -> None:
+    """Frozen noise: a neighbour's tables differ from these in the changed cells alone, and so far as they do."""
+    sql = "SELECT sex, region, COUNT(*) FROM patient GROUP BY ROLLUP (sex, region)"
+    prepared = ana._proxy.prepare(sql, ())
+    plans = [options[0] for options in prepared.plans]  # type: ignore[union-attr]
+    random = Random(5)
+    keys: list[tuple[tuple[str, ...], ...]] = [
+        tuple((sex, region) for sex in "FM" for region in "abc"),
+        (("F",), ("M",)),
+        ((),),
+    ]
+    noise = {
+        plan.statistics[0].name: ana._calibrations(prepared, ana._opened.accountant.price(Fraction(1), Fraction(0)))[
+            at
+        ].noise
+        for at, plan in enumerate(plans)
+    }  # type: ignore[arg-type]
+    tables = [
+        NoisyTable(key, {"s0": tuple(random.randrange(50, 90) for _ in key)}, noise[plan.statistics[0].name])
+        for key, plan in zip(keys, plans, strict=True)
+    ]
+
+    def moved(by: int) -> list[NoisyTable]:
+        """One person more in (F, a), in every table."""
+        return [
+            NoisyTable(t.keys, {"s0": (t.statistics["s0"][0] + by, *t.statistics["s0"][1:])}, t.noise) for t in tables
+        ]
+
+    def answers(found: list[NoisyTable]) -> dict[tuple[object, ...], int]:
+        table = infer_all(found, plans, prepared.families, prepared.shapes, consistent=True)["dpsql_release_0"]  # type: ignore[union-attr]
+        columns = {column.name: column.values for column in table.columns}
+        return dict(zip(zip(columns["k0"], columns["k1"], strict=True), columns["a0"], strict=True))  # type: ignore[arg-type]
+
+    here, there = answers(moved(0)), answers(moved(1))
+    assert answers(moved(0)) == here
+    assert sum(abs(here[key] - there[key]) for key in here) <= 6, "one cell of each set moved by one"
+    assert there[(None, None)] - here[(None, None)] in (0, 1)
+
+
+def test_plans_with_the_same_measurements_keep_their_own_columns(ana: Session) -> None:
+    """AVG, and AVG with SUM and COUNT, measure the same; each is finished as it was asked."""
+    ana.execute("SET dpsql.epsilon = 0.5")
+    first = ana.execute("SELECT AVG(weight_kg) FROM patient")
+    second = ana.execute("SELECT AVG(weight_kg), SUM(weight_kg), COUNT(weight_kg) FROM patient")
+    assert not second.price
+    assert second.rows[0][0] == first.rows[0][0]
+    assert len(second.rows[0]) == 3
