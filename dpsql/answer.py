@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accountant, Accounting
 from dpsql.calibrate import Calibration, calibrate, margins
+from dpsql.derive import Made, Offer
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import DataError, OperationalError
 from dpsql.families import shares
@@ -28,6 +29,7 @@ from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, margin_name, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
+from dpsql.reuse import Reuse
 from dpsql.settings import Settings
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.translated import translated
@@ -39,18 +41,35 @@ from rewriter.types import DOUBLE, TEXT, Scalar, Type
 
 _REMEMBERED = 512
 
+_REPEATED = "answered from what was released before, at no price"
+_DERIVED = "derived from what was released before, at no price"
+_TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
+
 
 @dataclass(frozen=True, slots=True)
 class _Priced:
-    """The releases of a statement, each calibrated at its share of the price; what is stored already is free."""
+    """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
+    what is made of other releases only the rest is paid."""
 
     calibrations: tuple[Calibration, ...]
     stored: Mapping[str, NoisyTable]
+    offers: Mapping[str, Offer] = field(default_factory=dict)
 
     @property
     def loss(self) -> PrivacyLoss:
-        fresh = {c.plan.identity: c.loss for c in self.calibrations if c.plan.identity not in self.stored}
+        fresh = {c.plan.identity: self._loss(c) for c in self.calibrations if c.plan.identity not in self.stored}
         return sum(fresh.values(), PrivacyLoss())
+
+    def _loss(self, calibration: Calibration) -> PrivacyLoss:
+        found = self.offers.get(calibration.plan.identity)
+        return calibration.loss if found is None else found.loss
+
+    def origin(self, plan: Plan) -> str:
+        """Where a release comes from, if it is not all measured afresh."""
+        found = self.offers.get(plan.identity)
+        if found is not None:
+            return _TOPPED_UP if found.fresh is not None else _DERIVED
+        return _REPEATED if plan.identity in self.stored else ""
 
 
 class Proxy:
@@ -61,6 +80,7 @@ class Proxy:
         self._sampler = sampler
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
+        self.reuse = Reuse(opened)
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
@@ -214,27 +234,43 @@ class Session:
         loss = priced.loss
         if loss:
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
-        fresh: dict[str, NoisyTable] = dict(priced.stored)
+        tables: dict[str, Made] = {}
         for calibration in priced.calibrations:
-            identity = calibration.plan.identity
-            if identity not in fresh:
-                exact = opened.engine.run(calibration.plan, timeout, cancellation)
-                fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
-                if calibration.loss:
-                    opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
-        columns, rows = self._finish(prepared, priced, fresh, cancellation)
+            plan = calibration.plan
+            if plan.identity in tables:
+                continue
+            stored, found = priced.stored.get(plan.identity), priced.offers.get(plan.identity)
+            if stored is not None:
+                tables[plan.identity] = Made(plan, stored)
+            elif found is None:
+                tables[plan.identity] = Made(plan, self._measured(calibration, timeout, cancellation))
+            else:
+                rest = None if found.fresh is None else self._measured(found.fresh, timeout, cancellation)
+                tables[plan.identity] = self._proxy.reuse.made(found, rest)
+        columns, rows = self._finish(prepared, priced, tables, cancellation)
         return self._answer(prepared, columns, rows, loss, priced)
 
+    def _measured(self, calibration: Calibration, timeout: float, cancellation: Cancellation) -> NoisyTable:
+        """Read, perturbed and kept. It was charged before."""
+        opened, plan = self._opened, calibration.plan
+        noisy = perturb(opened.engine.run(plan, timeout, cancellation), calibration, self._proxy._sampler)
+        if calibration.loss:
+            opened.store.put(plan.identity, self._proxy.policy.data_version, noisy, self._proxy.reuse.facts(plan))
+        return noisy
+
     def _finish(
-        self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
+        self, prepared: Prepared, priced: _Priced, known: Mapping[str, Made], cancellation: Cancellation
     ) -> Finished:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
-        plans = [calibration.plan for calibration in priced.calibrations]
-        tables = [fresh[plan.identity] for plan in plans]
+        made = [known[calibration.plan.identity] for calibration in priced.calibrations]
+        plans, tables = [one.plan for one in made], [one.table for one in made]
+        derived = {place: one.derived for place, one in enumerate(made) if one.derived is not None}
         consistent = self.settings.consistent
 
         def finish() -> Finished:
-            finished = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent)
+            finished = infer_all(
+                tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived
+            )
             released = {name: _with_margins(table) for name, table in finished.items()}
             for name in prepared.virtual:
                 released[name] = virtual_table(name, self._opened, self.analyst)
@@ -259,7 +295,24 @@ class Session:
                 table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        return _Priced(calibrations, stored)
+        return _Priced(calibrations, stored, self._offers(prepared, calibrations, stored))
+
+    def _offers(
+        self, prepared: Prepared, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable]
+    ) -> Mapping[str, Offer]:
+        """What can be made of other releases, of what is asked alone: measurements that are made consistent with each
+        other are independent ones."""
+        if not self.settings.reuse:
+            return {}
+        found: dict[str, Offer] = {}
+        for family in prepared.families:
+            members = {calibrations[place].plan.identity: calibrations[place] for place in family.measurements}
+            if len(members) == 1:
+                (identity, calibration), *_ = members.items()
+                offer = self._proxy.reuse.offer(calibration) if identity not in stored else None
+                if offer is not None:
+                    found[identity] = offer
+        return found
 
     def _calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""
@@ -285,6 +338,7 @@ class Session:
                 threshold=calibration.threshold,
                 margins=margins(calibration.plan, calibration),
                 reused=calibration.plan.identity in priced.stored,
+                origin=priced.origin(calibration.plan),
             )
             for calibration in priced.calibrations
         )
@@ -379,8 +433,8 @@ def _notices(priced: _Priced) -> tuple[str, ...]:
         notes.update(dict.fromkeys(calibration.plan.notes))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
-    if priced.stored:
-        notes["answered from what was released before, at no price"] = None
+        if origin := priced.origin(calibration.plan):
+            notes[origin] = None
     return tuple(notes)
 
 

@@ -58,13 +58,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseExplanation:
-    """One release of a statement: its plan, its noise, and the half-width to expect of each output."""
+    """One release of a statement: its plan, its noise, and the half-width to expect of each output.
+
+    ``origin`` says what it is made of, where not all of it is measured afresh.
+    """
 
     plan: Plan
     mechanisms: tuple[Noise, ...]
     threshold: float | None
     margins: Mapping[str, float]
     reused: bool
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

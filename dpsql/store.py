@@ -185,9 +185,7 @@ class ReleaseStore:
                 self._read.popitem(last=False)
         return table
 
-    def _related(
-        self, families: Collection[str], data_version: str, scope: str, most: int
-    ) -> tuple[Entry, ...]:
+    def _related(self, families: Collection[str], data_version: str, scope: str, most: int) -> tuple[Entry, ...]:
         marks = ", ".join("?" * len(families))
         rows = self._connection.execute(
             f"SELECT number, facts FROM release WHERE number IN (SELECT number FROM measured WHERE family IN ({marks}))"

@@ -24,7 +24,7 @@ from dpsql.inference.arrays import FloatArray, IntArray
 from dpsql.inference.arrays import total as add_up
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
-from dpsql.inference.parts import Column, measured, spread
+from dpsql.inference.parts import Column, finished, measured, spread
 from dpsql.inference.projection import simplex, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Part, Plan, Ratio
@@ -34,6 +34,15 @@ MOST_LEAVES = 200_000
 """The most finest groups of a family that are made consistent; what would have more is answered as it was measured."""
 
 
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What is known of a table that was made of others: finished parts that agree with theirs, where they do, and how
+    much less each group spreads than the noise of the table says."""
+
+    columns: list[Column] | None
+    shrunk: FloatArray | None
+
+
 def infer_all(
     tables: Sequence[NoisyTable],
     plans: Sequence[Plan],
@@ -41,8 +50,11 @@ def infer_all(
     shapes: Sequence[Shape],
     *,
     consistent: bool,
+    derived: Mapping[int, Derived] | None = None,
 ) -> dict[str, ReleasedTable]:
     """The tables that the outer SELECT reads, by name, from all measurements of a statement.
+
+    ``derived`` are those that were made of earlier releases; they are finished one by one.
 
     ``consistent`` False gives the unbiased measurements as they are, rounded where the column is of whole numbers.
     """
@@ -53,9 +65,17 @@ def infer_all(
         if joint is not None:
             finished |= _together(joint, tables, plans)
         for place in family.measurements:
-            if place not in finished:
+            if place not in finished and derived and place in derived:
+                finished[place] = _alone(tables[place], plans[place], derived[place], consistent, place in summed)
+            elif place not in finished:
                 finished[place] = infer(tables[place], plans[place], consistent=consistent, summed=place in summed)
     return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
+
+
+def _alone(noisy: NoisyTable, plan: Plan, derived: Derived, consistent: bool, summed: bool) -> ReleasedTable:
+    """Sums over the groups must stay unbiased: they agree with no finer table whose parts were cut off at 0."""
+    columns = derived.columns if not summed and derived.columns is not None else finished(noisy, plan, summed=summed)
+    return table_of(noisy, plan, columns if consistent else None, {}, derived.shrunk)
 
 
 def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
