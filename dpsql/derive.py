@@ -23,12 +23,13 @@ from dpsql.accountant import Accounting
 from dpsql.calibrate import Calibration, Measured, measure
 from dpsql.inference.agree import agreeing
 from dpsql.inference.consistent import Derived
+from dpsql.inference.parts import Column
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.store import Entry, Facts, variance
 from dpsql.table import Key, Noise, NoisyTable
-from rewriter.plan import Block, Estimator, Linear, Plan
+from rewriter.plan import Estimator, Linear, Plan
 
 WEIGHTS = 1 << 16
 """Tables are combined with weights that are whole parts of this: a combination is an integer on so much finer a
@@ -55,10 +56,11 @@ class Source:
 
     ``table`` has the wanted groups and the wanted names of statistics; its noise is that of one stored cell.
     ``finer`` is the stored table under these names, and ``parents`` the place of the wanted group of each of its cells,
-    -1 for those that are in none.
+    -1 for those that are in none. ``keys`` are the families of its keys.
     """
 
     number: int
+    keys: tuple[str, ...]
     table: NoisyTable
     counts: tuple[int, ...]
     finer: NoisyTable
@@ -92,7 +94,7 @@ def source(entry: Entry, plan: Plan, groups: Sequence[Key]) -> Source | None:
         {name: entry.table.noise[stored] for name, stored in names.items()},
     )
     sums = {name: tuple(_sums(column, parents, len(groups))) for name, column in finer.statistics.items()}
-    return Source(entry.number, NoisyTable(tuple(groups), sums, finer.noise), tuple(counts), finer, parents)
+    return Source(entry.number, known, NoisyTable(tuple(groups), sums, finer.noise), tuple(counts), finer, parents)
 
 
 def _shared_statistics(entry: Entry, plan: Plan) -> dict[str, str]:
@@ -146,25 +148,29 @@ def offer(
     chosen: list[tuple[Source, ...]] = []
     fresh: list[Measured] = []
     for one in wanted.measured:
-        best = _most_accurate(one.block, sources)
-        picked = next(
-            (best[:count] for count in range(1, len(best) + 1) if _suffices(one, best[:count], None)), tuple(best)
-        )
+        picked = _picked(one, sources)
         rest = None if picked and _suffices(one, picked, None) else _rest(one, picked, accounting)
-        if rest is one:
-            picked = ()
-        chosen.append(tuple(picked))
+        chosen.append(() if rest is one else picked)
         fresh += [rest] if rest is not None else []
     if not any(chosen):
         return None
     return Offer(wanted, tuple(chosen), tuple(groups), _partly(wanted, fresh) if fresh else None)
 
 
-def _most_accurate(block: Block, sources: Sequence[Source]) -> list[Source]:
-    """The sources that have all statistics of a block, the most accurate first; the oldest where they are as good."""
-    names = [statistic.name for statistic in block.statistics]
+def _picked(wanted: Measured, sources: Sequence[Source]) -> tuple[Source, ...]:
+    """The sources for a block: all that have the same keys, since together they are what was shown of these keys; and
+    only where they do not suffice, those of other keys too."""
+    names = [statistic.name for statistic in wanted.block.statistics]
     able = [one for one in sources if all(name in one.finer.noise for name in names)]
-    return sorted(able, key=lambda one: (sum(one.variance(name) for name in names), one.number))
+    alike: dict[frozenset[str], list[Source]] = {}
+    for one in sorted(able, key=lambda one: one.number):
+        alike.setdefault(frozenset(one.keys), []).append(one)
+    picked: tuple[Source, ...] = ()
+    for group in sorted(alike.values(), key=lambda group: -sum(1 / one.variance(names[0]) for one in group)):
+        picked += tuple(group)
+        if _suffices(wanted, picked, None):
+            break
+    return picked
 
 
 def _suffices(wanted: Measured, sources: Sequence[Source], fresh: Measured | None) -> bool:
@@ -278,29 +284,47 @@ def made(found: Offer, fresh: NoisyTable | None) -> Made:
             refinement[name] = sum(parts)
             columns = [_ordered(one.table, name, groups) for one in sources]
             columns += [fresh.statistics[name]] if fresh is not None and measured else []
-            statistics[name] = (
-                tuple(columns[0])
-                if len(parts) == 1
-                else tuple(
-                    sum(part * number for part, number in zip(parts, numbers, strict=True))
-                    for numbers in zip(*columns, strict=True)
-                )
-            )
+            statistics[name] = _weighted(parts, columns)
             most = _combined_variance(parts, sources, name, own)
             noise[name] = measured if measured and not sources else _noise(most, sources, name, measured, sum(parts))
             for cell, factor in enumerate(_factors(parts, sources, name, own, most)):
                 shrunk[cell] = max(shrunk[cell], factor)
     table = NoisyTable(groups, statistics, noise)
     plan = _refined(plan, refinement)
-    only = _only_source(found)
-    agreed = agreeing(table, plan, only.finer, only.parents, shrunk) if only and fresh is None else None
+    agreed = None if fresh is not None else _agreeing(found, table, plan, shrunk)
     return Made(plan, table, Derived(agreed, np.array(shrunk)))
 
 
-def _only_source(found: Offer) -> Source | None:
-    """The one stored release that everything was made of."""
-    numbers = set(found.numbers)
-    return found.sources[0][0] if len(numbers) == 1 and len(found.sources[0]) == 1 else None
+def _agreeing(found: Offer, table: NoisyTable, plan: Plan, shrunk: Sequence[float]) -> list[Column] | None:
+    """Finished parts that agree with what was shown of the finer table, where all was made of tables of its keys."""
+    sources = found.sources[0]
+    if len({frozenset(one.keys) for one in sources}) != 1 or any(other != sources for other in found.sources):
+        return None
+    first = sources[0]
+    columns: dict[str, tuple[int, ...]] = {}
+    for name in first.finer.statistics:
+        parts = weights([one.variance(name) for one in sources], None)
+        columns[name] = _weighted(parts, [_in_order(one, name, first) for one in sources])
+    finer = NoisyTable(first.finer.keys, columns, table.noise)
+    return agreeing(table, plan, finer, first.parents, shrunk)
+
+
+def _in_order(one: Source, name: str, first: Source) -> Sequence[int]:
+    """A statistic of a finer table, in the order of another one of the same keys."""
+    if one.keys == first.keys:
+        return _ordered(one.finer, name, first.finer.keys)
+    places = [first.keys.index(key) for key in one.keys]
+    at = dict(zip(one.finer.keys, one.finer.statistics[name], strict=True))
+    return [at[tuple(key[place] for place in places)] for key in first.finer.keys]
+
+
+def _weighted(parts: Sequence[int], columns: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    if len(parts) == 1:
+        return tuple(columns[0])
+    return tuple(
+        sum(part * number for part, number in zip(parts, numbers, strict=True))
+        for numbers in zip(*columns, strict=True)
+    )
 
 
 def _ordered(table: NoisyTable, name: str, groups: Sequence[Key]) -> Sequence[int]:
