@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -76,6 +76,7 @@ def prepare(
     program = split(tree, catalog, dialect, database)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
+    related = families(program.releases)
     tables = _tables(program, shaped, plans, catalog)
     check_outer(program.outer, tables)
     shown = outer_sql(program.outer, tables)
@@ -87,7 +88,7 @@ def prepare(
         sql=sql,
         plans=plans,
         shapes=shaped,
-        families=families(program.releases),
+        families=related,
         outer_sql=full,
         shown_sql=shown,
         columns=columns,
@@ -95,7 +96,7 @@ def prepare(
         or (None,) * len(columns),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
-        notes=(*program.notes, *_free_notes(plans)),
+        notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
     )
 
 
@@ -103,6 +104,15 @@ def _free_notes(plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
     """What to say of groups that cost nothing, because they follow from the policy."""
     free = any(options[0].keys and not options[0].blocks and options[0].selection is None for options in plans)
     return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
+
+
+def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
+    """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
+    for family in related:
+        together = {plans[place][0].identity for place in family.measurements if plans[place][0].exhaustive}
+        if len(together) > 1:
+            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
+    return ()
 
 
 def margin_name(column: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpsql.inference.arrays import BoolArray, FloatArray, IntArray, checked_parents, checked_slack
+from dpsql.inference.groupings import Grouping, bare, chain, nested
 
 EXACT = 2.0**52
 """Below it, the sums of whole doubles are exact."""
@@ -83,6 +84,36 @@ def round_tree(
     for place, level, more in zip(places[1:], numbers[1:], hidden, strict=False):
         rounded.append(_children(place, level, rounded[-1], more))
     return rounded
+
+
+def round_lattice(groupings: Sequence[IntArray], finest: FloatArray) -> list[int]:
+    """Integers for the finest cells, for groupings that cross: the sums over every grouping are consistent, being sums.
+
+    Along a chain of groupings, taken greedily from the coarsest, sums are apportioned as in `round_tree`: each is near
+    its value. The sums over the others are as near as what adds up to them.
+
+    >>> round_lattice([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]], [0.25, 0.25, 0.25, 0.25])
+    [1, 0, 0, 0]
+    """
+    cells = np.asarray(finest, dtype=np.float64)
+    if any(len(grouping) != cells.size for grouping in groupings):
+        raise ValueError("every grouping says where each finest cell is")
+    levels: list[Grouping] = []
+    for grouping in sorted(map(_without_empty_cells, groupings), key=lambda g: g.size):
+        if (not levels or nested(grouping, levels[-1]) is not None) and cells.size:
+            levels.append(grouping)
+    levels.append(bare(np.arange(cells.size), cells.size))
+    line = chain(levels)
+    if line is None:
+        raise ValueError("groupings that nest are a chain")
+    rounded = round_tree(line.parents, [levels[place].sums(cells) for place in line.order])
+    return rounded[line.order.index(len(levels) - 1)]
+
+
+def _without_empty_cells(grouping: IntArray) -> Grouping:
+    """What is in no cell of it is in one more."""
+    known, cells = np.unique(np.asarray(grouping, dtype=np.int64), return_inverse=True)
+    return bare(cells, known.size)
 
 
 def _children(parents: IntArray, values: FloatArray, wholes: list[int], slack: BoolArray) -> list[int]:

@@ -19,13 +19,12 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.families import Family, Shape
-from dpsql.inference.apportion import round_tree
+from dpsql.inference.apportion import round_lattice, round_tree
 from dpsql.inference.arrays import FloatArray, IntArray
-from dpsql.inference.arrays import total as add_up
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
 from dpsql.inference.parts import Column, finished, measured, spread
-from dpsql.inference.projection import simplex, top_down
+from dpsql.inference.projection import nonnegative_lattice, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Part, Plan, Ratio
 from rewriter.types import INTEGER, Scalar
@@ -54,9 +53,8 @@ def infer_all(
 ) -> dict[str, ReleasedTable]:
     """The tables that the outer SELECT reads, by name, from all measurements of a statement.
 
-    ``derived`` are those that were made of earlier releases; they are finished one by one.
-
-    ``consistent`` False gives the unbiased measurements as they are, rounded where the column is of whole numbers.
+    ``derived`` are those that were made of earlier releases; they are finished one by one. ``consistent`` False
+    gives the unbiased measurements as they are, rounded where the column is of whole numbers.
     """
     summed = {place for shape in shapes if shape.summed for place in shape.measurements}
     finished: dict[int, ReleasedTable] = {}
@@ -260,18 +258,17 @@ def _rounded(
     nonnegative: bool,
 ) -> tuple[Column, ...]:
     """Integers of every measurement that agree, from least-squares estimates that agree."""
-    parents = _parents(joint)
     levels = [estimates[at] for at in joint.chain]
     negative = nonnegative and any(bool((estimate < 0).any()) for estimate in estimates)
     if joint.is_tree:
+        parents = _parents(joint)
         if negative:
             levels = top_down(parents, levels, [posterior[at] for at in joint.chain])
         rounded = round_tree(parents, levels)
         back = dict(zip(joint.chain, rounded, strict=True))
         return tuple(back[at] for at in range(len(joint.members)))
     leaves = _leaf_values(joint, estimates, values, variances, nonnegative=negative)
-    sums = [add_up(joint.groupings[at], leaves, joint.sizes[at]) for at in joint.chain]
-    finest = round_tree([*parents, joint.groupings[joint.chain[-1]]], [*sums, leaves])[-1]
+    finest = round_lattice(joint.groupings, leaves)
     columns = []
     for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
         column = [0] * size
@@ -292,7 +289,7 @@ def _leaf_values(
     """Finest groups that add up to the estimates; where one is negative, the nearest that are not."""
     total = max(0.0, float(estimates[0].sum()))
     if nonnegative:
-        return simplex(estimates[-1][joint.groupings[-1]], total)
+        return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
     last = joint.groupings[-1]
     if np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
         return np.asarray(estimates[-1][last])

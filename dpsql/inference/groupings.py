@@ -55,6 +55,11 @@ def checked_groupings(
     return checked
 
 
+def bare(cells: IntArray, size: int) -> Grouping:
+    """Of which nothing was measured."""
+    return Grouping(np.asarray(cells, dtype=np.int64), np.zeros(size), np.full(size, np.inf))
+
+
 def nested(fine: Grouping, coarse: Grouping) -> tuple[IntArray, BoolArray] | None:
     """The cell of ``coarse`` that holds each cell of ``fine``, and whether it holds more than these; None if one
     of ``fine`` is not in exactly one. An empty cell is said to be in none, -1.

@@ -24,7 +24,7 @@ from dpsql.inference.groupings import Chain, Grouping, chain, checked_groupings
 from dpsql.inference.orthogonal import orthogonal
 from dpsql.inference.sparse import System, dense_variances, start, variance_bounds
 
-DENSE = 1500
+DENSE = 1000
 """Finest cells up to which posterior variances are computed from the whole covariance matrix."""
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dpsql.inference.arrays import BoolArray, FloatArray, IntArray
-from dpsql.inference.groupings import Grouping, nested
+from dpsql.inference.arrays import BoolArray, FloatArray
+from dpsql.inference.groupings import Grouping, bare, nested
 
 MOST = 64
 """Strata to look for; a cube of six dimensions has as many."""
@@ -46,10 +46,6 @@ def _balanced(grouping: Grouping) -> bool:
     return bool(counts.min() == counts.max() > 0 and spread[0] > 0 and (spread == spread[0]).all()) and bool(
         (grouping.cells >= 0).all()
     )
-
-
-def _bare(cells: IntArray, size: int) -> Grouping:
-    return Grouping(np.asarray(cells, dtype=np.int64), np.zeros(size), np.full(size, np.inf))
 
 
 def _closure(groupings: Sequence[Grouping]) -> list[Grouping] | None:
@@ -85,7 +81,7 @@ def _common(one: Grouping, other: Grouping) -> Grouping | None:
     links = coo_array((np.ones(met.size), (here, one.size + there)), shape=(size, size))
     number, labels = connected_components(links, directed=False)
     evenly = met.size * number == one.size * other.size and (counts == counts[0]).all()
-    common = _bare(labels[one.cells], number)
+    common = bare(labels[one.cells], number)
     return common if evenly and _balanced_cells(common) else None
 
 

@@ -7,6 +7,7 @@ Every function here moves estimates by no more than it must, in the metric of th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -20,6 +21,9 @@ from dpsql.inference.arrays import (
     measurements,
     total,
 )
+from dpsql.inference.groupings import Grouping, checked_groupings
+from dpsql.inference.nonnegative import nonnegative
+from dpsql.inference.sparse import System, start
 
 WIDEST = 1e9
 """Variances of one family are taken to be no farther apart than this: what is known moves a billionth part."""
@@ -74,6 +78,37 @@ def top_down(
     return possible
 
 
+def nonnegative_lattice(
+    groupings: Sequence[IntArray],
+    sizes: Sequence[int],
+    values: Sequence[FloatArray],
+    variances: Sequence[FloatArray | float],
+    total: float | None = None,
+) -> FloatArray:
+    """The non-negative finest cells nearest to all measurements: least Σ (cell's sum - value)² / variance.
+
+    Their sum is ``total``, where one is given. Groupings, values and variances are those of
+    :func:`dpsql.inference.least_squares.lattice`; sums of the result are consistent over all groupings. To a millionth
+    of the noise; where several are as near, one of them.
+
+    >>> nonnegative_lattice([[0, 0], [0, 1]], [1, 2], [[3.0], [4.0, -2.0]], [1.0, 1.0]).round(3).tolist()
+    [3.5, 0.0]
+    """
+    measured = checked_groupings(groupings, sizes, values, variances)
+    if total is not None:
+        if not (np.isfinite(total) and total >= 0) or (total > 0 and not measured[0].cells.size):
+            raise ValueError(f"{measured[0].cells.size} non-negative numbers cannot add up to {total}")
+        everything = np.zeros(measured[0].cells.size, dtype=np.int64)
+        measured.append(Grouping(everything, np.array([float(total)]), np.zeros(1)))
+    if not measured[0].cells.size:
+        return np.zeros(0)
+    system = System(measured)
+    finest = system.solve(system.least_squares, start(measured))
+    if finest.min() < 0:
+        finest = np.maximum(system.solve(partial(nonnegative, system), np.maximum(finest, 0.0)), 0.0)
+    return finest if total is None else simplex(finest, float(total), system.unit**-2)
+
+
 def _simplices(families: IntArray, values: FloatArray, variances: FloatArray, wholes: FloatArray) -> FloatArray:
     """For every family at once, the nearest non-negative numbers that add up to its whole.
 
@@ -83,22 +118,19 @@ def _simplices(families: IntArray, values: FloatArray, variances: FloatArray, wh
     """
     size = wholes.size
     spread = _bounded(families, variances, size)
-    stay = wholes[families] > 0
+    stay, settled = wholes[families] > 0, np.zeros_like(values)
     while True:
         inside = stay
         room = total(families, np.where(inside, spread, 0.0), size)
         excess = total(families, np.where(inside, values, 0.0), size) - wholes
-        shift = np.where(room > 0, excess, 0.0) / np.where(room > 0, room, 1.0)
-        moved = values - shift[families] * spread
+        some = np.where(room > 0, room, 1.0)
+        moved = values - np.where(room > 0, excess / some, 0.0)[families] * spread
         stay = inside & (moved > 0)
+        # Where the whole is lost in the rounding of its parts, they share it.
         lost = inside & (total(families, stay.astype(np.float64), size) == 0)[families]
-        if lost.any():  # the whole is lost in the rounding of its parts: they share it
-            stay, values = (
-                stay | lost,
-                np.where(lost, (wholes / np.where(room > 0, room, 1.0))[families] * spread, values),
-            )
-        elif np.array_equal(stay, inside):
-            return np.where(stay, moved, 0.0)
+        settled = np.where(lost, (wholes / some)[families] * spread, settled)
+        if np.array_equal(stay, inside):
+            return np.where(stay, moved, settled)
 
 
 def _bounded(families: IntArray, variances: FloatArray, size: int) -> FloatArray:

@@ -21,7 +21,7 @@ FIRM = 100.0
 ROUNDS = 12
 """Of multipliers; each leaves at most one part in ``FIRM`` of the violation."""
 
-PRECISE = 1e-8
+PRECISE = 1e-9
 """What is left of a gradient, in units of the noise."""
 
 COARSE = 1200
@@ -88,7 +88,7 @@ class System:
         found = solve(rest)
         rest = rest - self._bend(found, free)
         direction, length = np.zeros_like(rest), 1.0
-        for _ in range(STEPS):
+        for _ in range(min(STEPS, 10 * rest.size)):  # in exact arithmetic, as many steps as cells are enough
             if np.abs(rest).max(initial=0.0) <= precision:
                 break
             ahead = rest + solve(rest - self._bend(rest, free))
@@ -123,7 +123,7 @@ def _coarse(groupings: Sequence[Grouping]) -> list[csr_array]:
     chosen, room = [csr_array((1, groupings[0].cells.size))], COARSE
     for grouping in sorted(groupings, key=lambda g: g.size):
         room -= grouping.size
-        if room < 0:
+        if room < 0 or 4 * grouping.size > grouping.cells.size:
             break
         if np.isfinite(grouping.variances).any():
             chosen.append(matrix(grouping))
