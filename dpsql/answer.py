@@ -295,24 +295,13 @@ class Session:
                 table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        return _Priced(calibrations, stored, self._offers(prepared, calibrations, stored))
+        return _Priced(calibrations, stored, self._offers(calibrations, stored))
 
-    def _offers(
-        self, prepared: Prepared, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable]
-    ) -> Mapping[str, Offer]:
-        """What can be made of other releases, of what is asked alone: measurements that are made consistent with each
-        other are independent ones."""
-        if not self.settings.reuse:
-            return {}
-        found: dict[str, Offer] = {}
-        for family in prepared.families:
-            members = {calibrations[place].plan.identity: calibrations[place] for place in family.measurements}
-            if len(members) == 1:
-                (identity, calibration), *_ = members.items()
-                offer = self._proxy.reuse.offer(calibration) if identity not in stored else None
-                if offer is not None:
-                    found[identity] = offer
-        return found
+    def _offers(self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable]) -> Mapping[str, Offer]:
+        """What can be made of other releases."""
+        missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
+        found = {name: self._proxy.reuse.offer(c) for name, c in missing.items()} if self.settings.reuse else {}
+        return {name: offer for name, offer in found.items() if offer is not None}
 
     def _calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""

@@ -22,7 +22,7 @@ import numpy as np
 from dpsql.accountant import Accounting
 from dpsql.calibrate import Calibration, Measured, measure
 from dpsql.inference.agree import agreeing
-from dpsql.inference.consistent import Derived
+from dpsql.inference.evidence import Derived, Evidence
 from dpsql.inference.parts import Column
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import sqrt_at_least
@@ -56,7 +56,7 @@ class Source:
 
     ``table`` has the wanted groups and the wanted names of statistics; its noise is that of one stored cell.
     ``finer`` is the stored table under these names, and ``parents`` the place of the wanted group of each of its cells,
-    -1 for those that are in none. ``keys`` are the families of its keys.
+    -1 for those that are in none. ``keys`` are the families of its keys, ``stored`` is the table as it is stored.
     """
 
     number: int
@@ -65,6 +65,7 @@ class Source:
     counts: tuple[int, ...]
     finer: NoisyTable
     parents: tuple[int, ...]
+    stored: NoisyTable
 
     def variance(self, name: str, cell: int | None = None) -> Fraction:
         """Of one group, or the largest of any."""
@@ -94,7 +95,8 @@ def source(entry: Entry, plan: Plan, groups: Sequence[Key]) -> Source | None:
         {name: entry.table.noise[stored] for name, stored in names.items()},
     )
     sums = {name: tuple(_sums(column, parents, len(groups))) for name, column in finer.statistics.items()}
-    return Source(entry.number, known, NoisyTable(tuple(groups), sums, finer.noise), tuple(counts), finer, parents)
+    table = NoisyTable(tuple(groups), sums, finer.noise)
+    return Source(entry.number, known, table, tuple(counts), finer, parents, entry.table)
 
 
 def _shared_statistics(entry: Entry, plan: Plan) -> dict[str, str]:
@@ -292,7 +294,12 @@ def made(found: Offer, fresh: NoisyTable | None) -> Made:
     table = NoisyTable(groups, statistics, noise)
     plan = _refined(plan, refinement)
     agreed = None if fresh is not None else _agreeing(found, table, plan, shrunk)
-    return Made(plan, table, Derived(agreed, np.array(shrunk)))
+    return Made(plan, table, Derived(agreed, np.array(shrunk), found.wanted.plan, _evidence(found), fresh))
+
+
+def _evidence(found: Offer) -> tuple[Evidence, ...]:
+    every = {one.number: Evidence(one.number, one.keys, one.finer, one.stored) for o in found.sources for one in o}
+    return tuple(every.values())
 
 
 def _agreeing(found: Offer, table: NoisyTable, plan: Plan, shrunk: Sequence[float]) -> list[Column] | None:

@@ -337,6 +337,52 @@ def test_a_sum_over_many_groups_that_were_shown_as_0_stays_unbiased(database: Pa
     assert abs(float(np.mean(totals))) < 4 * math.sqrt(1000 / 6)
 
 
+ROLLUP = "SELECT region, sex, COUNT(*) FROM patient GROUP BY ROLLUP (region, sex)"
+
+
+def test_grouping_sets_are_made_of_one_finer_table_whose_noise_is_counted_once(session: Session) -> None:
+    ask(session, "SELECT region, sex, age > 50, COUNT(*) FROM patient GROUP BY 1, 2, 3", "1")
+    second = ask(session, ROLLUP, "0.5")
+    assert is_derived(second)
+    for row, margin in zip(second.rows, second.margins, strict=True):
+        cells = (5 if row[0] is None else 1) * (2 if row[1] is None else 1) * 2
+        assert margin[-1] is not None
+        # Counts have whole half-widths: a little more than 1.96 standard deviations, where they are few.
+        assert 1.94 * math.sqrt(cells) < margin[-1] < 1.96 * math.sqrt(cells) + 0.6
+    check_totals(second)
+    check_totals(ask(session, ROLLUP, "2"))
+    check_totals(ask(session, ROLLUP, "2"))
+
+
+def test_grouping_sets_join_what_was_released_and_what_is_not_yet(session: Session) -> None:
+    ask(session, "SELECT region, sex, COUNT(*) FROM patient GROUP BY 1, 2", "1")
+    rollup = ask(session, ROLLUP, "1")
+    assert 0 < float(rollup.price.rho) < 0.25
+    check_totals(rollup)
+    check_totals(
+        ask(session, "SELECT region, sex, COUNT(*), AVG(weight) FROM patient GROUP BY CUBE (region, sex)", "1")
+    )
+    union = "SELECT NULL, NULL, COUNT(*) FROM patient UNION ALL SELECT region, NULL, COUNT(*) FROM patient GROUP BY 1"
+    rows = ask(session, union, "0.4").rows
+    total = next(row[2] for row in rows if row[0] is None)
+    parts = [row[2] for row in rows if row[0] is not None]
+    assert all(isinstance(part, int) for part in parts)
+    assert total == sum(part for part in parts if isinstance(part, int))
+
+
+def check_totals(answer: Answer) -> None:
+    """Every total of two keys is the sum of its parts, in whichever grouping sets there are."""
+    counts = {row[:2]: row[2] for row in answer.rows}
+    for (one, other), total in counts.items():
+        for parts in (
+            [n for (a, b), n in counts.items() if a == one and b is not None] if other is None else [],
+            [n for (a, b), n in counts.items() if b == other and a is not None] if one is None else [],
+        ):
+            if parts:
+                assert all(isinstance(part, int) for part in parts)
+                assert total == sum(part for part in parts if isinstance(part, int))
+
+
 # What is never made of anything else
 
 
