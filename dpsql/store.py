@@ -11,7 +11,7 @@ know of any more, is not paid for here. Each entry therefore names its ledger an
 entry was made, and is used only while the ledger beside it is the same one and has as many. The rest is
 thrown away without loss: the file ``<ledger>-releases`` may be deleted at any time.
 
-An entry is found by the identity of its plan, or by the families of its statistics (:mod:`rewriter.family`), in which
+An entry is found by the identity of its plan, or by the families of its statistics (:mod:`rewriter.lineage`), in which
 other questions about the same rows look for what they can be made of.
 """
 

@@ -19,6 +19,7 @@ from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect, double
 from rewriter.errors import TYPE_MISMATCH, Refused
 from rewriter.interval import Interval
+from rewriter.names import written
 from rewriter.query import Aggregate
 from rewriter.relation import only
 from rewriter.total import compile_expression
@@ -139,7 +140,30 @@ def _sum(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect
         return Aggregate(exp.Count, None, test, False, text)
     if isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
         return _count_where(where, test, scope, dialect, text)
-    return Aggregate(exp.Sum, _number(argument, scope, dialect, "SUM"), test, False, text)
+    value = _number(argument, scope, dialect, "SUM")
+    return Aggregate(exp.Sum, value, test, False, text, _within(node, test, scope, dialect, text))
+
+
+def _within(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate | None:
+    """SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x [ELSE 0] END), AVG(x) for AVG of it without ELSE.
+
+    Where no row satisfies p, the sum is 0 and not NULL: over people it is 0 in any case, for one person it is not.
+    """
+    case = node.this
+    if not isinstance(case, exp.Case) or case.this is not None or len(case.args.get("ifs") or []) != 1:
+        return None
+    default = case.args.get("default")
+    is_zero = isinstance(default, exp.Literal) and not default.is_string and default.this == "0"
+    if not (default is None or isinstance(default, exp.Null) or (is_zero and isinstance(node, exp.Sum))):
+        return None
+    branch = case.args["ifs"][0]
+    inner = compile_expression(branch.args["true"], scope, dialect)
+    if not inner.type.numeric:
+        return None
+    where = both(test, condition(branch.this, scope, dialect, "CASE"))
+    filtered = text[text.rindex(" FILTER(") :] if test is not None else ""
+    spelt = f"{_word(node)}({written(branch.args['true'])}) FILTER(WHERE {written(branch.this)}){filtered}"
+    return Aggregate(type(node), inner, where, False, spelt)
 
 
 def one_or_zero(case: exp.Case) -> exp.Expr | None:
@@ -160,7 +184,8 @@ def one_or_zero(case: exp.Case) -> exp.Expr | None:
 
 
 def _avg(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
-    return Aggregate(exp.Avg, _number(node.this, scope, dialect, "AVG"), test, False, text)
+    value = _number(node.this, scope, dialect, "AVG")
+    return Aggregate(exp.Avg, value, test, False, text, _within(node, test, scope, dialect, text))
 
 
 def _number(node: exp.Expr, scope: BlockScope, dialect: Dialect, word: str) -> Value:

@@ -26,6 +26,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.cells import Addend, Cell, Vector, Workload
 from rewriter.contribution import ContributionBound, Norm, least
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import Refused
@@ -37,7 +38,6 @@ from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind
 from rewriter.value import Value
-from rewriter.workload import Cell, Vector, Workload
 
 _REFINE_BITS = 12
 _WEIGHT_BITS = 20
@@ -270,28 +270,36 @@ def _columns(names: Sequence[str]) -> list[exp.Expr]:
 
 
 def _sum_of(cell: Cell, dialect: Dialect) -> exp.Expr:
-    """A cell over the rows of a group: weights times a sum and a count, as an exact wide integer."""
-    terms: list[exp.Expr] = []
-    if cell.summed is not None:
-        total = exp.Coalesce(this=_filter(exp.Sum(this=exp.column(cell.summed)), cell), expressions=[number(0)])
-        terms.append(total if cell.sum_weight == 1 else exp.Neg(this=total))
-    if cell.count_weight:
-        this: exp.Expr = exp.Star() if cell.summed is None else exp.column(cell.summed)
-        count = _filter(exp.Count(this=this), cell)
-        if cell.count_weight == 1:
-            terms.append(count)
-        else:
-            terms.append(exp.Mul(this=dialect.cast(count, HUGEINT), expression=number(cell.count_weight)))
+    """A cell over the rows of a group: the sum of its addends, as an exact wide integer."""
+    terms = [_addend(addend, dialect) for addend in cell.addends]
     result = terms[0]
     for term in terms[1:]:
         result = exp.Add(this=result, expression=term)
     return result
 
 
-def _filter(node: exp.Expr, cell: Cell) -> exp.Expr:
-    if cell.condition is None:
+def _addend(addend: Addend, dialect: Dialect) -> exp.Expr:
+    if addend.summed is not None:
+        total = _filter(exp.Sum(this=exp.column(addend.summed)), addend)
+        this: exp.Expr = exp.Coalesce(this=total, expressions=[number(0)])
+        if abs(addend.weight) == 1:
+            return this if addend.weight == 1 else exp.Neg(this=this)
+    else:
+        counted = exp.Star() if addend.counted is None else exp.column(addend.counted)
+        this = _filter(exp.Count(this=counted), addend)
+        if addend.weight == 1:
+            return this
+        this = dialect.cast(this, HUGEINT)
+    return exp.Mul(this=this, expression=number(addend.weight))
+
+
+def _filter(node: exp.Expr, addend: Addend) -> exp.Expr:
+    if addend.test is None:
         return node
-    return exp.Filter(this=node, expression=exp.Where(this=exp.column(cell.condition)))
+    test: exp.Expr = exp.column(addend.test)
+    if addend.atom is not None:
+        test = exp.EQ(this=test, expression=number(addend.atom))
+    return exp.Filter(this=node, expression=exp.Where(this=test))
 
 
 def _one_row_per_unit(

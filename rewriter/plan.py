@@ -31,7 +31,7 @@ class Statistic:
     Column ``name`` counts steps of size ``granularity``: the number it stands for is
     ``integer * granularity``. ``bound`` is the most that one unit can move one cell, in steps.
     ``family`` is a name that two statistics share only when the integer of a group is, whatever the data, the sum of
-    the other's integers over the groups that it is made of (:mod:`rewriter.family`); "" where nothing is known.
+    the other's integers over the groups that it is made of (:mod:`rewriter.lineage`); "" where nothing is known.
     """
 
     name: str

@@ -8,8 +8,8 @@ from dataclasses import replace
 from rewriter.bound import bound
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
-from rewriter.family import with_families
 from rewriter.keys import public_keys
+from rewriter.lineage import with_families
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
 from rewriter.series import with_prefixes
@@ -25,7 +25,16 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
-    work = workload(query.aggregates, query.filters, norm, one_row=query.bound.unique, dialect=dialect)
+    unique = query.bound.unique
+    work = workload(
+        query.aggregates,
+        query.filters,
+        norm,
+        one_row=unique,
+        dialect=dialect,
+        rows=1 if unique else query.bound.l1 or 1,
+        apart=query.cumulative is not None and public is not None,
+    )
     if query.cumulative is not None and public is not None:
         along = [query.keys[place] for place in query.cumulative.order]
         series = public_keys(along, query.filters, dialect)

@@ -13,11 +13,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from rewriter.bound import reach_squared
+from rewriter.cells import Vector, Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.plan import Linear
 from rewriter.prefix import LONGEST, Prefix, Strategy, Toeplitz, best_tree
 from rewriter.query import Cumulative
-from rewriter.workload import Vector, Workload
 
 _MOST_STEPS = 1 << 28
 """Of one unit: beyond, what is measured in place of the groups would not fit into the noise that there is."""

@@ -5,6 +5,7 @@ A neighbour test that lets one of them live proves nothing about the others that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -12,13 +13,15 @@ from fractions import Fraction
 import pytest
 from sqlglot import exp
 
-from rewriter import bound, clipping, contribution, keys, planner, privacy_unit, source, split, workload
+from rewriter import bound, clipping, contribution, family, keys, planner, privacy_unit, source, split, workload
+from rewriter.cells import Addend, Cell
 from rewriter.contribution import ONE
 from rewriter.dialects import Dialect, number
 from rewriter.interval import Interval
 from rewriter.plan import Block
 from rewriter.sensitivity import Sensitivity
 from rewriter.source import VARIABLE, Variable
+from rewriter.strategies import Strategy
 from rewriter.types import BIGINT, DOUBLE, SMALLINT
 from rewriter.value import Value
 
@@ -105,8 +108,48 @@ def codes_by_order_of_appearance(patch: pytest.MonkeyPatch) -> None:
 
 
 @plant
-def conditions_believed_exclusive(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(workload, "_exclusive", lambda one, other: True)
+def atoms_not_told_apart(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._filter
+    patch.setattr(bound, "_filter", lambda node, addend: node if addend.atom else honest(node, addend))
+
+
+@plant
+def one_atom_weighs_twice(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._addend
+
+    def addend(one: Addend, dialect: Dialect) -> exp.Expr:
+        return honest(replace(one, weight=2 * one.weight) if one.atom == 0 and one.weight > 1 else one, dialect)
+
+    patch.setattr(bound, "_addend", addend)
+
+
+@plant
+def largest_atom_left_out_of_a_sensitivity(patch: pytest.MonkeyPatch) -> None:
+    def sizes(strategy: Strategy) -> list[int]:
+        found = sorted({sum(cell * cell for cell in column) for column in zip(*strategy.cells, strict=True)})
+        return found[:-1] or found
+
+    patch.setattr(Strategy, "l2_squared", property(lambda strategy: max(sizes(strategy))))
+    patch.setattr(Strategy, "l1", property(lambda strategy: math.isqrt(max(sizes(strategy)))))
+
+
+@plant
+def overlapping_conditions_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
+    honest = family._Measurement._add
+
+    def add(self: family._Measurement, cells: Sequence[Cell], l1: int, l2_squared: int, *, signed: bool) -> None:
+        apart = l1 == l2_squared == len(cells)
+        honest(self, cells, 1 if apart else l1, 1 if apart else l2_squared, signed=signed)
+
+    patch.setattr(family._Measurement, "_add", add)
+
+
+@plant
+def means_believed_disjoint(patch: pytest.MonkeyPatch) -> None:
+    """Of overlapping conditions, each mean counts its own rows; one sensitivity is claimed for all of them."""
+    honest = workload.signatures
+    patch.setattr(workload, "signatures", lambda tests, filters: (1,) if honest(tests, filters) else None)
+    patch.setattr(workload, "_pair_cells", lambda *parts, told=workload._pair_cells: told(*parts[:4], None, 0))
 
 
 # What one unit may add.

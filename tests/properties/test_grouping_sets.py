@@ -184,3 +184,15 @@ def test_plans_with_the_same_measurements_keep_their_own_columns(ana: Session) -
     assert not second.price
     assert second.rows[0][0] == first.rows[0][0]
     assert len(second.rows[0]) == 3
+
+
+def test_parts_never_exceed_what_they_are_parts_of(ana: Session) -> None:
+    """Conditional counts of one group agree with each other after rounding, too."""
+    sql = (
+        "SELECT region, COUNT(*), COUNT(*) FILTER (WHERE smoker), COUNT(*) FILTER (WHERE NOT smoker OR smoker IS NULL) "
+        "FROM patient WHERE height_cm > 199 GROUP BY ROLLUP (region)"
+    )
+    ana.execute("SET dpsql.epsilon = 0.05")
+    for _, everybody, some, others in ana.execute(sql).rows:
+        assert everybody == some + others  # type: ignore[operator]
+        assert min(some, others) >= 0  # type: ignore[type-var]

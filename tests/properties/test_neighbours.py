@@ -30,7 +30,8 @@ PAIRS = 2_000
 COVERED = frozenset(
     {
         "aggregate count", "aggregate count x", "aggregate units", "aggregate sum", "aggregate avg", "aggregate case",
-        "filter", "case", "narrowed", "arithmetic", "several aggregates", "where", "is null", "text test", "date test",
+        "filter", "case", "narrowed", "arithmetic", "several aggregates",
+        "family", "family of counts", "family of sums", "family of avgs", "thresholds", "where", "is null", "text test", "date test",
         "group by", "group by ordinals", "group by aliases", "several keys", "key column", "key selected", "key case",
         "key of time", "key of number", "select distinct", "one hop", "missing middle table",
         "join along a foreign key", "left join of private tables", "join of siblings", "chain of joins",
