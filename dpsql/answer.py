@@ -262,7 +262,7 @@ class Session:
         self, prepared: Prepared, priced: _Priced, known: Mapping[str, Made], cancellation: Cancellation
     ) -> Finished:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
-        made = [known[calibration.plan.identity] for calibration in priced.calibrations]
+        made = [known[calibration.plan.identity].answering(calibration.plan) for calibration in priced.calibrations]
         plans, tables = [one.plan for one in made], [one.table for one in made]
         derived = {place: one.derived for place, one in enumerate(made) if one.derived is not None}
         consistent = self.settings.consistent

@@ -268,6 +268,14 @@ class Made:
     table: NoisyTable
     derived: Derived | None = None
 
+    def answering(self, plan: Plan) -> Made:
+        """The same table for another plan that measures the same and shows something else of it."""
+        if self.derived is None or plan == self.derived.planned:
+            return self if self.derived else Made(plan, self.table)
+        steps = {one.name: one.granularity for one in self.plan.statistics}
+        finer = {one.name: int(one.granularity / steps[one.name]) for one in plan.statistics}
+        return Made(_refined(plan, finer), self.table, replace(self.derived, planned=plan, columns=None))
+
 
 def made(found: Offer, fresh: NoisyTable | None) -> Made:
     """The table that was asked: sums of what was released before, combined with what was measured afresh."""

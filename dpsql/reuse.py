@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from dpsql.calibrate import Calibration
 from dpsql.derive import Made, Offer, facts, made, offer, source
 from dpsql.opening import Opened
-from dpsql.store import Facts
+from dpsql.store import Entry, Facts
 from dpsql.table import Key, NoisyTable
 from rewriter.plan import Plan
 
@@ -21,6 +23,8 @@ MOST_SOURCES = 16
 """The most stored releases that are looked at for one that is asked."""
 
 _REMEMBERED = 64
+
+_Kept = TypeVar("_Kept")
 
 
 class Reuse:
@@ -31,6 +35,7 @@ class Reuse:
         # Another policy may declare other groups: then nobody knows that the stored ones were all there are.
         self._scope = hashlib.sha256(repr(opened.catalog).encode()).hexdigest()
         self._lock = threading.Lock()
+        self._offers: OrderedDict[object, Offer | None] = OrderedDict()
         self._made: OrderedDict[object, Made] = OrderedDict()
 
     def facts(self, plan: Plan) -> Facts | None:
@@ -48,22 +53,32 @@ class Reuse:
         entries = opened.store.related(sorted(families), version, self._scope, most=MOST_SOURCES)
         if not entries:
             return None
-        groups = self._groups(plan)
-        found = [one for one in (source(entry, plan, groups) for entry in entries) if one is not None]
-        return offer(wanted, found, groups, opened.accountant.accounting) if found else None
+        key = (plan, wanted.loss, *(entry.number for entry in entries))
+        return self._remembered(self._offers, key, lambda: self._offer(wanted, entries))
+
+    def _offer(self, wanted: Calibration, entries: Sequence[Entry]) -> Offer | None:
+        groups = self._groups(wanted.plan)
+        found = [one for one in (source(entry, wanted.plan, groups) for entry in entries) if one is not None]
+        return offer(wanted, found, groups, self._opened.accountant.accounting) if found else None
 
     def made(self, found: Offer, fresh: NoisyTable | None) -> Made:
         """The table that was offered. One that is made of stored releases alone is the same object every time."""
         if fresh is not None:
             return made(found, fresh)
-        key = (found.wanted.plan.identity, found.numbers)
+        key = (found.wanted.plan, found.numbers)
+        return self._remembered(self._made, key, lambda: made(found, None))
+
+    def _remembered(self, kept: OrderedDict[object, _Kept], key: object, find: Callable[[], _Kept]) -> _Kept:
         with self._lock:
-            if (known := self._made.get(key)) is None:
-                known = self._made[key] = made(found, None)
-                if len(self._made) > _REMEMBERED:
-                    self._made.popitem(last=False)
-            self._made.move_to_end(key)
-            return known
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]
+        found = find()
+        with self._lock:
+            found = kept.setdefault(key, found)
+            if len(kept) > _REMEMBERED:
+                kept.popitem(last=False)
+        return found
 
     def _groups(self, plan: Plan) -> tuple[Key, ...]:
         if not plan.keys:

@@ -337,6 +337,21 @@ def test_a_sum_over_many_groups_that_were_shown_as_0_stays_unbiased(database: Pa
     assert abs(float(np.mean(totals))) < 4 * math.sqrt(1000 / 6)
 
 
+def test_one_measurement_may_be_shown_in_two_ways(session: Session) -> None:
+    """``COUNT(age)`` and ``COUNT(*)`` measure the same, since no age is missing."""
+    ask(session, "SELECT region, sex, COUNT(*) FROM patient GROUP BY 1, 2")
+    ways = ("COUNT(*) AS n, 0 AS m", "COUNT(*) + COUNT(age) AS n, COUNT(*) + 1 AS m")
+    both = " UNION ALL ".join(f"SELECT region, {way} FROM patient GROUP BY region" for way in ways)
+    for epsilon in ("0.5", "3"):
+        rows = ask(session, both, epsilon).rows
+        single = dict(row[:2] for row in rows[:5])
+        assert len(rows) == 10
+        for region, double, more in rows[5:]:
+            count = single[region]
+            assert isinstance(count, int)
+            assert (double, more) == (2 * count, count + 1)
+
+
 ROLLUP = "SELECT region, sex, COUNT(*) FROM patient GROUP BY ROLLUP (region, sex)"
 
 
