@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,27 +17,32 @@ from dpsql.accountant import Accountant, Accounting
 from dpsql.calibrate import Calibration, calibrate, margins
 from dpsql.derive import Made, Offer
 from dpsql.engines.deadlines import Cancellation
+from dpsql.error_bars import exact_bars, known_margins, pieced, widened_columns, widened_margins, widened_rows
 from dpsql.errors import DataError, OperationalError
+from dpsql.expected import Sizes, excess_of, expected_errors, released_sizes, target_notes
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
-from dpsql.inference.consistent import infer_all
+from dpsql.inference.prefix import running_margins
+from dpsql.inference.replicates import generator, replicated
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
-from dpsql.prepared import Prepared, margin_name, prepare
+from dpsql.prepared import Prepared, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
 from dpsql.settings import Settings
-from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.table import Noise, NoisyTable
+from dpsql.target import Target, price_for
 from dpsql.translated import translated
+from dpsql.tried import Tables, effort, tried_ends
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
-from rewriter.types import DOUBLE, TEXT, Scalar, Type
+from rewriter.types import TEXT
 
 _REMEMBERED = 512
 
@@ -49,11 +54,16 @@ _TOPPED_UP = "combined with what was released before: only the rest of the price
 @dataclass(frozen=True, slots=True)
 class _Priced:
     """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
-    what is made of other releases only the rest is paid."""
+    what is made of other releases only the rest is paid.
 
+    ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
+    """
+
+    epsilon: Fraction
     calibrations: tuple[Calibration, ...]
     stored: Mapping[str, NoisyTable]
     offers: Mapping[str, Offer] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -81,6 +91,7 @@ class Proxy:
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
         self.reuse = Reuse(opened)
+        self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction]] = {}
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
@@ -133,6 +144,25 @@ class Proxy:
                 self._calibrations.clear()
             found = self._calibrations[key] = calibrate(plan, self._opened.accountant.accounting, share)
         return found
+
+    def priced(
+        self,
+        prepared: Prepared,
+        wanted: Target,
+        sizes: Sizes,
+        calibrated: Callable[[Fraction], tuple[Calibration, ...]],
+    ) -> Fraction:
+        """The ε that an error takes, remembered: it depends on nothing else."""
+        key = (id(prepared), wanted, tuple(sorted(sizes.items())))
+        found = self._prices.get(key)
+        if found is None:
+            if len(self._prices) > _REMEMBERED:
+                self._prices.clear()
+            excess = excess_of(prepared, wanted, sizes, calibrated)
+            epsilon = price_for(wanted, excess, self.policy.statement.max_epsilon)
+            # The key's identity is that of what is kept here, and of nothing else meanwhile.
+            found = self._prices[key] = (prepared, epsilon)
+        return found[1]
 
     def _prepare_text(self, sql: str, given: _Given) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
@@ -208,7 +238,7 @@ class Session:
         """The columns that the statement would answer with. Free, and reads no data."""
         prepared = self._proxy.prepare(sql, parameters)
         if isinstance(prepared, Prepared):
-            return tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+            return self._columns(prepared)
         return (AnswerColumn("QUERY PLAN", TEXT),) if isinstance(prepared, _Explained) else ()
 
     @translated
@@ -247,8 +277,7 @@ class Session:
             else:
                 rest = None if found.fresh is None else self._measured(found.fresh, timeout, cancellation)
                 tables[plan.identity] = self._proxy.reuse.made(found, rest)
-        columns, rows = self._finish(prepared, priced, tables, cancellation)
-        return self._answer(prepared, columns, rows, loss, priced)
+        return self._answer(prepared, self._finish(prepared, priced, tables, cancellation), loss, priced)
 
     def _measured(self, calibration: Calibration, timeout: float, cancellation: Cancellation) -> NoisyTable:
         """Read, perturbed and kept. It was charged before."""
@@ -265,28 +294,39 @@ class Session:
         made = [known[calibration.plan.identity].answering(calibration.plan) for calibration in priced.calibrations]
         plans, tables = [one.plan for one in made], [one.table for one in made]
         derived = {place: one.derived for place, one in enumerate(made) if one.derived is not None}
-        consistent = self.settings.consistent
+        consistent, intervals = self.settings.consistent, self.settings.intervals
 
         def finish() -> Finished:
-            finished = infer_all(
-                tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived
-            )
-            released = {name: _with_margins(table) for name, table in finished.items()}
-            for name in prepared.virtual:
-                released[name] = virtual_table(name, self._opened, self.analyst)
-            return self._opened.sandbox.run(prepared.outer_sql, released, cancellation)
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
+            virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
+            columns, rows = self._opened.sandbox.run(prepared.outer_sql, released | virtual, cancellation)
+            bars = exact_bars(prepared.measured, rows, pieces)
+            if intervals and prepared.question.wanted:
 
-        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, consistent, finish)
+                def replicates(count: int) -> list[Tables]:
+                    drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
+                    return [pieced(one, plans, prepared, consistent=consistent)[0] | virtual for one in drawn]
+
+                tried = tried_ends(
+                    prepared.question,
+                    rows,
+                    released | virtual,
+                    effort(tables, plans, prepared.families),
+                    replicates,
+                    self._opened.sandbox,
+                    cancellation,
+                )
+                bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
+            return Finished(columns, rows, bars)
+
+        how = (consistent, intervals)
+        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
 
     def _price(self, prepared: Prepared) -> _Priced:
         """Calibrate every release at its share of the statement's price. Looks at no data."""
         opened = self._opened
-        accountant = opened.accountant
-        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
-        delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
-        if accountant.accounting is Accounting.PURE:
-            delta = Fraction(0)
-        calibrations = self._calibrations(prepared, accountant.price(self.settings.epsilon, delta))
+        epsilon, notes = self._epsilon(prepared)
+        calibrations = self._calibrations(prepared, self._whole_price(prepared, epsilon))
         stored: dict[str, NoisyTable] = {}
         if self.settings.reuse:
             for calibration in calibrations:
@@ -295,13 +335,37 @@ class Session:
                 table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        return _Priced(calibrations, stored, self._offers(calibrations, stored))
+        return _Priced(epsilon, calibrations, stored, self._offers(calibrations, stored), notes)
 
     def _offers(self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable]) -> Mapping[str, Offer]:
         """What can be made of other releases."""
         missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
         found = {name: self._proxy.reuse.offer(c) for name, c in missing.items()} if self.settings.reuse else {}
         return {name: offer for name, offer in found.items() if offer is not None}
+
+    def _epsilon(self, prepared: Prepared) -> tuple[Fraction, tuple[str, ...]]:
+        """The ε of a statement: as it is set, or what the error that is asked for takes."""
+        wanted = self.settings.target_error
+        if wanted is None or not any(options[0].blocks for options in prepared.plans):
+            return self.settings.epsilon, ()
+
+        def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
+            return self._calibrations(prepared, self._whole_price(prepared, epsilon))
+
+        sizes = released_sizes(prepared, self._stored_before) if wanted.relative else {}
+        found = self._proxy.priced(prepared, wanted, sizes, calibrated)
+        return found, target_notes(prepared, wanted, found)
+
+    def _stored_before(self, plan: Plan) -> NoisyTable | None:
+        """The most accurate release of a plan that there was, however wide its noise."""
+        anything = {statistic.name: Noise("laplace", Fraction(1 << 200)) for statistic in plan.statistics}
+        return self._opened.store.get(plan.identity, self._proxy.policy.data_version, anything)
+
+    def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
+        accountant = self._opened.accountant
+        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
+        delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
+        return accountant.price(epsilon, Fraction(0) if accountant.accounting is Accounting.PURE else delta)
 
     def _calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""
@@ -328,49 +392,53 @@ class Session:
                 margins=margins(calibration.plan, calibration),
                 reused=calibration.plan.identity in priced.stored,
                 origin=priced.origin(calibration.plan),
+                running=running_margins(calibration.plan, calibration.noise),
             )
             for calibration in priced.calibrations
         )
         return Explanation(
             releases=releases,
             outer_sql=prepared.shown_sql,
-            columns=tuple(AnswerColumn(name, kind) for name, kind in prepared.columns),
+            columns=self._columns(prepared),
+            expected=self._expected(prepared, priced.calibrations),
             price=priced.loss,
-            epsilon=self._paid(priced.loss),
+            epsilon=_paid(priced.loss, priced.epsilon),
             remaining_after=self._budget(priced.loss),
             notices=(*prepared.notes, *_notices(priced)),
         )
 
-    def _answer(
-        self,
-        prepared: Prepared,
-        columns: Sequence[tuple[str, Type]],
-        rows: Sequence[tuple[Scalar | None, ...]],
-        loss: PrivacyLoss,
-        priced: _Priced,
-    ) -> Answer:
-        """Cut the columns of margins off, and put them beside the columns that they belong to."""
+    def _columns(self, prepared: Prepared) -> tuple[AnswerColumn, ...]:
+        """What a statement answers with, under the session's settings."""
+        columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+        return widened_columns(columns, prepared.measured) if self.settings.intervals else columns
+
+    def _answer(self, prepared: Prepared, finished: Finished, loss: PrivacyLoss, priced: _Priced) -> Answer:
+        """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
         width = len(prepared.columns)
-        places = prepared.margin_places
-        known: tuple[tuple[float | None, ...], ...] = ((None,) * width,) * len(rows)
-        if any(place is not None for place in places):
-            known = tuple(tuple(_number(row[place]) if place is not None else None for place in places) for row in rows)
+        columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
+        rows = tuple(finished.rows) if len(finished.columns) == width else tuple(row[:width] for row in finished.rows)
+        known = known_margins(rows, finished.bars)
+        if self.settings.intervals:
+            rows = widened_rows(columns, prepared.measured, rows, finished.bars)
+            known = widened_margins(columns, prepared.measured, known)
+            columns = widened_columns(columns, prepared.measured)
         return Answer(
-            columns=tuple(AnswerColumn(name, kind) for name, kind in columns[:width]),
-            rows=tuple(rows) if len(columns) == width else tuple(row[:width] for row in rows),
+            columns=columns,
+            rows=rows,
             margins=known,
             price=loss,
-            epsilon=self._paid(loss),
+            epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
             notices=(*prepared.notes, *_notices(priced)),
         )
 
-    def _paid(self, loss: PrivacyLoss) -> Fraction:
-        """The statement's ε behind a loss: ε itself, or √(2ρ)."""
-        if loss.rho:
-            whole = self.settings.epsilon
-            return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
-        return loss.epsilon
+    def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
+        """The error to expect of each column; the ends of intervals have none."""
+        errors = expected_errors(prepared, calibrations)
+        if not self.settings.intervals:
+            return errors
+        columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+        return widened_margins(columns, prepared.measured, [errors])[0]
 
     def _budget(self, more: PrivacyLoss) -> Budget:
         """The scope that has the fewest statements left, after ``more`` is charged too."""
@@ -381,6 +449,13 @@ class Session:
             scopes.append((share, opened.ledger.spent(self.analyst)))
         budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _paid(loss: PrivacyLoss, whole: Fraction) -> Fraction:
+    """The statement's ε behind a loss: ε itself, or √(2ρ)."""
+    if loss.rho:
+        return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
+    return loss.epsilon
 
 
 def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) -> Budget:
@@ -406,29 +481,17 @@ def _total_variance(calibration: Calibration) -> float:
     )
 
 
-def _with_margins(table: ReleasedTable) -> ReleasedTable:
-    """The margins as columns of their own, so that the outer SELECT carries them to the rows they belong to."""
-    extra = tuple(
-        ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
-        for column in table.columns
-        if column.margins is not None
-    )
-    return replace(table, columns=table.columns + extra)
-
-
 def _notices(priced: _Priced) -> tuple[str, ...]:
-    notes: dict[str, None] = {}
+    notes: dict[str, None] = dict.fromkeys(priced.notes)
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
         if origin := priced.origin(calibration.plan):
             notes[origin] = None
+    if any(calibration.plan.clips for calibration in priced.calibrations):
+        notes["error bars do not cover what such bounds cut off"] = None
     return tuple(notes)
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:

@@ -33,6 +33,8 @@ def explanation(told: Explanation) -> Group:
         parts.append(Text(""))
     if told.outer_sql:
         parts += [Text("Over the released tables", style="bold"), Padding(code(told.outer_sql, "duckdb"), (0, 0, 1, 2))]
+    if any(error is not None for error in told.expected):
+        parts += [_answered(told), Text("")]
     parts += [Text(f"Note: {notice}.") for notice in told.notices]
     parts.append(Text(_price(told)))
     return Group(*parts)
@@ -116,14 +118,11 @@ def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
         [False, False, True, True, False],
     )
     together = block.sensitivity
-    norms = [f"L2 ≤ {exact(_root(together.l2_squared))}"]
+    norms = [f"L2 ≤ {exact(_root(together.l2_squared) / unit)}"]
     if together.l1 is not None:
-        norms.insert(0, f"L1 ≤ {exact(together.l1)}")
-    yield Text(f"What one person can move, over all cells: {', '.join(norms)} steps.\n")
-    if block.prefix is not None:
-        yield Text(
-            f"Running sums are measured, in {unit:,} parts of a step: it is these parts that noise is added to.\n"
-        )
+        norms.insert(0, f"L1 ≤ {exact(Fraction(together.l1, unit))}")
+    cells = "cells" if block.prefix is None else f"running sums, counted in 1/{unit:,} of a step"
+    yield Text(f"What one person can move, over all {cells}: {', '.join(norms)} steps.\n")
 
 
 def _root(square: int) -> Fraction:
@@ -133,15 +132,29 @@ def _root(square: int) -> Fraction:
 
 def _outputs(release: ReleaseExplanation) -> RenderableType:
     outputs = release.plan.outputs
+    running = [output for output in outputs if output.name in release.running]
     margins = [release.margins.get(output.name) for output in outputs]
+    margins += [release.running[output.name] for output in running]
     return grid(
         ["column", "asked as", "expected 95 % error"],
         [
-            [output.name for output in outputs],
-            [output.text for output in outputs],
+            [output.name for output in outputs] + ["" for _ in running],
+            [output.text for output in outputs] + [f"running sum of {output.text}" for output in running],
             ["" if margin is None else f"± {bar(margin)}" for margin in margins],
         ],
         [False, False, True],
+    )
+
+
+def _answered(told: Explanation) -> RenderableType:
+    """The columns of the answer, each with the error to expect where that is known before."""
+    return grid(
+        ["answer", "expected 95 % error"],
+        [
+            [column.name for column in told.columns],
+            ["" if error is None else f"± {bar(error)}" for error in told.expected],
+        ],
+        [False, True],
     )
 
 

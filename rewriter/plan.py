@@ -46,11 +46,13 @@ class Block:
     """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity.
 
     With a ``prefix``, its integers are measured in place of those of the groups, and the sensitivity is theirs.
+    ``weight`` is its share of the price against the other blocks'; a single count has weight 1.
     """
 
     statistics: tuple[Statistic, ...]
     sensitivity: Sensitivity
     prefix: Prefix | None = None
+    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +143,9 @@ class Plan:
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
     group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
-    owner's word, every row of people is in one of them, so that they add up to what all rows have. ``groups`` is SQL
-    that lists a public key set, under the names of the keys, and reads no row of people; "" where there is none.
+    owner's word, every row of people is in one of them, so that they add up to what all rows have. ``clips``: people
+    who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists a public key set,
+    under the names of the keys, and reads no row of people; "" where there is none.
     """
 
     sql: str
@@ -157,6 +160,7 @@ class Plan:
     orders: tuple[tuple[int, int], ...] = ()
     exhaustive: bool = False
     groups: str = ""
+    clips: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

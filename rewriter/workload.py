@@ -28,6 +28,7 @@ from rewriter.interval import Interval
 from rewriter.narrowing import narrowed
 from rewriter.plan import Estimator, Linear, Output, Ratio
 from rewriter.query import Aggregate
+from rewriter.strategies import weight
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.value import Value
 
@@ -51,7 +52,7 @@ def workload(
     builder = Builder(dialect, filters, rows, apart=apart)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
     means = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function is exp.Avg}
-    pairs = _pairs(list(means.values()), builder)
+    pairs = _pairs(list(means.values()), builder, norm)
     found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
         number: (pairs[_pair_key(aggregate, builder)].ratio, ()) for number, aggregate in means.items()
     }
@@ -159,7 +160,7 @@ class _Pair:
         return total, (builder.part(replace(total, minimum=least), _unit(aggregate, self.granularity)),)
 
 
-def _pairs(means: Sequence[Aggregate], builder: Builder) -> dict[str, _Pair]:
+def _pairs(means: Sequence[Aggregate], builder: Builder, norm: Norm) -> dict[str, _Pair]:
     """A pair for each mean. Means of one value over rows that cannot be the same are one vector, others one each."""
     together: dict[tuple[str, Interval, Fraction], dict[str, Aggregate]] = {}
     for aggregate in means:
@@ -178,7 +179,8 @@ def _pairs(means: Sequence[Aggregate], builder: Builder) -> dict[str, _Pair]:
             pairs[key] = _Pair(cells[-1][0].name, cells[-1][1].name, interval, granularity)
         width = int(interval.width / granularity)
         vectors = [tuple(cell for pair in cells for cell in pair)] if column is not None else cells
-        builder.vectors += [Vector(vector, width, width * width) for vector in vectors]
+        share = weight(len(cells) / len(vectors), norm)
+        builder.vectors += [Vector(vector, width, width * width, weight=share) for vector in vectors]
         _note_clipping(next(iter(distinct.values())), interval, builder)
     return pairs
 

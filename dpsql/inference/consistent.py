@@ -104,15 +104,18 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
     for at, first in enumerate(tables[0].columns[len(shape.sets[0]) :]):
         parts = [table.columns[len(places) + at] for places, table in zip(shape.sets, tables, strict=True)]
         margins = [margin for part in parts for margin in (part.margins or ())]
+        reaches = [reach for part in parts for reach in (part.reaches or ())]
         whole = len(margins) == sum(len(part.values) for part in parts)
         outputs.append(
             replace(
                 first,
                 values=tuple(value for part in parts for value in part.values),
                 margins=tuple(margins) if whole and first.margins is not None else None,
+                reaches=tuple(reaches) if whole and first.reaches is not None else None,
             )
         )
-    return ReleasedTable((*columns, *marks, *outputs))
+    shrunk = [factor for table in tables for factor in table.shrunk or (1.0,) * table.rows]
+    return ReleasedTable((*columns, *marks, *outputs), tuple(shrunk))
 
 
 # One family
@@ -269,10 +272,13 @@ def _number(all_: Measurements, place: int, estimator: Linear, unit: Fraction, s
     table = all_.tables[place]
     if not all(name in table.statistics for name, _ in estimator.terms):
         return _Number(np.zeros(size), np.full(size, math.inf), np.full(size, math.inf))
-    numerators, denominator = measured(table, estimator, unit)
+    said = _padded([spread(table, estimator, unit)] * len(table.keys), size, math.inf)
+    if place in all_.unmeasured:
+        return _Number(np.zeros(size), np.full(size, math.inf), said)
+    source = all_.fresh.get(place, table)
+    numerators, denominator = measured(source, estimator, unit)
     values = _padded([numerator / denominator for numerator in numerators], size, 0.0)
-    said = _padded([spread(table, estimator, unit)] * len(numerators), size, math.inf)
-    return _Number(values, np.full(size, math.inf) if place in all_.unmeasured else said, said)
+    return _Number(values, _padded([spread(source, estimator, unit)] * len(numerators), size, math.inf), said)
 
 
 def _padded(numbers: Sequence[float], size: int, rest: float) -> FloatArray:

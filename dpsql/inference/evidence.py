@@ -8,7 +8,7 @@ are made of it are not measured.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dpsql.families import Family
 from dpsql.inference.arrays import FloatArray
@@ -49,13 +49,15 @@ class Derived:
 class Measurements:
     """Independent measurements: those of the statement, and after them some of groups that it does not have.
 
-    Those of places in ``unmeasured`` say nothing that others do not say.
+    Those of places in ``unmeasured`` say nothing that others do not say; those in ``fresh`` are the numbers that were
+    measured for a table that was made of them and of others.
     """
 
     family: Family
     tables: tuple[NoisyTable, ...]
     plans: tuple[Plan, ...]
     unmeasured: frozenset[int] = frozenset()
+    fresh: Mapping[int, NoisyTable] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.tables) != len(self.plans):
@@ -76,17 +78,16 @@ def independent(
     unmeasured = {place for place in family.measurements if place in derived}
     plain = [tables[place] for place in family.measurements if place not in derived]
     hidden: dict[object, tuple[tuple[str, ...], NoisyTable, Plan]] = {}
+    fresh: dict[int, NoisyTable] = {}
     for place in sorted(unmeasured):
         one = derived[place]
         for evidence in one.evidence:
             if evidence.stored not in plain:
                 hidden.setdefault(evidence.number, (evidence.keys, evidence.table, one.planned))
+        used[place], planned[place] = _as_planned(tables[place], plans[place], one.planned), one.planned
         if one.fresh is not None and set(one.fresh.noise) == {statistic.name for statistic in one.planned.statistics}:
-            used[place], planned[place] = one.fresh, one.planned
-            unmeasured.remove(place)
-        else:
-            used[place], planned[place] = _as_planned(tables[place], plans[place], one.planned), one.planned
-        if one.fresh is not None and place in unmeasured:
+            fresh[place] = one.fresh
+        elif one.fresh is not None:
             own = tuple(column.family for column in one.planned.keys)
             hidden.setdefault(id(one.fresh), (own, one.fresh, one.planned))
     for number, (named, table, plan) in enumerate(hidden.values()):
@@ -94,7 +95,8 @@ def independent(
         keys.append(tuple(names.setdefault(name, len(names)) for name in named))
         used.append(table)
         planned.append(_unseen(plan, named, number))
-    return Measurements(Family(tuple(places), tuple(keys)), tuple(used), tuple(planned), frozenset(unmeasured))
+    joined = Family(tuple(places), tuple(keys))
+    return Measurements(joined, tuple(used), tuple(planned), frozenset(unmeasured - fresh.keys()), fresh)
 
 
 def _as_planned(table: NoisyTable, plan: Plan, planned: Plan) -> NoisyTable:
