@@ -297,7 +297,7 @@ def made(found: Offer, fresh: NoisyTable | None) -> Made:
             statistics[name] = _weighted(parts, columns)
             most = _combined_variance(parts, sources, name, own)
             noise[name] = measured if measured and not sources else _noise(most, sources, name, measured, sum(parts))
-            for cell, factor in enumerate(_factors(parts, sources, name, own, most)):
+            for cell, factor in enumerate(_factors(parts, sources, name, own, most, len(groups))):
                 shrunk[cell] = max(shrunk[cell], factor)
     table = NoisyTable(groups, statistics, noise)
     plan = _refined(plan, refinement)
@@ -357,11 +357,11 @@ def _noise(most: Fraction, sources: Sequence[Source], name: str, fresh: Noise | 
 
 
 def _factors(
-    parts: Sequence[int], sources: Sequence[Source], name: str, fresh: Fraction | None, most: Fraction
+    parts: Sequence[int], sources: Sequence[Source], name: str, fresh: Fraction | None, most: Fraction, size: int
 ) -> list[float]:
     """For each group, its standard deviation over the largest one."""
     if not sources:
-        return []
+        return [1.0] * size
     patterns = list(zip(*(one.counts for one in sources), strict=True))
     first = {pattern: cell for cell, pattern in reversed(list(enumerate(patterns)))}
     factor = {
