@@ -86,13 +86,14 @@ class Rounding:
 class Measured:
     """A column: its form before the last rounding, and whether it is a whole number, which SQL divides otherwise.
 
-    ``nonnegative``: whatever was measured, it is not below 0.
+    ``nonnegative``: whatever was measured, it is not below 0. ``guarded``: NULL is shown where its form has a number.
     """
 
     form: Form
     whole: bool = False
     rounding: Rounding | None = None
     nonnegative: bool = False
+    guarded: bool = False
 
     @property
     def noisy(self) -> bool:
@@ -127,7 +128,7 @@ def literal(text: str) -> Measured:
     """
     try:
         value = Fraction(text)
-        return Measured(Affine(constant=value), whole=text.isdigit(), nonnegative=value >= 0)
+        return Measured(Affine(constant=value), whole=text.lstrip("-").isdigit(), nonnegative=value >= 0)
     except (ValueError, ZeroDivisionError):
         return PUBLIC
 

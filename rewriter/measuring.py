@@ -90,7 +90,7 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     >>> read("2 * n - 1").form
     Affine(terms=(((0, 'a0'), Fraction(2, 1)),), constant=Fraction(-1, 1), slack=Fraction(0, 1))
     >>> read("k"), read("SQRT(n)").form
-    (Measured(form=Public(), whole=False, rounding=None, nonnegative=False), Other())
+    (Measured(form=Public(), whole=False, rounding=None, nonnegative=False, guarded=False), Other())
     """
     if isinstance(node, exp.Column):
         return scope.column(node)
@@ -108,7 +108,20 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         # How many rows there are, and which, may depend on released numbers too.
         counts_rows = isinstance(node, exp.AggFunc | exp.Window | exp.Exists) and scope.filtered
         one = OTHER if counts_rows else unknown(*parts)
-    return replace(one, nonnegative=_is_nonnegative(node, parts))
+    return replace(one, nonnegative=_is_nonnegative(node, parts), guarded=_is_guarded(node, parts))
+
+
+def _is_guarded(node: exp.Expr, parts: Sequence[Measured]) -> bool:
+    """A quotient by 0 is NULL, guarded or not: ``NULLIF(b, 0)`` below the line hides nothing."""
+    if isinstance(node, exp.Div) and _is_unless_zero(node.expression):
+        return parts[0].guarded
+    return isinstance(node, exp.Nullif) or any(part.guarded for part in parts)
+
+
+def _is_unless_zero(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    return isinstance(node, exp.Nullif) and node.expression.is_int and str(node.expression) == "0"
 
 
 def _is_nonnegative(node: exp.Expr, parts: Sequence[Measured]) -> bool:
@@ -131,7 +144,8 @@ def _inner(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
 
 def _first(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
     """``NULLIF(x, 0)`` and ``COALESCE(x, 0)``: x, wherever that is what is shown."""
-    return parts[0] if all(part.constant is not None for part in parts[1:]) else unknown(*parts)
+    hidden = isinstance(node, exp.Coalesce) and parts[0].guarded
+    return unknown(*parts) if hidden or any(part.constant is None for part in parts[1:]) else parts[0]
 
 
 def _add(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
@@ -186,7 +200,7 @@ def _case(node: exp.Case, scope: Scope, subquery: Subquery) -> Measured:
     conditions = [expression(test, scope, subquery) for test in tests if test is not None]
     branches = [expression(one, scope, subquery) for one in shown if one is not None and not isinstance(one, exp.Null)]
     if len(branches) == 1 and branches[0].noisy:
-        return branches[0]
+        return replace(branches[0], guarded=True)
     return replace(unknown(*conditions, *branches), nonnegative=all(branch.nonnegative for branch in branches))
 
 

@@ -1,6 +1,6 @@
 """The outer SELECT, read for how its columns follow from released ones, and made to say which rows each row came from.
 
-Guarantee: the traced tree answers the same columns in the same rows, and then one column per slot: the number of the
+Guarantee: the traced tree answers the same columns and rows, and then one column per slot: the number of the
 released row, or NULL where an outer join had none. What is not understood is never guessed: its form is ``Other``.
 Rows stay traceable through subqueries, WITH, joins, UNION ALL of the same columns, filters, ORDER BY and LIMIT; not
 through GROUP BY, DISTINCT and windows, whose numbers have many rows behind them.

@@ -333,11 +333,6 @@ def suspects_counted_too_late(patch: pytest.MonkeyPatch) -> None:
 
 
 @plant
-def zero_named_by_its_first_row(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(bound, "_key", lambda value: value.sql.copy())
-
-
-@plant
 def rows_of_two_tables_numbered_alike(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Dialect, "row_identity", lambda self, alias, place, tables: exp.column("rowid", alias))
 
