@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accountant, Accounting
 from dpsql.bounds import Bounds, Settled, part_of
 from dpsql.calibrate import Calibration, calibrate, covers, margins
+from dpsql.derive import Made, Offer
 from dpsql.engines.deadlines import Cancellation
 from dpsql.error_bars import exact_bars, known_margins, pieced, widened_columns, widened_margins, widened_rows
 from dpsql.errors import DataError, InternalError, OperationalError
@@ -32,6 +33,7 @@ from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, draft, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
+from dpsql.reuse import Reuse
 from dpsql.settings import Settings
 from dpsql.table import Noise, NoisyTable
 from dpsql.target import Target, price_for
@@ -46,10 +48,15 @@ from rewriter.types import TEXT
 
 _REMEMBERED = 512
 
+_REPEATED = "answered from what was released before, at no price"
+_DERIVED = "derived from what was released before, at no price"
+_TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
+
 
 @dataclass(frozen=True, slots=True)
 class _Priced:
-    """The releases of a statement, each calibrated at its share of the price; what is stored already is free.
+    """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
+    what is made of other releases only the rest is paid.
 
     ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
     """
@@ -57,12 +64,24 @@ class _Priced:
     epsilon: Fraction
     calibrations: tuple[Calibration, ...]
     stored: Mapping[str, NoisyTable]
+    offers: Mapping[str, Offer] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
     def loss(self) -> PrivacyLoss:
-        fresh = {c.plan.identity: c.loss for c in self.calibrations if c.plan.identity not in self.stored}
+        fresh = {c.plan.identity: self._loss(c) for c in self.calibrations if c.plan.identity not in self.stored}
         return sum(fresh.values(), PrivacyLoss())
+
+    def _loss(self, calibration: Calibration) -> PrivacyLoss:
+        found = self.offers.get(calibration.plan.identity)
+        return calibration.loss if found is None else found.loss
+
+    def origin(self, plan: Plan) -> str:
+        """Where a release comes from, if it is not all measured afresh."""
+        found = self.offers.get(plan.identity)
+        if found is not None:
+            return _TOPPED_UP if found.fresh is not None else _DERIVED
+        return _REPEATED if plan.identity in self.stored else ""
 
 
 class Proxy:
@@ -73,6 +92,7 @@ class Proxy:
         self._sampler = sampler
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
+        self.reuse = Reuse(opened)
         self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction]] = {}
         self.bounds = Bounds(opened, sampler)
         self.finished = FinishedAnswers()
@@ -259,15 +279,28 @@ class Session:
             loss = settled.purchase.loss
         elif loss:
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
-        fresh: dict[str, NoisyTable] = dict(priced.stored)
+        tables: dict[str, Made] = {}
         for calibration in priced.calibrations:
-            identity = calibration.plan.identity
-            if identity not in fresh:
-                exact = opened.engine.run(calibration.plan, timeout, cancellation)
-                fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
-                if calibration.loss:
-                    opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
-        return self._answer(settled, self._finish(prepared, priced, fresh, cancellation), loss, priced)
+            plan = calibration.plan
+            if plan.identity in tables:
+                continue
+            stored, found = priced.stored.get(plan.identity), priced.offers.get(plan.identity)
+            if stored is not None:
+                tables[plan.identity] = Made(plan, stored)
+            elif found is None:
+                tables[plan.identity] = Made(plan, self._measured(calibration, timeout, cancellation))
+            else:
+                rest = None if found.fresh is None else self._measured(found.fresh, timeout, cancellation)
+                tables[plan.identity] = self._proxy.reuse.made(found, rest)
+        return self._answer(settled, self._finish(prepared, priced, tables, cancellation), loss, priced)
+
+    def _measured(self, calibration: Calibration, timeout: float, cancellation: Cancellation) -> NoisyTable:
+        """Read, perturbed and kept. It was charged before."""
+        opened, plan = self._opened, calibration.plan
+        noisy = perturb(opened.engine.run(plan, timeout, cancellation), calibration, self._proxy._sampler)
+        if calibration.loss:
+            opened.store.put(plan.identity, self._proxy.policy.data_version, noisy, self._proxy.reuse.facts(plan))
+        return noisy
 
     def _settle(self, prepared: Prepared, timeout: float, cancellation: Cancellation) -> Settled:
         """The query with the bounds that the policy leaves open: known, or charged for together with it, and read."""
@@ -275,15 +308,16 @@ class Session:
         return bounds.settle(prepared, self.analyst, epsilon, lambda: self._most(prepared), timeout, cancellation)
 
     def _finish(
-        self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
+        self, prepared: Prepared, priced: _Priced, known: Mapping[str, Made], cancellation: Cancellation
     ) -> Finished:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
-        plans = [calibration.plan for calibration in priced.calibrations]
-        tables = [fresh[plan.identity] for plan in plans]
+        made = [known[calibration.plan.identity].answering(calibration.plan) for calibration in priced.calibrations]
+        plans, tables = [one.plan for one in made], [one.table for one in made]
+        derived = {place: one.derived for place, one in enumerate(made) if one.derived is not None}
         consistent, intervals = self.settings.consistent, self.settings.intervals
 
         def finish() -> Finished:
-            released, pieces = pieced(tables, plans, prepared, consistent=consistent)
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
             virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
             columns, rows = self._opened.sandbox.run(prepared.outer_sql, released | virtual, cancellation)
             bars = exact_bars(prepared.measured, rows, pieces)
@@ -321,7 +355,13 @@ class Session:
                 table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        return _Priced(epsilon, calibrations, stored, notes)
+        return _Priced(epsilon, calibrations, stored, self._offers(calibrations, stored), notes)
+
+    def _offers(self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable]) -> Mapping[str, Offer]:
+        """What can be made of other releases."""
+        missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
+        found = {name: self._proxy.reuse.offer(c) for name, c in missing.items()} if self.settings.reuse else {}
+        return {name: offer for name, offer in found.items() if offer is not None}
 
     def _most(self, prepared: Prepared) -> PrivacyLoss:
         """The most that a query costs beside its bounds, whatever they are: planned with the loosest ones."""
@@ -405,6 +445,7 @@ class Session:
                 threshold=calibration.threshold,
                 margins=margins(calibration.plan, calibration),
                 reused=calibration.plan.identity in priced.stored,
+                origin=priced.origin(calibration.plan),
                 running=running_margins(calibration.plan, calibration.noise),
             )
             for calibration in priced.calibrations
@@ -501,10 +542,10 @@ def _notices(priced: _Priced) -> tuple[str, ...]:
         notes.update(dict.fromkeys(calibration.plan.notes))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
+        if origin := priced.origin(calibration.plan):
+            notes[origin] = None
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None
-    if priced.stored:
-        notes["answered from what was released before, at no price"] = None
     return tuple(notes)
 
 

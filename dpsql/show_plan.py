@@ -30,8 +30,8 @@ def explanation(told: Explanation) -> Group:
     """All releases of a statement, what is computed over them, the price, and what would be left."""
     parts: list[RenderableType] = []
     for number, release in enumerate(told.releases, start=1):
-        reused = "; released before, so it is free" if release.reused else ""
-        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release.plan)}{reused}", style="bold")]
+        origin = f"; {release.origin}" if release.origin else ""
+        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release.plan)}{origin}", style="bold")]
         parts += [Padding(part, (0, 0, 0, 2), expand=False) for part in _release(release)]
         parts.append(Text(""))
     if told.outer_sql:
