@@ -18,13 +18,20 @@ from dpsql.bounds import Bounds, Settled, part_of
 from dpsql.calibrate import Calibration, calibrate, covers, margins
 from dpsql.derive import Made, Offer
 from dpsql.engines.deadlines import Cancellation
-from dpsql.error_bars import exact_bars, known_margins, pieced, widened_columns, widened_margins, widened_rows
+from dpsql.error_bars import (
+    exact_bars,
+    known_margins,
+    pieced,
+    tried_bars,
+    widened_columns,
+    widened_margins,
+    widened_rows,
+)
 from dpsql.errors import DataError, InternalError, OperationalError
 from dpsql.expected import Sizes, excess_of, expected_errors, released_sizes, target_notes
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
 from dpsql.inference.prefix import running_margins
-from dpsql.inference.replicates import generator, replicated
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
@@ -38,7 +45,6 @@ from dpsql.settings import Settings
 from dpsql.table import Noise, NoisyTable
 from dpsql.target import Target, price_for
 from dpsql.translated import translated
-from dpsql.tried import Tables, effort, tried_ends
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
@@ -315,27 +321,15 @@ class Session:
         plans, tables = [one.plan for one in made], [one.table for one in made]
         derived = {place: one.derived for place, one in enumerate(made) if one.derived is not None}
         consistent, intervals = self.settings.consistent, self.settings.intervals
+        sandbox = self._opened.sandbox
 
         def finish() -> Finished:
             released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
             virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
-            columns, rows = self._opened.sandbox.run(prepared.outer_sql, released | virtual, cancellation)
+            columns, rows = sandbox.run(prepared.outer_sql, released | virtual, cancellation)
             bars = exact_bars(prepared.measured, rows, pieces)
             if intervals and prepared.question.wanted:
-
-                def replicates(count: int) -> list[Tables]:
-                    drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
-                    return [pieced(one, plans, prepared, consistent=consistent)[0] | virtual for one in drawn]
-
-                tried = tried_ends(
-                    prepared.question,
-                    rows,
-                    released | virtual,
-                    effort(tables, plans, prepared.families),
-                    replicates,
-                    self._opened.sandbox,
-                    cancellation,
-                )
+                tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
                 bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
             return Finished(columns, rows, bars)
 

@@ -10,14 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from dpsql.engines.deadlines import Cancellation
 from dpsql.inference.consistent import infer_all
 from dpsql.inference.evidence import Derived
 from dpsql.inference.prefix import decoded, running_half_widths
 from dpsql.inference.propagate import Ends, Piece, Row, exact_ends, located, row_number
+from dpsql.inference.replicates import generator, replicated
 from dpsql.inference.rounding import EXACT
 from dpsql.prepared import Prepared, margin_name
 from dpsql.reply import AnswerColumn
+from dpsql.sandbox import Sandbox
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.tried import Tables, effort, tried_ends
 from rewriter.measured import Measured, Running
 from rewriter.plan import Plan
 from rewriter.trace import row_column
@@ -72,6 +76,28 @@ def exact_bars(measured: Sequence[Measured], rows: Cells, pieces: Sequence[Piece
             ends = [None if row[at] is None else pair for pair, row in zip(ends, rows, strict=True)]
         found.append(None if ends is None else tuple(ends))
     return tuple(found)
+
+
+def tried_bars(
+    prepared: Prepared,
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    rows: Cells,
+    released: Tables,
+    virtual: Tables,
+    sandbox: Sandbox,
+    cancellation: Cancellation,
+    consistent: bool,
+) -> dict[int, Column]:
+    """The intervals of columns of which nothing exact is known, from replicates of what was released."""
+
+    def replicates(count: int) -> list[Tables]:
+        drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
+        return [pieced(one, plans, prepared, consistent=consistent)[0] | dict(virtual) for one in drawn]
+
+    work = effort(tables, plans, prepared.families)
+    every = {**released, **virtual}
+    return dict(tried_ends(prepared.question, rows, every, work, replicates, sandbox, cancellation))
 
 
 def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> Piece:
