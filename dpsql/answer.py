@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpsql.accountant import Accountant, Accounting
-from dpsql.bounds import Bounds, Settled, part_of
-from dpsql.calibrate import Calibration, calibrate, covers, margins
-from dpsql.derive import Made, Offer
+from dpsql.accountant import Accountant
+from dpsql.bounds import Bounds, Settled
+from dpsql.calibrate import Calibration, margins
+from dpsql.derive import Made
 from dpsql.engines.deadlines import Cancellation
 from dpsql.error_bars import (
     exact_bars,
@@ -27,9 +27,8 @@ from dpsql.error_bars import (
     widened_margins,
     widened_rows,
 )
-from dpsql.errors import DataError, InternalError, OperationalError
-from dpsql.expected import Sizes, excess_of, expected_errors, released_sizes, target_notes
-from dpsql.families import shares
+from dpsql.errors import DataError, OperationalError
+from dpsql.expected import expected_errors
 from dpsql.finished import Finished, FinishedAnswers
 from dpsql.inference.prefix import running_margins
 from dpsql.ledger import Ledger
@@ -39,55 +38,19 @@ from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, draft, prepare
+from dpsql.pricing import Priced, Pricing, notices
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
 from dpsql.settings import Settings
-from dpsql.table import Noise, NoisyTable
-from dpsql.target import Target, price_for
+from dpsql.table import NoisyTable
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
-from rewriter.plan import Plan
 from rewriter.types import TEXT
 
 _REMEMBERED = 512
-
-_REPEATED = "answered from what was released before, at no price"
-_DERIVED = "derived from what was released before, at no price"
-_TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
-
-
-@dataclass(frozen=True, slots=True)
-class _Priced:
-    """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
-    what is made of other releases only the rest is paid.
-
-    ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
-    """
-
-    epsilon: Fraction
-    calibrations: tuple[Calibration, ...]
-    stored: Mapping[str, NoisyTable]
-    offers: Mapping[str, Offer] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        fresh = {c.plan.identity: self._loss(c) for c in self.calibrations if c.plan.identity not in self.stored}
-        return sum(fresh.values(), PrivacyLoss())
-
-    def _loss(self, calibration: Calibration) -> PrivacyLoss:
-        found = self.offers.get(calibration.plan.identity)
-        return calibration.loss if found is None else found.loss
-
-    def origin(self, plan: Plan) -> str:
-        """Where a release comes from, if it is not all measured afresh."""
-        found = self.offers.get(plan.identity)
-        if found is not None:
-            return _TOPPED_UP if found.fresh is not None else _DERIVED
-        return _REPEATED if plan.identity in self.stored else ""
 
 
 class Proxy:
@@ -97,10 +60,9 @@ class Proxy:
         self._opened = opened
         self._sampler = sampler
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
-        self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
         self.reuse = Reuse(opened)
-        self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction]] = {}
         self.bounds = Bounds(opened, sampler)
+        self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
@@ -143,35 +105,6 @@ class Proxy:
             return self._prepare(sql, _frozen(parameters))
         except TypeError:
             return self._prepare_text(sql, _Given(parameters))
-
-    def calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
-        """The noise of a release at a price, remembered: it depends on nothing else."""
-        key = (plan.identity, share)
-        found = self._calibrations.get(key)
-        if found is None or found.plan != plan:
-            if len(self._calibrations) > _REMEMBERED:
-                self._calibrations.clear()
-            found = self._calibrations[key] = calibrate(plan, self._opened.accountant.accounting, share)
-        return found
-
-    def priced(
-        self,
-        prepared: Prepared,
-        wanted: Target,
-        sizes: Sizes,
-        calibrated: Callable[[Fraction], tuple[Calibration, ...]],
-    ) -> Fraction:
-        """The ε that an error takes, remembered: it depends on nothing else."""
-        key = (id(prepared), wanted, tuple(sorted(sizes.items())))
-        found = self._prices.get(key)
-        if found is None:
-            if len(self._prices) > _REMEMBERED:
-                self._prices.clear()
-            excess = excess_of(prepared, wanted, sizes, calibrated)
-            epsilon = price_for(wanted, excess, self.policy.statement.max_epsilon)
-            # The key's identity is that of what is kept here, and of nothing else meanwhile.
-            found = self._prices[key] = (prepared, epsilon)
-        return found[1]
 
     def _prepare_text(self, sql: str, given: _Given) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
@@ -279,7 +212,7 @@ class Session:
         opened = self._opened
         timeout = min(opened.timeout, self.settings.timeout or opened.timeout)
         settled = self._settle(prepared, timeout, cancellation)
-        prepared, priced = settled.prepared, self._price_settled(settled)
+        prepared, priced = settled.prepared, self._proxy.pricing.settled(settled, self.settings)
         loss = priced.loss
         if settled.purchase is not None:
             loss = settled.purchase.loss
@@ -311,10 +244,17 @@ class Session:
     def _settle(self, prepared: Prepared, timeout: float, cancellation: Cancellation) -> Settled:
         """The query with the bounds that the policy leaves open: known, or charged for together with it, and read."""
         bounds, epsilon = self._proxy.bounds, self.settings.epsilon
-        return bounds.settle(prepared, self.analyst, epsilon, lambda: self._most(prepared), timeout, cancellation)
+        return bounds.settle(
+            prepared,
+            self.analyst,
+            epsilon,
+            lambda: self._proxy.pricing.most(prepared, self.settings),
+            timeout,
+            cancellation,
+        )
 
     def _finish(
-        self, prepared: Prepared, priced: _Priced, known: Mapping[str, Made], cancellation: Cancellation
+        self, prepared: Prepared, priced: Priced, known: Mapping[str, Made], cancellation: Cancellation
     ) -> Finished:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
         made = [known[calibration.plan.identity].answering(calibration.plan) for calibration in priced.calibrations]
@@ -336,100 +276,18 @@ class Session:
         how = (consistent, intervals)
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
 
-    def _price(self, prepared: Prepared, part: Fraction = Fraction(1)) -> _Priced:
-        """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
-        opened = self._opened
-        epsilon, notes = self._epsilon(prepared)
-        calibrations = self._calibrations(prepared, part_of(self._whole_price(prepared, epsilon), part))
-        stored: dict[str, NoisyTable] = {}
-        if self.settings.reuse:
-            for calibration in calibrations:
-                if not calibration.loss:
-                    continue
-                table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
-                if table is not None:
-                    stored[calibration.plan.identity] = table
-        return _Priced(epsilon, calibrations, stored, self._offers(calibrations, stored), notes)
-
-    def _offers(self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable]) -> Mapping[str, Offer]:
-        """What can be made of other releases."""
-        missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
-        found = {name: self._proxy.reuse.offer(c) for name, c in missing.items()} if self.settings.reuse else {}
-        return {name: offer for name, offer in found.items() if offer is not None}
-
-    def _most(self, prepared: Prepared) -> PrivacyLoss:
-        """The most that a query costs beside its bounds, whatever they are: planned with the loosest ones."""
-        if self.settings.target_error is not None:
-            raise DataError(
-                "the error is known when the bounds are that the policy leaves open",
-                sqlstate="22023",
-                hint="ask once with SET dpsql.target_error = off, which buys them",
-            )
-        whole = part_of(self._whole_price(prepared, self.settings.epsilon), self._proxy.bounds.rest)
-        loss = _Priced(self.settings.epsilon, self._calibrations(prepared, whole), {}).loss
-        # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
-        return replace(loss, delta=whole.delta)
-
-    def _price_settled(self, settled: Settled) -> _Priced:
-        """The price of a query whose bounds are known. What was released for less, when they were bought, serves."""
-        if not settled.bounds or self.settings.target_error is not None:
-            return self._price(settled.prepared)
-        first = self._price(settled.prepared, self._proxy.bounds.rest)
-        if settled.purchase is None:
-            return self._price(settled.prepared) if first.loss else first
-        if not covers(settled.purchase.rest, first.loss):
-            raise InternalError("a statement costs more than was charged for it", sqlstate="XX000")
-        return first
-
-    def _epsilon(self, prepared: Prepared) -> tuple[Fraction, tuple[str, ...]]:
-        """The ε of a statement: as it is set, or what the error that is asked for takes."""
-        wanted = self.settings.target_error
-        if wanted is None or not any(options[0].blocks for options in prepared.plans):
-            return self.settings.epsilon, ()
-
-        def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
-            return self._calibrations(prepared, self._whole_price(prepared, epsilon))
-
-        sizes = released_sizes(prepared, self._stored_before) if wanted.relative else {}
-        found = self._proxy.priced(prepared, wanted, sizes, calibrated)
-        return found, target_notes(prepared, wanted, found)
-
-    def _stored_before(self, plan: Plan) -> NoisyTable | None:
-        """The most accurate release of a plan that there was, however wide its noise."""
-        anything = {statistic.name: Noise("laplace", Fraction(1 << 200)) for statistic in plan.statistics}
-        return self._opened.store.get(plan.identity, self._proxy.policy.data_version, anything)
-
-    def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
-        accountant = self._opened.accountant
-        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
-        delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
-        return accountant.price(epsilon, Fraction(0) if accountant.accounting is Accounting.PURE else delta)
-
-    def _calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
-        """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""
-        accounting = self._opened.accountant.accounting
-        found: dict[int, Calibration] = {}
-        divided = shares(price, prepared.families, [plans[0] for plans in prepared.plans], accounting)
-        for family in prepared.families:
-            norms = range(len(prepared.plans[family.measurements[0]]))
-            candidates = [
-                [self._proxy.calibrated(prepared.plans[place][norm], divided[place]) for place in family.measurements]
-                for norm in norms
-            ]
-            cheapest = min(candidates, key=lambda options: sum(map(_total_variance, options)))
-            found.update(zip(family.measurements, cheapest, strict=True))
-        return tuple(found[place] for place in range(len(prepared.plans)))
-
     def _explain(self, prepared: Prepared) -> Explanation:
-        settled = self._proxy.bounds.offer(prepared, self.settings.epsilon, lambda: self._most(prepared))
+        settled = self._proxy.bounds.offer(
+            prepared, self.settings.epsilon, lambda: self._proxy.pricing.most(prepared, self.settings)
+        )
         prepared, purchase = settled.prepared, settled.purchase
         if purchase is None:
-            priced = self._price_settled(settled)
+            priced = self._proxy.pricing.settled(settled, self.settings)
             price, notes = priced.loss, prepared.notes
             expected = self._expected(prepared, priced.calibrations)
         else:
             # What would be measured after a purchase follows from what it tells.
-            priced = _Priced(self.settings.epsilon, purchase.all, {})
+            priced = Priced(self.settings.epsilon, purchase.all, {})
             price, notes = purchase.loss, (purchase.warning,)
             expected = (None,) * len(self._columns(prepared))
         releases = tuple(
@@ -452,7 +310,7 @@ class Session:
             price=price,
             epsilon=_paid(price, priced.epsilon),
             remaining_after=self._budget(price),
-            notices=(*settled.notices, *notes, *_notices(priced)),
+            notices=(*settled.notices, *notes, *notices(priced)),
         )
 
     def _columns(self, prepared: Prepared) -> tuple[AnswerColumn, ...]:
@@ -460,7 +318,7 @@ class Session:
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
         return widened_columns(columns, prepared.measured) if self.settings.intervals else columns
 
-    def _answer(self, settled: Settled, finished: Finished, loss: PrivacyLoss, priced: _Priced) -> Answer:
+    def _answer(self, settled: Settled, finished: Finished, loss: PrivacyLoss, priced: Priced) -> Answer:
         """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
         prepared = settled.prepared
         width = len(prepared.columns)
@@ -478,7 +336,7 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*settled.notices, *prepared.notes, *_notices(priced)),
+            notices=(*settled.notices, *prepared.notes, *notices(priced)),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
@@ -517,30 +375,6 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) ->
         statements_left=accountant.statements_left(spent, each),
         accounting=str(accountant.accounting),
     )
-
-
-def _total_variance(calibration: Calibration) -> float:
-    steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
-    return sum(
-        measured.mechanism.variance
-        * steps[statistic.name] ** 2
-        * (measured.block.prefix.relative if measured.block.prefix else 1)
-        for measured in calibration.measured
-        for statistic in measured.block.statistics
-    )
-
-
-def _notices(priced: _Priced) -> tuple[str, ...]:
-    notes: dict[str, None] = dict.fromkeys(priced.notes)
-    for calibration in priced.calibrations:
-        notes.update(dict.fromkeys(calibration.plan.notes))
-        if calibration.selected is not None and calibration.threshold is not None:
-            notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
-        if origin := priced.origin(calibration.plan):
-            notes[origin] = None
-    if any(calibration.plan.clips for calibration in priced.calibrations):
-        notes["error bars do not cover what such bounds cut off"] = None
-    return tuple(notes)
 
 
 def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:

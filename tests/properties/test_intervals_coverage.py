@@ -18,6 +18,7 @@ from dpsql.error_bars import pieced
 from dpsql.inference.intervals import half_width
 from dpsql.inference.propagate import _joint
 from dpsql.mechanisms.sampling import OpenDPSampler
+from dpsql.derive import Made
 from dpsql.perturb import perturb
 from dpsql.prepared import Prepared
 from dpsql.reply import Answer
@@ -89,14 +90,14 @@ class Repeated:
         prepared = session._proxy.prepare(sql, ())
         assert isinstance(prepared, Prepared)
         self.session, self.prepared = session, prepared
-        self.priced = session._price(prepared)
+        self.priced = session._proxy.pricing.price(prepared, session.settings)
         engine = session._opened.engine
         self.exact = [engine.run(calibration.plan) for calibration in self.priced.calibrations]
 
     def answer(self, sampler: OpenDPSampler | NoNoise) -> Answer:
-        fresh: dict[str, NoisyTable] = {}
+        fresh: dict[str, Made] = {}
         for exact, calibration in zip(self.exact, self.priced.calibrations, strict=True):
-            fresh[calibration.plan.identity] = perturb(exact, calibration, sampler)
+            fresh[calibration.plan.identity] = Made(calibration.plan, perturb(exact, calibration, sampler))
         finished = self.session._finish(self.prepared, self.priced, fresh, Cancellation())
         return self.session._answer(self.prepared, finished, self.priced.loss, self.priced)
 
