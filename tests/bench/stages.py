@@ -21,8 +21,9 @@ _STAGES: tuple[tuple[str, object, str], ...] = (
     ("engine", DuckDBEngine, "run"),
     ("noise", answer, "perturb"),
     ("store", ReleaseStore, "put"),
-    ("infer", answer, "infer_all"),
+    ("infer", answer, "pieced"),
     ("sandbox", Sandbox, "run"),
+    ("bars", answer, "exact_bars"),
 )
 STAGES = (*(name for name, _, _ in _STAGES), "rest")
 
