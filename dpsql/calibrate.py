@@ -110,7 +110,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     _check_price(accounting, price)
     share = split_price(price, whole)
     try:
-        measured = tuple(_measure(one, accounting, split_price(price, whole / one.weight)) for one in plan.blocks)
+        measured = tuple(measure(one, accounting, split_price(price, whole / one.weight)) for one in plan.blocks)
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
     except TooWide as cause:
         hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
@@ -164,7 +164,8 @@ def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
         raise error("an answer has a price above 0", sqlstate="22023", hint="SET dpsql.epsilon = 0.1")
 
 
-def _measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
+def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
+    """The least noise that hides a block for a share of a price."""
     mechanisms = _mechanisms(accounting)(block.sensitivity, share)
     if not mechanisms:
         raise error("statistics are not bounded in a norm that this ledger can hide", sqlstate="XX000")

@@ -6,11 +6,12 @@ What columns there are follows from text and policy alone; what is in them, from
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 from dpsql.inference.consistent import infer_all
+from dpsql.inference.evidence import Derived
 from dpsql.inference.prefix import decoded, running_half_widths
 from dpsql.inference.propagate import Ends, Piece, Row, exact_ends, located, row_number
 from dpsql.inference.rounding import EXACT
@@ -27,10 +28,15 @@ Cells = Sequence[tuple[Scalar | None, ...]]
 
 
 def pieced(
-    tables: Sequence[NoisyTable], plans: Sequence[Plan], prepared: Prepared, *, consistent: bool
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    prepared: Prepared,
+    *,
+    consistent: bool,
+    derived: Mapping[int, Derived] | None = None,
 ) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
     """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them."""
-    released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent)
+    released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived)
     pieces: list[Piece] = []
     for shape in prepared.shapes:
         table = released[shape.name]

@@ -60,6 +60,7 @@ class Answer:
 class ReleaseExplanation:
     """One release of a statement: its plan, its noise, and the half-width to expect of each output.
 
+    ``origin`` says what it is made of, where not all of it is measured afresh.
     ``running`` are the half-widths of the running sums of those outputs that are measured for them.
     """
 
@@ -69,6 +70,7 @@ class ReleaseExplanation:
     margins: Mapping[str, float]
     reused: bool
     running: Mapping[str, float] = field(default_factory=dict)
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
+from rewriter.lineage import with_families
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
 from rewriter.series import with_prefixes
@@ -41,7 +42,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         series = public_keys(along, query.filters, dialect)
         steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
-    bounded = bound(query, work, norm, contribution, public, dialect, one_group=constant or cells == 1)
+    one_group = constant or cells == 1
+    bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
     outputs = tuple(
         replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
     )
@@ -49,7 +51,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
-    return Plan(
+    planned = Plan(
         sql=bounded.tree.sql(dialect=dialect.name, comments=False),
         dialect=dialect.name,
         keys=tuple(KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(query.keys)),
@@ -61,8 +63,10 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
+        groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
         clips=_clips(contribution, work),
     )
+    return with_families(planned, query, work, one_group=one_group)
 
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:

@@ -23,9 +23,10 @@ from scipy.sparse.linalg import lsqr
 from dpsql.families import Family, Shape
 from dpsql.inference.apportion import round_lattice, round_tree
 from dpsql.inference.arrays import FloatArray, IntArray
+from dpsql.inference.evidence import Derived, Measurements, independent
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
-from dpsql.inference.parts import Column, measured, spread
+from dpsql.inference.parts import Column, finished, measured, spread
 from dpsql.inference.projection import nonnegative_lattice, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Part, Plan, Ratio
@@ -46,21 +47,48 @@ def infer_all(
     shapes: Sequence[Shape],
     *,
     consistent: bool,
+    derived: Mapping[int, Derived] | None = None,
 ) -> dict[str, ReleasedTable]:
     """The tables that the outer SELECT reads, by name, from all measurements of a statement.
 
-    ``consistent`` False gives the unbiased measurements as they are, rounded where the column is of whole numbers.
+    ``derived`` are those that were made of earlier releases, which say more than these sums of them. ``consistent``
+    False gives the unbiased measurements as they are, rounded where the column is of whole numbers.
     """
     summed = {place for shape in shapes if shape.summed for place in shape.measurements}
     finished: dict[int, ReleasedTable] = {}
     for family in families:
-        joint = _joint(family, tables, plans) if consistent else None
-        if joint is not None:
-            finished |= _together(joint, tables, plans)
+        if consistent:
+            finished |= _consistent(family, tables, plans, derived or {})
         for place in family.measurements:
-            if place not in finished:
+            if place not in finished and derived and place in derived:
+                finished[place] = _alone(tables[place], plans[place], derived[place], consistent, place in summed)
+            elif place not in finished:
                 finished[place] = infer(tables[place], plans[place], consistent=consistent, summed=place in summed)
     return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
+
+
+def _consistent(
+    family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan], derived: Mapping[int, Derived]
+) -> dict[int, ReleasedTable]:
+    """The tables of a family that can be made consistent; none where there is only one."""
+    if len({plans[place].identity for place in family.measurements}) < 2:
+        return {}
+    own = {place: derived[place] for place in family.measurements if place in derived and _joins_in(plans[place])}
+    all_ = independent(family, tables, plans, own) if own else Measurements(family, tuple(tables), tuple(plans))
+    joint = _joint(all_)
+    return {} if joint is None else _together(joint, all_, shown=len(tables))
+
+
+def _joins_in(plan: Plan) -> bool:
+    """Whether the groups are all there are, and what is measured of them adds up and has noises of its own."""
+    adds_up = not plan.keys or all(part.additive for part in plan.parts)
+    return plan.exhaustive and adds_up and all(block.prefix is None for block in plan.blocks)
+
+
+def _alone(noisy: NoisyTable, plan: Plan, derived: Derived, consistent: bool, summed: bool) -> ReleasedTable:
+    """Sums over the groups must stay unbiased: they agree with no finer table whose parts were cut off at 0."""
+    columns = derived.columns if not summed and derived.columns is not None else finished(noisy, plan, summed=summed)
+    return table_of(noisy, plan, columns if consistent else None, {}, derived.shrunk)
 
 
 def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
@@ -117,17 +145,16 @@ class _Joint:
         return len(self.chain) == len(self.members)
 
 
-def _joint(family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> _Joint | None:
+def _joint(all_: Measurements) -> _Joint | None:
     """The part of a family that can be made consistent: groups that are all there are, of parts that add up."""
+    family, tables, plans = all_.family, all_.tables, all_.plans
     first: dict[str, int] = {}
     copies: dict[int, int] = {}
     members: list[tuple[int, tuple[int, ...]]] = []
     for place, keys in zip(family.measurements, family.keys, strict=True):
-        plan = plans[place]
-        adds_up = not keys or all(part.additive for part in plan.parts)
-        if not plan.exhaustive or not adds_up or any(block.prefix is not None for block in plan.blocks):
+        if not _joins_in(plans[place]):
             continue
-        known = first.setdefault(plan.identity, place)
+        known = first.setdefault(plans[place].identity, place)
         if known != place:
             copies[place] = known
         else:
@@ -191,18 +218,22 @@ def _chain(keys: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(reversed(chain))
 
 
-def _together(joint: _Joint, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> dict[int, ReleasedTable]:
+def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, ReleasedTable]:
+    """The tables of the first ``shown`` places."""
+    tables, plans = all_.tables, all_.plans
     count = len(plans[joint.members[0]].parts)
-    estimated = [_estimate(joint, tables, _part_of(plans, joint, at)) for at in range(count)]
+    estimated = [_estimate(joint, all_, _part_of(plans, joint, at)) for at in range(count)]
     columns = {place: [estimate.columns[at] for estimate in estimated] for at, place in enumerate(joint.members)}
     shrunk = [_shrinkage(joint, at, estimated) for at in range(len(joint.members))]
     found: dict[int, ReleasedTable] = {}
     for at, place in enumerate(joint.members):
+        if place >= shown:
+            continue
         pairs = {}
         for output in plans[place].outputs:
             if isinstance(output.estimator, Ratio):
                 sides = (output.estimator.above, output.estimator.below)
-                pairs[output.name] = tuple(_side(joint, tables, plans, side)[at] for side in sides)
+                pairs[output.name] = tuple(_side(joint, all_, side)[at] for side in sides)
         found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
     return found | {copy: found[place] for copy, place in joint.copies.items()}
 
@@ -219,19 +250,41 @@ def _part_of(plans: Sequence[Plan], joint: _Joint, at: int) -> list[Part]:
     return [plans[place].parts[at] for place in joint.members]
 
 
-def _estimate(joint: _Joint, tables: Sequence[NoisyTable], parts: Sequence[Part]) -> _Estimated:
-    values, variances = [], []
-    for place, part, size in zip(joint.members, parts, joint.sizes, strict=True):
-        numerators, denominator = measured(tables[place], part.estimator, part.unit)
-        values.append(_padded([numerator / denominator for numerator in numerators], size, 0.0))
-        variances.append(_padded([spread(tables[place], part.estimator, part.unit)] * len(numerators), size, math.inf))
+def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Estimated:
+    numbers = [
+        _number(all_, place, part.estimator, part.unit, size)
+        for place, part, size in zip(joint.members, parts, joint.sizes, strict=True)
+    ]
+    values, variances = [one.values for one in numbers], [one.variances for one in numbers]
     estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
     factors = tuple(
-        np.where((own > 0) & np.isfinite(own), after / np.where(own > 0, own, 1.0), 1.0)
-        for own, after in zip(variances, posterior, strict=True)
+        np.where((one.said > 0) & np.isfinite(one.said), after / np.where(one.said > 0, one.said, 1.0), 1.0)
+        for one, after in zip(numbers, posterior, strict=True)
     )
     nonnegative = parts[0].estimator.minimum is not None
     return _Estimated(_rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative), factors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """One number of every cell, its variance as a measurement (inf: it is none), and the one that its noise says."""
+
+    values: FloatArray
+    variances: FloatArray
+    said: FloatArray
+
+
+def _number(all_: Measurements, place: int, estimator: Linear, unit: Fraction, size: int) -> _Number:
+    table = all_.tables[place]
+    if not all(name in table.statistics for name, _ in estimator.terms):
+        return _Number(np.zeros(size), np.full(size, math.inf), np.full(size, math.inf))
+    said = _padded([spread(table, estimator, unit)] * len(table.keys), size, math.inf)
+    if place in all_.unmeasured:
+        return _Number(np.zeros(size), np.full(size, math.inf), said)
+    source = all_.fresh.get(place, table)
+    numerators, denominator = measured(source, estimator, unit)
+    values = _padded([numerator / denominator for numerator in numerators], size, 0.0)
+    return _Number(values, _padded([spread(source, estimator, unit)] * len(numerators), size, math.inf), said)
 
 
 def _padded(numbers: Sequence[float], size: int, rest: float) -> FloatArray:
@@ -312,17 +365,14 @@ def _parents(joint: _Joint) -> list[IntArray]:
     return parents
 
 
-def _side(joint: _Joint, tables: Sequence[NoisyTable], plans: Sequence[Plan], name: str) -> list[FloatArray]:
+def _side(joint: _Joint, all_: Measurements, name: str) -> list[FloatArray]:
     """One side of a mean's pair, made consistent as a part is, in the steps of each measurement."""
-    values, variances, units = [], [], []
+    numbers, units = [], []
     for place, size in zip(joint.members, joint.sizes, strict=True):
-        unit = next(one.granularity for one in plans[place].statistics if one.name == name)
-        estimator = Linear(((name, unit),))
-        numerators, denominator = measured(tables[place], estimator, Fraction(1))
-        values.append(_padded([numerator / denominator for numerator in numerators], size, 0.0))
-        variances.append(_padded([spread(tables[place], estimator, Fraction(1))] * len(numerators), size, math.inf))
+        unit = next(one.granularity for one in all_.plans[place].statistics if one.name == name)
+        numbers.append(_number(all_, place, Linear(((name, unit),)), Fraction(1), size))
         units.append(float(unit))
-    estimates, _ = lattice(joint.groupings, joint.sizes, values, variances)
+    estimates, _ = lattice(joint.groupings, joint.sizes, [n.values for n in numbers], [n.variances for n in numbers])
     return [estimate / unit for estimate, unit in zip(estimates, units, strict=True)]
 
 
