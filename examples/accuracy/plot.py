@@ -18,12 +18,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-mpl.use("agg")
-
-from matplotlib import pyplot as plt
-
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 FIGURES, PICTURE = HERE / "figures.json", HERE / "accuracy.png"
@@ -43,6 +37,10 @@ Found = dict[str, Any]
 
 def draw(questions: Sequence[Found], path: Path) -> None:
     """Bars on a logarithmic axis: equal distances are equal factors. Above ours, the plain approach's over it."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    mpl.use("agg")
     figure, axes = plt.subplots(figsize=(12, 5.2), dpi=140)
     width = 0.8 / len(COLOURS)
     for place, (approach, colour) in enumerate(COLOURS.items()):

@@ -1,4 +1,4 @@
-"""The benchmark of time looks into the flow by the names of its stages: they must be there, and none inside another."""
+"""The benchmark of time looks into the flow by the names of its stages: they must be there, and add up."""
 
 from __future__ import annotations
 
