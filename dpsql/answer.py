@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accountant, Accounting
-from dpsql.calibrate import Calibration, calibrate, margins
+from dpsql.bounds import Bounds, Settled, part_of
+from dpsql.calibrate import Calibration, calibrate, covers, margins
 from dpsql.engines.deadlines import Cancellation
 from dpsql.error_bars import (
     exact_bars,
@@ -25,7 +26,7 @@ from dpsql.error_bars import (
     widened_margins,
     widened_rows,
 )
-from dpsql.errors import DataError, OperationalError
+from dpsql.errors import DataError, InternalError, OperationalError
 from dpsql.expected import Sizes, excess_of, expected_errors, released_sizes, target_notes
 from dpsql.families import shares
 from dpsql.finished import Finished, FinishedAnswers
@@ -36,7 +37,7 @@ from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
-from dpsql.prepared import Prepared, prepare
+from dpsql.prepared import Prepared, draft, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
 from dpsql.table import Noise, NoisyTable
@@ -44,6 +45,7 @@ from dpsql.target import Target, price_for
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
+from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
 from rewriter.types import TEXT
@@ -78,6 +80,7 @@ class Proxy:
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
         self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction]] = {}
+        self.bounds = Bounds(opened, sampler)
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
@@ -161,7 +164,16 @@ class Proxy:
     def _prepared(self, select: Select, sql: str) -> Prepared:
         opened = self._opened
         accounting, dialect = opened.accountant.accounting, opened.engine.dialect
-        return prepare(select.tree, sql, opened.catalog, accounting, opened.sandbox, dialect)
+
+        def over(catalog: Catalog) -> Prepared:
+            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect)
+
+        try:
+            return over(opened.catalog)
+        except Unbounded as lacking:
+            if self.bounds.share is None:
+                raise
+            return draft(over, opened.catalog, lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +257,13 @@ class Session:
 
     def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
         opened = self._opened
-        priced = self._price(prepared)
         timeout = min(opened.timeout, self.settings.timeout or opened.timeout)
+        settled = self._settle(prepared, timeout, cancellation)
+        prepared, priced = settled.prepared, self._price_settled(settled)
         loss = priced.loss
-        if loss:
+        if settled.purchase is not None:
+            loss = settled.purchase.loss
+        elif loss:
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
         fresh: dict[str, NoisyTable] = dict(priced.stored)
         for calibration in priced.calibrations:
@@ -258,7 +273,12 @@ class Session:
                 fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
                 if calibration.loss:
                     opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
-        return self._answer(prepared, self._finish(prepared, priced, fresh, cancellation), loss, priced)
+        return self._answer(settled, self._finish(prepared, priced, fresh, cancellation), loss, priced)
+
+    def _settle(self, prepared: Prepared, timeout: float, cancellation: Cancellation) -> Settled:
+        """The query with the bounds that the policy leaves open: known, or charged for together with it, and read."""
+        bounds, epsilon = self._proxy.bounds, self.settings.epsilon
+        return bounds.settle(prepared, self.analyst, epsilon, lambda: self._most(prepared), timeout, cancellation)
 
     def _finish(
         self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
@@ -282,11 +302,11 @@ class Session:
         how = (consistent, intervals)
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
 
-    def _price(self, prepared: Prepared) -> _Priced:
-        """Calibrate every release at its share of the statement's price. Looks at no data."""
+    def _price(self, prepared: Prepared, part: Fraction = Fraction(1)) -> _Priced:
+        """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared)
-        calibrations = self._calibrations(prepared, self._whole_price(prepared, epsilon))
+        calibrations = self._calibrations(prepared, part_of(self._whole_price(prepared, epsilon), part))
         stored: dict[str, NoisyTable] = {}
         if self.settings.reuse:
             for calibration in calibrations:
@@ -296,6 +316,30 @@ class Session:
                 if table is not None:
                     stored[calibration.plan.identity] = table
         return _Priced(epsilon, calibrations, stored, notes)
+
+    def _most(self, prepared: Prepared) -> PrivacyLoss:
+        """The most that a query costs beside its bounds, whatever they are: planned with the loosest ones."""
+        if self.settings.target_error is not None:
+            raise DataError(
+                "the error is known when the bounds are that the policy leaves open",
+                sqlstate="22023",
+                hint="ask once with SET dpsql.target_error = off, which buys them",
+            )
+        whole = part_of(self._whole_price(prepared, self.settings.epsilon), self._proxy.bounds.rest)
+        loss = _Priced(self.settings.epsilon, self._calibrations(prepared, whole), {}).loss
+        # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
+        return replace(loss, delta=whole.delta)
+
+    def _price_settled(self, settled: Settled) -> _Priced:
+        """The price of a query whose bounds are known. What was released for less, when they were bought, serves."""
+        if not settled.bounds or self.settings.target_error is not None:
+            return self._price(settled.prepared)
+        first = self._price(settled.prepared, self._proxy.bounds.rest)
+        if settled.purchase is None:
+            return self._price(settled.prepared) if first.loss else first
+        if not covers(settled.purchase.rest, first.loss):
+            raise InternalError("a statement costs more than was charged for it", sqlstate="XX000")
+        return first
 
     def _epsilon(self, prepared: Prepared) -> tuple[Fraction, tuple[str, ...]]:
         """The ε of a statement: as it is set, or what the error that is asked for takes."""
@@ -337,7 +381,17 @@ class Session:
         return tuple(found[place] for place in range(len(prepared.plans)))
 
     def _explain(self, prepared: Prepared) -> Explanation:
-        priced = self._price(prepared)
+        settled = self._proxy.bounds.offer(prepared, self.settings.epsilon, lambda: self._most(prepared))
+        prepared, purchase = settled.prepared, settled.purchase
+        if purchase is None:
+            priced = self._price_settled(settled)
+            price, notes = priced.loss, prepared.notes
+            expected = self._expected(prepared, priced.calibrations)
+        else:
+            # What would be measured after a purchase follows from what it tells.
+            priced = _Priced(self.settings.epsilon, purchase.all, {})
+            price, notes = purchase.loss, (purchase.warning,)
+            expected = (None,) * len(self._columns(prepared))
         releases = tuple(
             ReleaseExplanation(
                 plan=calibration.plan,
@@ -353,11 +407,11 @@ class Session:
             releases=releases,
             outer_sql=prepared.shown_sql,
             columns=self._columns(prepared),
-            expected=self._expected(prepared, priced.calibrations),
-            price=priced.loss,
-            epsilon=_paid(priced.loss, priced.epsilon),
-            remaining_after=self._budget(priced.loss),
-            notices=(*prepared.notes, *_notices(priced)),
+            expected=expected,
+            price=price,
+            epsilon=_paid(price, priced.epsilon),
+            remaining_after=self._budget(price),
+            notices=(*settled.notices, *notes, *_notices(priced)),
         )
 
     def _columns(self, prepared: Prepared) -> tuple[AnswerColumn, ...]:
@@ -365,8 +419,9 @@ class Session:
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
         return widened_columns(columns, prepared.measured) if self.settings.intervals else columns
 
-    def _answer(self, prepared: Prepared, finished: Finished, loss: PrivacyLoss, priced: _Priced) -> Answer:
+    def _answer(self, settled: Settled, finished: Finished, loss: PrivacyLoss, priced: _Priced) -> Answer:
         """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
+        prepared = settled.prepared
         width = len(prepared.columns)
         columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
         rows = tuple(finished.rows) if len(finished.columns) == width else tuple(row[:width] for row in finished.rows)
@@ -382,7 +437,7 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*prepared.notes, *_notices(priced)),
+            notices=(*settled.notices, *prepared.notes, *_notices(priced)),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -16,7 +17,10 @@ from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
+from rewriter.errors import Unbounded
+from rewriter.histogram import greatest
 from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, slots_of
+from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Output, Plan
 from rewriter.planner import plan
@@ -32,6 +36,8 @@ _NORMS = {
     Accounting.APPROX: (Norm.L1, Norm.L2),
 }
 
+_MOST_TRIED = 8
+
 Schema = Mapping[str, Mapping[str, Type]]
 
 
@@ -45,6 +51,9 @@ class Prepared:
     ``measured`` says how each column follows from those, ``question`` is what replicates are asked for the others.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
     ``notes`` say what is answered from the policy alone.
+
+    Where the query lacks bounds that the owner left to be learned, they are ``missing``: what is here is then planned
+    with the loosest ones, and is not to be run; ``with_bounds`` plans with those that were learned.
     """
 
     sql: str
@@ -60,6 +69,8 @@ class Prepared:
     virtual: tuple[str, ...]
     private_tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
 
     @property
     def selects(self) -> bool:
@@ -110,6 +121,37 @@ def prepare(
         private_tables=_private_tables(program.releases, catalog),
         notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
     )
+
+
+def draft(prepare_over: Callable[[Catalog], Prepared], catalog: Catalog, lacking: Unbounded) -> Prepared:
+    """The query whose planning was ``lacking`` bounds, planned with the loosest ones, and which ones it needs.
+
+    That all else about it is answered is known now, so that no bound is paid for in vain. Raises
+    :class:`rewriter.errors.Refused` where bounds are not all that it lacks.
+    """
+
+    def over(missing: frozenset[Missing]) -> Prepared:
+        return prepare_over(catalog.with_learned(greatest(one, catalog) for one in sorted(missing)))
+
+    needed: frozenset[Missing] = frozenset()
+    certain: frozenset[Missing] = frozenset()
+    found: Prepared | None = None
+    while found is None:
+        if lacking.missing <= needed:
+            raise lacking
+        needed, certain = needed | lacking.missing, certain | lacking.certain
+        try:
+            found = over(needed)
+        except Unbounded as more:
+            lacking = more
+    for one in sorted(needed - certain)[:_MOST_TRIED]:
+        # Some were only read beside those that matter, as a condition is.
+        try:
+            found, needed = over(needed - {one}), needed - {one}
+        except Unbounded:
+            continue
+    again = lru_cache(maxsize=8)(lambda learned: prepare_over(catalog.with_learned(learned)))
+    return replace(found, missing=tuple(sorted(needed)), with_bounds=again)
 
 
 def _free_notes(plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:

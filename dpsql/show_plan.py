@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from dpsql.reply import Explanation, ReleaseExplanation
 
 
+_MOST_BRANCHES = 12
+
+
 def explanation(told: Explanation) -> Group:
     """All releases of a statement, what is computed over them, the price, and what would be left."""
     parts: list[RenderableType] = []
@@ -50,7 +53,7 @@ def explanation_lines(told: Explanation) -> list[str]:
 def code(sql: str, dialect: str = "") -> RenderableType:
     """SQL, one clause a line where a dialect says how to lay it out."""
     if dialect:
-        tree = sqlglot.parse_one(sql, dialect=dialect).transform(_bare)
+        tree = sqlglot.parse_one(sql, dialect=dialect).transform(_bare).transform(_short)
         sql = tree.sql(dialect=dialect, pretty=True, max_text_width=70)
     return Syntax(sql, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
 
@@ -58,6 +61,15 @@ def code(sql: str, dialect: str = "") -> RenderableType:
 def _bare(node: exp.Expr) -> exp.Expr:
     """A column's expression needs no parentheses, and each pair would take two lines."""
     return node.this if isinstance(node, exp.Paren) and isinstance(node.parent, exp.Alias) else node
+
+
+def _short(node: exp.Expr) -> exp.Expr:
+    """The first and the last branches of a long CASE, such as the bins of a histogram."""
+    branches = node.args["ifs"] if isinstance(node, exp.Case) else ()
+    if len(branches) > _MOST_BRANCHES:
+        left_out = exp.If(this=exp.var("…"), true=exp.var("…"))
+        node.set("ifs", [*branches[: _MOST_BRANCHES // 2], left_out, *branches[-2:]])
+    return node
 
 
 def exact(value: Fraction | int) -> str:

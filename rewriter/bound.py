@@ -29,9 +29,10 @@ from sqlglot import exp
 from rewriter.cells import Addend, Cell, Vector, Workload
 from rewriter.contribution import ContributionBound, Norm, least
 from rewriter.dialects import Dialect, call, double, number
-from rewriter.errors import Refused
+from rewriter.errors import Refused, Unbounded
 from rewriter.functions_values import wrap
 from rewriter.keys import PublicKeys
+from rewriter.missing import Missing
 from rewriter.plan import Block, Selection, Statistic
 from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
@@ -208,12 +209,17 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:
-        raise Refused(
+        missing = frozenset(Missing(table) for table in contribution.undeclared)
+        raise Unbounded(
             "nothing bounds how many rows one person adds to this",
             hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key) may do",
+            missing=missing,
+            certain=missing,
         )
     if math.isqrt(reach) > _MOST_STEPS:
-        raise Refused("one person can move this too far to be added up exactly", hint="declare a narrower range")
+        raise Refused(
+            "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"
+        )
     scaled = not one_group or len(vector.cells) > 1
     bits = max(0, _REFINE_BITS - (math.isqrt(reach).bit_length() - 1)) if scaled else 0
     return _Ball(vector, norm, reach, 1 << bits, scaled)

@@ -19,7 +19,7 @@ from rewriter.prefix import LONGEST, Prefix, Strategy, Toeplitz, best_tree
 from rewriter.query import Cumulative
 from rewriter.steps import Steps
 
-_MOST_STEPS = 1 << 28
+_MOST_STEPS = 1 << 26
 """Of one unit: beyond, what is measured in place of the groups would not fit into the noise that there is."""
 
 _WORTHWHILE = 1.5

@@ -17,11 +17,11 @@ from sqlglot import exp
 from rewriter.aggregates import both
 from rewriter.atoms import numbered
 from rewriter.cells import Addend, Builder, Cell, Vector, Workload
-from rewriter.clipping import clipped_steps, lattice
+from rewriter.clipping import clipped_steps, held, lattice
 from rewriter.conditions import Signature, signatures
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
-from rewriter.errors import Refused
+from rewriter.errors import Unbounded
 from rewriter.family import Family, Measured, Member, measure
 from rewriter.functions_values import wrap
 from rewriter.interval import Interval
@@ -30,6 +30,7 @@ from rewriter.plan import Estimator, Linear, Output, Ratio
 from rewriter.query import Aggregate
 from rewriter.strategies import weight
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
+from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import Value
 
 ONE = Fraction(1)
@@ -51,6 +52,7 @@ def workload(
     """
     builder = Builder(dialect, filters, rows, apart=apart)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
+    _require_ranges(asked, filters)
     means = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function is exp.Avg}
     pairs = _pairs(list(means.values()), builder, norm)
     found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
@@ -104,23 +106,44 @@ def _present(argument: Value | None) -> Value | None:
     return Value(sql=sql, type=BOOLEAN, nullable=False, constant=argument.constant)
 
 
-def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
-    """The argument with its declared range on the lattice, or a refusal that names what to declare."""
+def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
+    """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
+    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg]
+    sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
+    lacking = [aggregate for aggregate in (*means, *sums) if _range(aggregate, filters)[1] is None]
+    if not lacking:
+        return
+    missing = [missing_ranges(_range(aggregate, filters)[0].sql) for aggregate in lacking]
+    inner = _inner(lacking[0])
+    raise Unbounded(
+        f"{lacking[0].text} has no bounds: one person could move it without limit",
+        hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+        # One that nothing stands for cannot be answered, whatever is known of the others.
+        missing=frozenset().union(*missing) if all(missing) else frozenset(),
+        certain=frozenset().union(*(some for some in missing if len(some) == 1)),
+    )
+
+
+def _range(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
+    """The argument of SUM or AVG, and where it lies on the rows that are counted."""
     argument = aggregate.argument
     if argument is None:
         raise AssertionError("SUM and AVG have an argument")
-    conditions = [*filters, *([aggregate.condition] if aggregate.condition is not None else [])]
-    declared = narrowed(argument, conditions)
+    return argument, narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
+
+
+def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
+    """The argument with its declared range on the lattice."""
+    argument, declared = _range(aggregate, filters)
     if declared is None:
-        inner = _inner(aggregate)
-        raise Refused(
-            f"{aggregate.text} has no bounds: one person could move it without limit",
-            hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
-        )
+        raise AssertionError("a sum without a range was refused")
     # A mean adds up distances from the ends of the range, a sum the values.
     is_mean = aggregate.function is exp.Avg
-    granularity = lattice(argument.type, declared, declared.width if is_mean else None)
+    learned = learned_ranges(argument.sql)
+    granularity = lattice(argument.type, declared, declared.width if is_mean else None, learned=learned)
     interval = declared.outward(granularity)
+    if learned:
+        interval = held(interval, argument.type, granularity)
     if interval.width == 0:
         interval = Interval(interval.low, interval.high + granularity)
     return argument, interval, granularity

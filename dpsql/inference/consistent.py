@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
+from scipy.sparse.linalg import lsqr
 
 from dpsql.families import Family, Shape
 from dpsql.inference.apportion import round_lattice, round_tree
@@ -28,6 +30,10 @@ from dpsql.inference.projection import nonnegative_lattice, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Part, Plan, Ratio
 from rewriter.types import INTEGER, Scalar
+
+_MOST_STEPS = 1_000
+_WHOLE = 1e-6
+"""Estimates this near to whole numbers are whole: what was measured agreed already."""
 
 MOST_LEAVES = 200_000
 """The most finest groups of a family that are made consistent; what would have more is answered as it was measured."""
@@ -251,6 +257,8 @@ def _rounded(
         rounded = round_tree(parents, levels)
         back = dict(zip(joint.chain, rounded, strict=True))
         return tuple(back[at] for at in range(len(joint.members)))
+    if not negative and all(bool((np.abs(level - np.rint(level)) < _WHOLE).all()) for level in estimates):
+        return tuple([round(number) for number in level.tolist()] for level in estimates)
     leaves = _leaf_values(joint, estimates, values, variances, nonnegative=negative)
     finest = round_lattice(joint.groupings, leaves)
     columns = []
@@ -277,20 +285,21 @@ def _leaf_values(
     last = joint.groupings[-1]
     if np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
         return np.asarray(estimates[-1][last])
-    return _spread_out(joint, values, variances)
+    return _spread_out(joint, estimates)
 
 
-def _spread_out(joint: _Joint, values: Sequence[FloatArray], variances: Sequence[FloatArray]) -> FloatArray:
-    """Finest groups that nobody measured: any that add up to the estimates."""
-    identity = np.arange(len(joint.groupings[0]))
-    loose = np.full(len(identity), 1e12 * max(1.0, *(float(v[np.isfinite(v)].max(initial=1.0)) for v in variances)))
-    finest, _ = lattice(
-        [*joint.groupings, identity],
-        [*joint.sizes, len(identity)],
-        [*values, np.zeros(len(identity))],
-        [*variances, loose],
+def _spread_out(joint: _Joint, estimates: Sequence[FloatArray]) -> FloatArray:
+    """Finest groups that nobody measured: the smallest numbers that add up to the estimates of every measurement."""
+    count = len(joint.groupings[0])
+    ones, leaves = np.ones(count), np.arange(count)
+    sums = vstack(
+        [
+            csr_array((ones, (g, leaves)), shape=(size, count))
+            for g, size in zip(joint.groupings, joint.sizes, strict=True)
+        ]
     )
-    return finest[-1]
+    found = lsqr(sums, np.concatenate(estimates), atol=1e-15, btol=1e-15, iter_lim=_MOST_STEPS)[0]
+    return np.asarray(found)
 
 
 def _parents(joint: _Joint) -> list[IntArray]:

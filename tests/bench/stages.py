@@ -21,7 +21,7 @@ _STAGES: tuple[tuple[str, object, str], ...] = (
     ("engine", DuckDBEngine, "run"),
     ("noise", answer, "perturb"),
     ("store", ReleaseStore, "put"),
-    ("infer", answer, "infer"),
+    ("infer", answer, "infer_all"),
     ("sandbox", Sandbox, "run"),
 )
 STAGES = (*(name for name, _, _ in _STAGES), "rest")

@@ -13,7 +13,7 @@ import pytest
 from dpsql.accountant import Accounting
 from dpsql.calibrate import calibrate
 from dpsql.loss import PrivacyLoss
-from rewriter import conditions, family, workload
+from rewriter import family, regions, workload
 from rewriter.catalog import Catalog
 from rewriter.conditions import signatures
 from rewriter.contribution import Norm
@@ -169,14 +169,14 @@ def test_no_combination_of_conditions_that_a_row_has_is_lost(seed: int) -> None:
 
 
 def test_a_logic_that_believes_declarations_or_forgets_a_region_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    probes = conditions._Subject.probes
+    probes = regions.Subject.probes
     for forgetful in (
         lambda subject: probes(subject)[:-1],  # no NULL
         lambda subject: [*probes(subject)[1:-1], None],  # nothing below the first literal
         lambda subject: [p for p in probes(subject) if p not in subject.numbers],  # no points
         lambda subject: [p for p in probes(subject) if not subject.texts or p in subject.texts or p is None],
     ):
-        monkeypatch.setattr(conditions._Subject, "probes", forgetful)
+        monkeypatch.setattr(regions.Subject, "probes", forgetful)
         assert any(lost(seed, 60)[2] for seed in range(4))
 
 
