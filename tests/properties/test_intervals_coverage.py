@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dpsql.answer import Proxy, Session
+from dpsql.bounds import Settled
 from dpsql.engines.deadlines import Cancellation
 from dpsql.error_bars import pieced
 from dpsql.inference.intervals import half_width
@@ -99,7 +100,7 @@ class Repeated:
         for exact, calibration in zip(self.exact, self.priced.calibrations, strict=True):
             fresh[calibration.plan.identity] = Made(calibration.plan, perturb(exact, calibration, sampler))
         finished = self.session._finish(self.prepared, self.priced, fresh, Cancellation())
-        return self.session._answer(self.prepared, finished, self.priced.loss, self.priced)
+        return self.session._answer(Settled(self.prepared), finished, self.priced.loss, self.priced)
 
     def held(self, times: int) -> int:
         """How often the interval holds the truth, which is the answer without noise."""
