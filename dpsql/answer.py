@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -31,6 +31,7 @@ from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, prepare
+from dpsql.priced import Priced
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
 from dpsql.settings import Settings
@@ -45,41 +46,6 @@ from rewriter.plan import Plan
 from rewriter.types import TEXT
 
 _REMEMBERED = 512
-
-_REPEATED = "answered from what was released before, at no price"
-_DERIVED = "derived from what was released before, at no price"
-_TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
-
-
-@dataclass(frozen=True, slots=True)
-class _Priced:
-    """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
-    what is made of other releases only the rest is paid.
-
-    ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
-    """
-
-    epsilon: Fraction
-    calibrations: tuple[Calibration, ...]
-    stored: Mapping[str, NoisyTable]
-    offers: Mapping[str, Offer] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        fresh = {c.plan.identity: self._loss(c) for c in self.calibrations if c.plan.identity not in self.stored}
-        return sum(fresh.values(), PrivacyLoss())
-
-    def _loss(self, calibration: Calibration) -> PrivacyLoss:
-        found = self.offers.get(calibration.plan.identity)
-        return calibration.loss if found is None else found.loss
-
-    def origin(self, plan: Plan) -> str:
-        """Where a release comes from, if it is not all measured afresh."""
-        found = self.offers.get(plan.identity)
-        if found is not None:
-            return _TOPPED_UP if found.fresh is not None else _DERIVED
-        return _REPEATED if plan.identity in self.stored else ""
 
 
 class Proxy:
@@ -288,7 +254,7 @@ class Session:
         return noisy
 
     def _finish(
-        self, prepared: Prepared, priced: _Priced, known: Mapping[str, Made], cancellation: Cancellation
+        self, prepared: Prepared, priced: Priced, known: Mapping[str, Made], cancellation: Cancellation
     ) -> Finished:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
         made = [known[calibration.plan.identity].answering(calibration.plan) for calibration in priced.calibrations]
@@ -322,7 +288,7 @@ class Session:
         how = (consistent, intervals)
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
 
-    def _price(self, prepared: Prepared) -> _Priced:
+    def _price(self, prepared: Prepared) -> Priced:
         """Calibrate every release at its share of the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared)
@@ -335,7 +301,7 @@ class Session:
                 table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        return _Priced(epsilon, calibrations, stored, self._offers(calibrations, stored), notes)
+        return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored), notes)
 
     def _offers(self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable]) -> Mapping[str, Offer]:
         """What can be made of other releases."""
@@ -412,7 +378,7 @@ class Session:
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
         return widened_columns(columns, prepared.measured) if self.settings.intervals else columns
 
-    def _answer(self, prepared: Prepared, finished: Finished, loss: PrivacyLoss, priced: _Priced) -> Answer:
+    def _answer(self, prepared: Prepared, finished: Finished, loss: PrivacyLoss, priced: Priced) -> Answer:
         """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
         width = len(prepared.columns)
         columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
@@ -481,7 +447,7 @@ def _total_variance(calibration: Calibration) -> float:
     )
 
 
-def _notices(priced: _Priced) -> tuple[str, ...]:
+def _notices(priced: Priced) -> tuple[str, ...]:
     notes: dict[str, None] = dict.fromkeys(priced.notes)
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))
