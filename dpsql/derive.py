@@ -274,7 +274,8 @@ class Made:
             return self if self.derived else Made(plan, self.table)
         steps = {one.name: one.granularity for one in self.plan.statistics}
         finer = {one.name: int(one.granularity / steps[one.name]) for one in plan.statistics}
-        return Made(_refined(plan, finer), self.table, replace(self.derived, planned=plan, columns=None))
+        columns = self.derived.columns if plan.parts == self.derived.planned.parts else None
+        return Made(_refined(plan, finer), self.table, replace(self.derived, planned=plan, columns=columns))
 
 
 def made(found: Offer, fresh: NoisyTable | None) -> Made:

@@ -312,8 +312,14 @@ def test_random_tables_agree_with_the_finer_ones_they_are_made_of(
     shown, made_of = by_key(second, len(places)), summed(by_key(first, len(finer)), places)
     assert shown.keys() == made_of.keys()
     few = len(first.rows) <= 4 * len(second.rows)
-    if few or not consistent:
+    if few and consistent:
         assert shown == made_of
+    if not consistent:
+        # Counts that are measured as weighted sums are rounded in every group that is shown.
+        most = len(first.rows) / 2 + 1
+        pairs_of = [pair for key in shown for pair in zip(shown[key], made_of[key], strict=True)]
+        assert all(isinstance(one, int) and isinstance(two, int) and abs(one - two) <= most for one, two in pairs_of)
+        return
     for key, values in shown.items():
         margins = next(
             margin for row, margin in zip(second.rows, second.margins, strict=True) if row[: len(places)] == key
@@ -343,14 +349,14 @@ def test_one_measurement_may_be_shown_in_two_ways(session: Session) -> None:
     ask(session, "SELECT region, sex, COUNT(*) FROM patient GROUP BY 1, 2")
     ways = ("COUNT(*) AS n, 0 AS m", "COUNT(*) + COUNT(age) AS n, COUNT(*) + 1 AS m")
     both = " UNION ALL ".join(f"SELECT region, {way} FROM patient GROUP BY region" for way in ways)
-    for epsilon in ("0.5", "3"):
-        rows = ask(session, both, epsilon).rows
-        single = dict(row[:2] for row in rows[:5])
-        assert len(rows) == 10
-        for region, double, more in rows[5:]:
-            count = single[region]
-            assert isinstance(count, int)
-            assert (double, more) == (2 * count, count + 1)
+    answer = ask(session, both, "0.5")
+    assert is_derived(answer)
+    single = dict(row[:2] for row in answer.rows[:5])
+    assert len(answer.rows) == 10
+    for region, double, more in answer.rows[5:]:
+        count = single[region]
+        assert isinstance(count, int)
+        assert (double, more) == (2 * count, count + 1)
 
 
 ROLLUP = "SELECT region, sex, COUNT(*) FROM patient GROUP BY ROLLUP (region, sex)"

@@ -14,12 +14,12 @@ import pytest
 
 from dpsql.answer import Proxy, Session
 from dpsql.bounds import Settled
+from dpsql.derive import Made
 from dpsql.engines.deadlines import Cancellation
 from dpsql.error_bars import pieced
 from dpsql.inference.intervals import half_width
 from dpsql.inference.propagate import _joint
 from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.derive import Made
 from dpsql.perturb import perturb
 from dpsql.prepared import Prepared
 from dpsql.reply import Answer
