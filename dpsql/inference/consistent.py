@@ -257,12 +257,15 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
     ]
     values, variances = [one.values for one in numbers], [one.variances for one in numbers]
     estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
-    factors = tuple(
-        np.where((one.said > 0) & np.isfinite(one.said), after / np.where(one.said > 0, one.said, 1.0), 1.0)
-        for one, after in zip(numbers, posterior, strict=True)
-    )
+    factors = tuple(_ratio(after, one.said) for one, after in zip(numbers, posterior, strict=True))
     nonnegative = parts[0].estimator.minimum is not None
     return _Estimated(_rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative), factors)
+
+
+def _ratio(after: Floats, said: Floats) -> Floats:
+    """What inference left of the variances that were said; 1 where nothing was said."""
+    known = (said > 0) & np.isfinite(said)
+    return np.divide(after, said, out=np.ones_like(after), where=known)
 
 
 @dataclass(frozen=True, slots=True)

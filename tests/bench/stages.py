@@ -16,7 +16,7 @@ from dpsql.store import ReleaseStore
 
 _STAGES: tuple[tuple[str, object, str], ...] = (
     ("prepare", answer.Proxy, "prepare"),
-    ("calibrate", answer.Session, "_price"),
+    ("calibrate", answer.Pricing, "settled"),
     ("charge", Ledger, "charge"),
     ("engine", DuckDBEngine, "run"),
     ("noise", answer, "perturb"),
