@@ -262,7 +262,7 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
     return _Estimated(_rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative), factors)
 
 
-def _ratio(after: Floats, said: Floats) -> Floats:
+def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:
     """What inference left of the variances that were said; 1 where nothing was said."""
     known = (said > 0) & np.isfinite(said)
     return np.divide(after, said, out=np.ones_like(after), where=known)
