@@ -17,12 +17,14 @@ from rewriter.block import BlockScope, condition
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect, double
-from rewriter.errors import TYPE_MISMATCH, Refused
+from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
+from rewriter.names import written
 from rewriter.query import Aggregate
 from rewriter.relation import only
 from rewriter.total import compile_expression
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
+from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM and AVG are answered"
@@ -133,11 +135,45 @@ def _count_if(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Di
 
 def _sum(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     argument = node.this
+    counted: Aggregate | None = None
     if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
-        return Aggregate(exp.Count, None, test, False, text)
-    if isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
-        return _count_where(where, test, scope, dialect, text)
-    return Aggregate(exp.Sum, _number(argument, scope, dialect, "SUM"), test, False, text)
+        counted = Aggregate(exp.Count, None, test, False, text)
+    elif isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
+        counted = _count_where(where, test, scope, dialect, text)
+    if counted is not None and test is None and _is_never_null(argument):
+        return counted
+    value = _number(argument, scope, dialect, "SUM")
+    if counted is not None:
+        # Of a person without such a row it is NULL; over people, where a sum of nothing is 0, it is the count.
+        return Aggregate(exp.Sum, value, test, False, text, counted)
+    return Aggregate(exp.Sum, value, test, False, text, _within(node, test, scope, dialect, text))
+
+
+def _is_never_null(argument: exp.Expr) -> bool:
+    """Whether every row adds a number: 1, or CASE … ELSE 0."""
+    return not isinstance(argument, exp.Case) or isinstance(argument.args.get("default"), exp.Literal)
+
+
+def _within(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate | None:
+    """SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x [ELSE 0] END), AVG(x) for AVG of it without ELSE.
+
+    Where no row satisfies p, the sum is 0 and not NULL: over people it is 0 in any case, for one person it is not.
+    """
+    case = node.this
+    if not isinstance(case, exp.Case) or case.this is not None or len(case.args.get("ifs") or []) != 1:
+        return None
+    default = case.args.get("default")
+    is_zero = isinstance(default, exp.Literal) and not default.is_string and default.this == "0"
+    if not (default is None or isinstance(default, exp.Null) or (is_zero and isinstance(node, exp.Sum))):
+        return None
+    branch = case.args["ifs"][0]
+    inner = compile_expression(branch.args["true"], scope, dialect)
+    if not inner.type.numeric:
+        return None
+    where = both(test, condition(branch.this, scope, dialect, "CASE"))
+    filtered = text[text.rindex(" FILTER(") :] if test is not None else ""
+    spelt = f"{_word(node)}({written(branch.args['true'])}) FILTER(WHERE {written(branch.this)}){filtered}"
+    return Aggregate(type(node), inner, where, False, spelt)
 
 
 def one_or_zero(case: exp.Case) -> exp.Expr | None:
@@ -158,7 +194,8 @@ def one_or_zero(case: exp.Case) -> exp.Expr | None:
 
 
 def _avg(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
-    return Aggregate(exp.Avg, _number(node.this, scope, dialect, "AVG"), test, False, text)
+    value = _number(node.this, scope, dialect, "AVG")
+    return Aggregate(exp.Avg, value, test, False, text, _within(node, test, scope, dialect, text))
 
 
 def _number(node: exp.Expr, scope: BlockScope, dialect: Dialect, word: str) -> Value:
@@ -174,7 +211,7 @@ def _extreme(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dia
     if isinstance(node.this, exp.Distinct):
         raise Refused("DISTINCT changes nothing here", hint="leave DISTINCT out")
     fraction = Fraction(0 if isinstance(node, exp.Min) else 1)
-    return Aggregate(type(node), compile_expression(node.this, scope, dialect), test, False, text, fraction)
+    return Aggregate(type(node), compile_expression(node.this, scope, dialect), test, False, text, fraction=fraction)
 
 
 def _logical(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
@@ -185,7 +222,7 @@ def _median(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dial
     if isinstance(node.this, exp.Distinct):
         raise Refused("MEDIAN(DISTINCT) is not answered over people", hint="use MEDIAN(x)")
     value = compile_expression(node.this, scope, dialect)
-    return Aggregate(exp.Median, value, test, False, text, Fraction(1, 2))
+    return Aggregate(exp.Median, value, test, False, text, fraction=Fraction(1, 2))
 
 
 def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
@@ -199,7 +236,8 @@ def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: 
         raise Refused("a percentile needs one order", hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
     fraction = _fraction(node.this.this)
     value = compile_expression(order[0].this, scope, dialect)
-    return Aggregate(type(node.this), value, test, False, text, 1 - fraction if order[0].args.get("desc") else fraction)
+    fraction = 1 - fraction if order[0].args.get("desc") else fraction
+    return Aggregate(type(node.this), value, test, False, text, fraction=fraction)
 
 
 _MOST_PARTS = 10**6
@@ -280,7 +318,8 @@ def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect
         this = exp.Distinct(expressions=[this])
     low = 1 if argument is None and aggregate.condition is None else 0
     interval = None if bound.rows is None else Interval.of(low, bound.rows)
-    domain = None if bound.rows is None else IntegerRange(low, bound.rows)
+    # What was learned says where to clip, not which counts there are.
+    domain = None if bound.rows is None or bound.undeclared else IntegerRange(low, bound.rows)
     return Value(_filtered(exp.Count(this=this), aggregate.condition), BIGINT, interval, nullable=False, domain=domain)
 
 
@@ -325,11 +364,12 @@ def _needs_lattice(kind: Type) -> bool:
 def _exact(aggregate: Aggregate, dialect: Dialect) -> tuple[exp.Expr, Fraction]:
     argument = _argument(aggregate)
     if argument.interval is None:
-        raise Refused(
+        raise Unbounded(
             f"{aggregate.text} per person adds numbers without a declared range",
             hint="declare a range for the column in the policy",
+            missing=missing_ranges(argument.sql),
         )
-    granularity = lattice(argument.type, argument.interval)
+    granularity = lattice(argument.type, argument.interval, learned=learned_ranges(argument.sql))
     return clipped_steps(argument, argument.interval, granularity, dialect), granularity
 
 

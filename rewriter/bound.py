@@ -26,18 +26,18 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.cells import Addend, Cell, Vector, Workload
 from rewriter.contribution import ContributionBound, Norm, least
 from rewriter.dialects import Dialect, call, double, number
-from rewriter.errors import Refused
+from rewriter.errors import Refused, Unbounded
 from rewriter.functions_values import wrap
 from rewriter.keys import PublicKeys
+from rewriter.missing import Missing
 from rewriter.plan import Block, Selection, Statistic
-from rewriter.prefix import Prefix
 from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind
 from rewriter.value import Value
-from rewriter.workload import Cell, Vector, Workload
 
 _REFINE_BITS = 12
 _WEIGHT_BITS = 20
@@ -191,16 +191,17 @@ def _block(ball: _Ball) -> Block:
         Statistic(cell.name, cell.granularity / ball.refinement, ball.cell_bound * ball.refinement, cell.text)
         for cell in ball.vector.cells
     )
-    return _measured(statistics, ball.sensitivity, ball.vector.prefix)
+    return _measured(statistics, ball.sensitivity, ball.vector)
 
 
-def _measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, prefix: Prefix | None) -> Block:
+def _measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, vector: Vector) -> Block:
     """The block with the sensitivity of what is measured. For a prefix strategy the vector is clipped in L1."""
+    prefix = vector.prefix
     if prefix is None:
-        return Block(statistics, sensitivity)
+        return Block(statistics, sensitivity, weight=vector.weight)
     if sensitivity.l1 is None:
         raise AssertionError("a prefix strategy needs a bound on the L1 norm")
-    return Block(statistics, prefix.sensitivity(sensitivity.l1), prefix)
+    return Block(statistics, prefix.sensitivity(sensitivity.l1), prefix, vector.weight)
 
 
 def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group: bool, query: Query) -> _Ball:
@@ -208,12 +209,17 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:
-        raise Refused(
+        missing = frozenset(Missing(table) for table in contribution.undeclared)
+        raise Unbounded(
             "nothing bounds how many rows one person adds to this",
             hint=f"the owner can declare max_rows for {tables_of(query)} in the policy; COUNT(DISTINCT key) may do",
+            missing=missing,
+            certain=missing,
         )
     if math.isqrt(reach) > _MOST_STEPS:
-        raise Refused("one person can move this too far to be added up exactly", hint="declare a narrower range")
+        raise Refused(
+            "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"
+        )
     scaled = not one_group or len(vector.cells) > 1
     bits = max(0, _REFINE_BITS - (math.isqrt(reach).bit_length() - 1)) if scaled else 0
     return _Ball(vector, norm, reach, 1 << bits, scaled)
@@ -270,28 +276,36 @@ def _columns(names: Sequence[str]) -> list[exp.Expr]:
 
 
 def _sum_of(cell: Cell, dialect: Dialect) -> exp.Expr:
-    """A cell over the rows of a group: weights times a sum and a count, as an exact wide integer."""
-    terms: list[exp.Expr] = []
-    if cell.summed is not None:
-        total = exp.Coalesce(this=_filter(exp.Sum(this=exp.column(cell.summed)), cell), expressions=[number(0)])
-        terms.append(total if cell.sum_weight == 1 else exp.Neg(this=total))
-    if cell.count_weight:
-        this: exp.Expr = exp.Star() if cell.summed is None else exp.column(cell.summed)
-        count = _filter(exp.Count(this=this), cell)
-        if cell.count_weight == 1:
-            terms.append(count)
-        else:
-            terms.append(exp.Mul(this=dialect.cast(count, HUGEINT), expression=number(cell.count_weight)))
+    """A cell over the rows of a group: the sum of its addends, as an exact wide integer."""
+    terms = [_addend(addend, dialect) for addend in cell.addends]
     result = terms[0]
     for term in terms[1:]:
         result = exp.Add(this=result, expression=term)
     return result
 
 
-def _filter(node: exp.Expr, cell: Cell) -> exp.Expr:
-    if cell.condition is None:
+def _addend(addend: Addend, dialect: Dialect) -> exp.Expr:
+    if addend.summed is not None:
+        total = _filter(exp.Sum(this=exp.column(addend.summed)), addend)
+        this: exp.Expr = exp.Coalesce(this=total, expressions=[number(0)])
+        if abs(addend.weight) == 1:
+            return this if addend.weight == 1 else exp.Neg(this=this)
+    else:
+        counted = exp.Star() if addend.counted is None else exp.column(addend.counted)
+        this = _filter(exp.Count(this=counted), addend)
+        if addend.weight == 1:
+            return this
+        this = dialect.cast(this, HUGEINT)
+    return exp.Mul(this=this, expression=number(addend.weight))
+
+
+def _filter(node: exp.Expr, addend: Addend) -> exp.Expr:
+    if addend.test is None:
         return node
-    return exp.Filter(this=node, expression=exp.Where(this=exp.column(cell.condition)))
+    test: exp.Expr = exp.column(addend.test)
+    if addend.atom is not None:
+        test = exp.EQ(this=test, expression=number(addend.atom))
+    return exp.Filter(this=node, expression=exp.Where(this=test))
 
 
 def _one_row_per_unit(
@@ -314,7 +328,7 @@ def _one_row_per_unit(
         _measured(
             tuple(Statistic(c.name, c.granularity, vector.row_l1, c.text) for c in vector.cells),
             Sensitivity(l1=vector.row_l1, l2_squared=vector.row_l2_squared),
-            vector.prefix,
+            vector,
         )
         for vector in work.vectors
     )

@@ -17,6 +17,7 @@ from rewriter.aggregates import compile_aggregate
 from rewriter.block import BlockScope, conjuncts, resolved
 from rewriter.dialects import Dialect
 from rewriter.errors import TOO_COMPLEX, Refused
+from rewriter.names import written
 from rewriter.query import Aggregate, Key
 from rewriter.relation import only
 from rewriter.total import compile_expression
@@ -127,7 +128,7 @@ def take_apart(
         if (value := select.args.get(part)) is not None:
             outer.set(part, value.copy())
     return Grouped(
-        tuple(Key(compile_expression(key, scope, dialect), _text(key)) for key in keys),
+        tuple(Key(compile_expression(key, scope, dialect), written(key)) for key in keys),
         replacer.aggregates(),
         outer,
         replacer.calls(),
@@ -308,7 +309,7 @@ class _Replacer:
                 hint="use GROUP BY, or several statements",
                 sqlstate=TOO_COMPLEX,
             )
-        return tuple(compile_aggregate(node, self._scope, self._dialect, _text(node)) for node in self._found)
+        return tuple(compile_aggregate(node, self._scope, self._dialect, written(node)) for node in self._found)
 
     def calls(self) -> tuple[exp.Expr, ...]:
         return tuple(self._found)
@@ -376,20 +377,6 @@ def _is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Filter | exp.WithinGroup):
         return _is_aggregate(node.this)
     return isinstance(node, exp.AggFunc)
-
-
-def _text(node: exp.Expr) -> str:
-    """How an expression was written, for messages and plans: our generator, without our aliases."""
-    copy = node.copy()
-    for column in copy.find_all(exp.Column):
-        column.set("table", None)
-        if isinstance(column.this, exp.Identifier) and column.name == column.name.lower():
-            column.this.set("quoted", False)
-    for median in copy.find_all(exp.Median):
-        call = exp.Anonymous(this="MEDIAN", expressions=[median.this])
-        copy = median.replace(call) if median is copy else copy
-        median.replace(call)
-    return copy.sql(dialect="postgres", comments=False)
 
 
 def output_name(node: exp.Expr) -> str:

@@ -84,3 +84,17 @@ def _folded(identifier: exp.Expr) -> str:
 
 def _same(identifier: exp.Expr, name: str) -> bool:
     return identifier.name == name if identifier.args.get("quoted") else identifier.name.lower() == name.lower()
+
+
+def written(node: exp.Expr) -> str:
+    """How an expression was written, for messages and plans: our generator, without our aliases."""
+    copy = node.copy()
+    for column in copy.find_all(exp.Column):
+        column.set("table", None)
+        if isinstance(column.this, exp.Identifier) and column.name == column.name.lower():
+            column.this.set("quoted", False)
+    for median in list(copy.find_all(exp.Median)):
+        call = exp.Anonymous(this="MEDIAN", expressions=[median.this])
+        copy = median.replace(call) if median is copy else copy
+        median.replace(call)
+    return copy.sql(dialect="postgres", comments=False)

@@ -87,7 +87,7 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
         raise Refused("there is no statement", hint="send a SELECT", sqlstate=SYNTAX)
     word = tokens[0].text.upper()
     if word in _QUERY_WORDS:
-        return _select(text, tokens, parameters, 0)
+        return _select(text, tokens, parameters)
     if word == "EXPLAIN":
         return _explain(text, tokens[0], parameters)
     if word in _COMMANDS:
@@ -180,13 +180,12 @@ def _check_interval(token: Token) -> None:
         )
 
 
-def _select(text: str, tokens: list[Token], parameters: Parameters, start: int) -> Select:
-    """Parse ``text``, which begins at character ``start`` of what the client sent."""
+def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
     source, literals = _bind(text, tokens, parameters)
     try:
         trees = sqlglot.parse(source, read="postgres")
     except ParseError as error:
-        raise _syntax_error(error, source, start) from None
+        raise _syntax_error(error, source) from None
     except RecursionError:
         raise _too_deep() from None
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError):
@@ -228,7 +227,7 @@ def _too_deep() -> Refused:
     return Refused("the query is nested too deeply", hint="use WITH or IN lists", sqlstate=TOO_COMPLEX)
 
 
-def _syntax_error(error: ParseError, source: str, start: int) -> Refused:
+def _syntax_error(error: ParseError, source: str) -> Refused:
     """One clean error with the place; the parser's own text is not passed on."""
     first = error.errors[0] if error.errors else {}
     highlight = str(first.get("highlight") or "").strip()[:40]
@@ -238,7 +237,7 @@ def _syntax_error(error: ParseError, source: str, start: int) -> Refused:
         lines = source.split("\n")
         if 1 <= line <= len(lines):
             end = sum(len(part) + 1 for part in lines[: line - 1]) + column
-            position = start + max(end - len(highlight), 0) + 1
+            position = max(end - len(highlight), 0) + 1
     near = f" near {highlight!r}" if highlight else ""
     return Refused(
         f"syntax error{near}", hint="PostgreSQL's SELECT syntax is spoken here", sqlstate=SYNTAX, position=position
@@ -310,15 +309,17 @@ def literal(value: object) -> exp.Expression:
 
 
 def _explain(text: str, first: Token, parameters: Parameters) -> Explain:
-    start = first.end + 1
-    tokens = _tokenize(text[start:])
-    if not tokens or tokens[0].text.upper() not in _QUERY_WORDS:
+    # Places in the query are those in the whole text.
+    text = " " * (first.end + 1) + text[first.end + 1 :]
+    tokens = _tokenize(text)
+    words = [token.text.upper() for token in tokens[:2]]
+    if not words or words[0] not in _QUERY_WORDS or (words[0] == "(" and words[-1] not in _QUERY_WORDS):
         raise Refused(
             "EXPLAIN takes no options here",
             hint="write EXPLAIN SELECT …; it shows plan, price and expected error",
             sqlstate=NOT_ANSWERED,
         )
-    return Explain(_select(text[start:], tokens, parameters, start))
+    return Explain(_select(text, tokens, parameters))
 
 
 def _set(tokens: list[Token]) -> SetSetting:

@@ -7,14 +7,17 @@ from dataclasses import replace
 
 from rewriter.aggregates import PICKED
 from rewriter.bound import bound
+from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
+from rewriter.lineage import with_families
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan
 from rewriter.quantiles import quantiles
 from rewriter.query import Query
 from rewriter.series import with_prefixes
-from rewriter.workload import Workload, workload
+from rewriter.steps import steps_along
+from rewriter.workload import workload
 
 
 def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
@@ -26,21 +29,24 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
+    unique = query.bound.unique
     summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
     work = _named(
         workload(
             [query.aggregates[place] for place in summed],
             query.filters,
             norm,
-            one_row=query.bound.unique,
+            one_row=unique,
             dialect=dialect,
+            rows=1 if unique else query.bound.l1 or 1,
+            apart=query.cumulative is not None and public is not None,
         ),
         summed,
     )
     if query.cumulative is not None and public is not None:
         along = [query.keys[place] for place in query.cumulative.order]
         series = public_keys(along, query.filters, dialect)
-        steps = public.cells if series is None else min(public.cells, series.cells)
+        steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     one_group = constant or cells == 1
     picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
@@ -54,7 +60,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
-    return Plan(
+    planned = Plan(
         sql="" if is_empty else bounded.tree.sql(dialect=dialect.name, comments=False),
         dialect=dialect.name,
         keys=tuple(KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(query.keys)),
@@ -67,7 +73,10 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
         choices=picked.choices,
+        groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
+        clips=_clips(contribution, work) or bool(picked.choices),
     )
+    return with_families(planned, query, work, one_group=one_group)
 
 
 def _named(work: Workload, places: Sequence[int]) -> Workload:
@@ -84,6 +93,13 @@ def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
 def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
     terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
     return replace(estimator, terms=terms)
+
+
+def _clips(contribution: ContributionBound, work: Workload) -> bool:
+    """Whether rows or values may be cut: only where every person has one row, and rows are counted, nothing is."""
+    cells = [cell for vector in work.vectors for cell in vector.cells]
+    summed = any(addend.summed is not None for cell in cells for addend in cell.addends)
+    return summed or (not contribution.unique and bool(work.vectors))
 
 
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.bound import SHRINK, from_rows, grouping_key, reach_squared, tables_of
+from rewriter.cells import Vector
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
@@ -31,7 +32,6 @@ from rewriter.query import Aggregate, Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind, Type
 from rewriter.value import Value
-from rewriter.workload import Vector
 
 BUCKETS = 2048
 """How many buckets a large lattice is divided into."""

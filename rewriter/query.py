@@ -24,6 +24,8 @@ class Aggregate:
     """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
+    ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
+    SUM(CASE WHEN p THEN x ELSE 0 END).
     """
 
     function: type[exp.Expr]
@@ -31,6 +33,7 @@ class Aggregate:
     condition: Value | None
     distinct: bool
     text: str
+    within: Aggregate | None = None
     fraction: Fraction | None = None
 
 

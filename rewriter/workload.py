@@ -1,8 +1,8 @@
 """What is measured for the aggregates of one SELECT, and how outputs come from it.
 
-All aggregates of a SELECT are planned together. Counts over the same rows are measured either directly or as disjoint
-*atoms*, one per combination of their conditions, whichever has the smaller predicted variance (seed 001, Algorithm 1:
-four counts, 128/ε² split evenly, 12/ε² as atoms). AVG(x) is measured as the pair Σ(x-L), Σ(U-x), whose joint L1
+All aggregates of a SELECT are planned together. Counts over the same rows are one family, sums of one value another:
+they are measured by the strategy with the smallest predicted variance (:mod:`rewriter.strategies`; seed 001, Algorithm
+1: four counts, 128/ε² split evenly, 12/ε² as atoms). AVG(x) is measured as the pair Σ(x-L), Σ(U-x), whose joint L1
 sensitivity is U-L per row; COUNT(x) and SUM(x) of the same column come with the pair and are not paid again.
 """
 
@@ -11,144 +11,72 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
 
 from sqlglot import exp
 
 from rewriter.aggregates import both
-from rewriter.clipping import clipped_steps, lattice
+from rewriter.atoms import numbered
+from rewriter.cells import Addend, Builder, Cell, Vector, Workload
+from rewriter.clipping import clipped_steps, held, lattice
+from rewriter.conditions import Signature, signatures
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
-from rewriter.errors import Refused
+from rewriter.errors import Unbounded
+from rewriter.family import Family, Measured, Member, measure
 from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.narrowing import narrowed
-from rewriter.plan import Estimator, Linear, Output, Part, Ratio
-from rewriter.prefix import Prefix
+from rewriter.plan import Estimator, Linear, Output, Ratio
 from rewriter.query import Aggregate
+from rewriter.strategies import weight
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
+from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import Value
 
-_MOST_CONDITIONS = 6
-
-Term = tuple[str, Fraction]
-"""A statistic's name and its weight, in units of the output per lattice step of the *unrefined* lattice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One component of a vector: a signed sum over rows of row columns. ``sums`` are (weight, row column) pairs.
-
-    A row column ``v…`` is a BIGINT of lattice steps or NULL; ``""`` stands for the number of rows. ``counted`` is the
-    column whose non-NULL rows are counted, times a weight. ``condition`` restricts the rows.
-    """
-
-    name: str
-    text: str
-    granularity: Fraction
-    condition: str | None = None
-    summed: str | None = None
-    sum_weight: int = 0
-    count_weight: int = 0
-    distinct: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
-
-    ``distinct`` vectors count a unit once per group, whatever its rows. What has a ``prefix`` is clipped in L1.
-    """
-
-    cells: tuple[Cell, ...]
-    row_l1: int
-    row_l2_squared: int
-    distinct: bool = False
-    signed: bool = False
-    prefix: Prefix | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """``columns`` are row columns by name (values in steps, conditions), ``vectors`` what is measured.
-
-    ``parts`` and ``orders`` are as in the plan; a part that is not additive is when a unit has one group.
-    """
-
-    columns: tuple[tuple[str, exp.Expr], ...]
-    vectors: tuple[Vector, ...]
-    outputs: tuple[Output, ...]
-    notes: tuple[str, ...]
-    parts: tuple[Part, ...] = ()
-    orders: tuple[tuple[int, int], ...] = ()
-
-
-class _Builder:
-    """Collects row columns and vectors; equal expressions share one column."""
-
-    def __init__(self, dialect: Dialect, filters: Sequence[Value]) -> None:
-        self.dialect = dialect
-        self.filters = filters
-        self.columns: dict[str, tuple[str, exp.Expr]] = {}
-        self.vectors: list[Vector] = []
-        self.notes: list[str] = []
-        self.parts: list[Part] = []
-        self.orders: list[tuple[int, int]] = []
-        self._cells = 0
-
-    def column(self, prefix: str, sql: exp.Expr) -> str:
-        key = sql.sql(dialect=self.dialect.name)
-        if key not in self.columns:
-            self.columns[key] = (f"{prefix}{len(self.columns)}", sql)
-        return self.columns[key][0]
-
-    def condition(self, value: Value | None) -> str | None:
-        return None if value is None else self.column("f", value.sql)
-
-    def part(self, estimator: Linear, unit: Fraction, *, additive: bool = True) -> int:
-        """The place of a part; equal ones share it."""
-        part = Part(estimator, unit, additive)
-        if part not in self.parts:
-            self.parts.append(part)
-        return self.parts.index(part)
-
-    def cell(self) -> str:
-        self._cells += 1
-        return f"s{self._cells - 1}"
+ONE = Fraction(1)
 
 
 def workload(
-    aggregates: Sequence[Aggregate], filters: Sequence[Value], norm: Norm, *, one_row: bool, dialect: Dialect
+    aggregates: Sequence[Aggregate],
+    filters: Sequence[Value],
+    norm: Norm,
+    *,
+    one_row: bool,
+    dialect: Dialect,
+    rows: int = 1,
+    apart: bool = False,
 ) -> Workload:
-    """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row."""
-    builder = _Builder(dialect, filters)
-    estimators: dict[int, Estimator] = {}
-    parts: dict[int, tuple[int, ...]] = {}
-    pairs: dict[str, tuple[str, str, Interval, Fraction]] = {}
-    for number, aggregate in enumerate(aggregates):
-        if aggregate.function is exp.Avg:
-            estimators[number] = _mean(aggregate, builder, pairs)
-    for number, aggregate in enumerate(aggregates):
-        if aggregate.function is exp.Sum:
-            estimators[number], parts[number] = _total(aggregate, builder, pairs)
-    counts: dict[int, Value | None] = {}
-    for number, aggregate in enumerate(aggregates):
+    """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row, else ``rows``.
+
+    ``apart``: conditional counts and sums are measured as atoms, whatever else would be better for them alone.
+    """
+    builder = Builder(dialect, filters, rows, apart=apart)
+    asked = [aggregate.within or aggregate for aggregate in aggregates]
+    _require_ranges(asked, filters)
+    means = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function is exp.Avg}
+    pairs = _pairs(list(means.values()), builder, norm)
+    found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
+        number: (pairs[_pair_key(aggregate, builder)].ratio, ()) for number, aggregate in means.items()
+    }
+    found |= _sums(
+        {n: aggregate for n, aggregate in enumerate(asked) if aggregate.function is exp.Sum}, pairs, norm, builder
+    )
+    counts: dict[int, Member] = {}
+    for number, aggregate in enumerate(asked):
         if aggregate.function is not exp.Count:
             continue
-        pair = pairs.get(_pair_key(aggregate, builder)) if aggregate.argument is not None else None
+        pair = pairs.get(_pair_key(aggregate, builder))
         if aggregate.distinct and not one_row:
-            estimators[number], parts[number] = _units(aggregate, builder)
+            found[number] = _units(aggregate, builder)
         elif pair is not None:
-            above, below, interval, granularity = pair
-            weight = granularity / interval.width
-            count = Linear(((above, weight), (below, weight)), integer=True, minimum=0)
-            estimators[number], parts[number] = count, (builder.part(count, Fraction(1)),)
+            found[number] = pair.count(builder)
         else:
-            counts[number] = both(aggregate.condition, _present(aggregate.argument))
-    for number, (count, places) in _counts(counts, norm, builder, aggregates).items():
-        estimators[number], parts[number] = count, places
+            counts[number] = Member(both(aggregate.condition, _present(aggregate.argument)), aggregate.text)
+    if counts:
+        rows_of = Family("counts", "rows", ONE, True, 0)
+        found |= zip(counts, measure(rows_of, list(counts.values()), builder, norm, 0), strict=True)
     outputs = tuple(
-        Output(f"a{number}", _type(aggregate), estimators[number], aggregate.text, parts.get(number, ()))
+        Output(f"a{number}", _type(aggregate), found[number][0], aggregate.text, found[number][1])
         for number, aggregate in enumerate(aggregates)
     )
     return Workload(
@@ -178,83 +106,190 @@ def _present(argument: Value | None) -> Value | None:
     return Value(sql=sql, type=BOOLEAN, nullable=False, constant=argument.constant)
 
 
-def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
-    """The argument with its declared range on the lattice, or a refusal that names what to declare."""
+def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
+    """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
+    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg]
+    sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
+    lacking = [aggregate for aggregate in (*means, *sums) if _range(aggregate, filters)[1] is None]
+    if not lacking:
+        return
+    missing = [missing_ranges(_range(aggregate, filters)[0].sql) for aggregate in lacking]
+    inner = _inner(lacking[0])
+    raise Unbounded(
+        f"{lacking[0].text} has no bounds: one person could move it without limit",
+        hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+        # One that nothing stands for cannot be answered, whatever is known of the others.
+        missing=frozenset().union(*missing) if all(missing) else frozenset(),
+        certain=frozenset().union(*(some for some in missing if len(some) == 1)),
+    )
+
+
+def _range(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
+    """The argument of SUM or AVG, and where it lies on the rows that are counted."""
     argument = aggregate.argument
     if argument is None:
         raise AssertionError("SUM and AVG have an argument")
-    conditions = [*filters, *([aggregate.condition] if aggregate.condition is not None else [])]
-    declared = narrowed(argument, conditions)
+    return argument, narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
+
+
+def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
+    """The argument with its declared range on the lattice."""
+    argument, declared = _range(aggregate, filters)
     if declared is None:
-        inner = _inner(aggregate)
-        raise Refused(
-            f"{aggregate.text} has no bounds: one person could move it without limit",
-            hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
-        )
+        raise AssertionError("a sum without a range was refused")
     # A mean adds up distances from the ends of the range, a sum the values.
     is_mean = aggregate.function is exp.Avg
-    granularity = lattice(argument.type, declared, declared.width if is_mean else None)
+    learned = learned_ranges(argument.sql)
+    granularity = lattice(argument.type, declared, declared.width if is_mean else None, learned=learned)
     interval = declared.outward(granularity)
+    if learned:
+        interval = held(interval, argument.type, granularity)
     if interval.width == 0:
         interval = Interval(interval.low, interval.high + granularity)
     return argument, interval, granularity
 
 
-def _pair_key(aggregate: Aggregate, builder: _Builder) -> str:
-    argument = "" if aggregate.argument is None else aggregate.argument.sql.sql(dialect=builder.dialect.name)
-    test = "" if aggregate.condition is None else aggregate.condition.sql.sql(dialect=builder.dialect.name)
-    return f"{argument} | {test}"
+def _pair_key(aggregate: Aggregate, builder: Builder) -> str:
+    argument = builder.spelt(None if aggregate.argument is None else aggregate.argument.sql)
+    return f"{argument} | {builder.spelt(None if aggregate.condition is None else aggregate.condition.sql)}"
 
 
-def _mean(aggregate: Aggregate, builder: _Builder, pairs: dict[str, tuple[str, str, Interval, Fraction]]) -> Estimator:
-    key = _pair_key(aggregate, builder)
-    if key not in pairs:
+# Means: pairs of sums.
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The cells ``above`` Σ(x-L) and ``below`` Σ(U-x), in steps of ``granularity``."""
+
+    above: str
+    below: str
+    interval: Interval
+    granularity: Fraction
+
+    @property
+    def ratio(self) -> Ratio:
+        return Ratio(self.above, self.below, self.interval.low, self.interval.high)
+
+    def count(self, builder: Builder) -> Measured:
+        weight = self.granularity / self.interval.width
+        rows = Linear(((self.above, weight), (self.below, weight)), integer=True, minimum=0)
+        return rows, (builder.part(rows, ONE),)
+
+    def total(self, aggregate: Aggregate, builder: Builder) -> Measured:
+        """Σx = Σ(x-L) + L·n, and n = (Σ(x-L) + Σ(U-x)) / (U-L)."""
+        share = self.interval.low * self.granularity / self.interval.width
+        total = Linear(((self.above, self.granularity + share), (self.below, share)), integer=_is_integer(aggregate))
+        least = 0 if self.interval.low >= 0 else None
+        return total, (builder.part(replace(total, minimum=least), _unit(aggregate, self.granularity)),)
+
+
+def _pairs(means: Sequence[Aggregate], builder: Builder, norm: Norm) -> dict[str, _Pair]:
+    """A pair for each mean. Means of one value over rows that cannot be the same are one vector, others one each."""
+    together: dict[tuple[str, Interval, Fraction], dict[str, Aggregate]] = {}
+    for aggregate in means:
         argument, interval, granularity = _bounded(aggregate, builder.filters)
-        low, high = int(interval.low / granularity), int(interval.high / granularity)
-        column = builder.column("v", clipped_steps(argument, interval, granularity, builder.dialect))
-        test = builder.condition(aggregate.condition)
-        above, below = builder.cell(), builder.cell()
-        inner = _inner(aggregate)
-        cells = (
-            Cell(above, f"Σ({inner} - {_show(interval.low)})", granularity, test, column, 1, -low),
-            Cell(below, f"Σ({_show(interval.high)} - {inner})", granularity, test, column, -1, high),
-        )
-        width = high - low
-        builder.vectors.append(Vector(cells, width, width * width))
-        builder.notes.append(f"{inner} is clipped into [{_show(interval.low)}, {_show(interval.high)}]")
-        pairs[key] = (above, below, interval, granularity)
-    above, below, interval, _ = pairs[key]
-    return Ratio(above, below, interval.low, interval.high)
+        same = together.setdefault((builder.spelt(argument.sql), interval, granularity), {})
+        same.setdefault(_pair_key(aggregate, builder), aggregate)
+    pairs: dict[str, _Pair] = {}
+    for (_, interval, granularity), distinct in together.items():
+        clauses = [aggregate.condition for aggregate in distinct.values()]
+        known = signatures(clauses, builder.filters) if len(clauses) > 1 else None
+        disjoint = bool(known) and all(signature & (signature - 1) == 0 for signature in known or ())
+        column = builder.column("g", numbered(clauses, _own_numbers(known))) if known is not None and disjoint else None
+        cells: list[tuple[Cell, Cell]] = []
+        for place, (key, aggregate) in enumerate(distinct.items()):
+            cells.append(_pair_cells(aggregate, interval, granularity, builder, column, place))
+            pairs[key] = _Pair(cells[-1][0].name, cells[-1][1].name, interval, granularity)
+        width = int(interval.width / granularity)
+        vectors = [tuple(cell for pair in cells for cell in pair)] if column is not None else cells
+        share = weight(len(cells) / len(vectors), norm)
+        builder.vectors += [Vector(vector, width, width * width, weight=share) for vector in vectors]
+        _note_clipping(next(iter(distinct.values())), interval, builder)
+    return pairs
 
 
-def _total(
-    aggregate: Aggregate, builder: _Builder, pairs: dict[str, tuple[str, str, Interval, Fraction]]
-) -> tuple[Linear, tuple[int, ...]]:
-    is_integer = aggregate.argument is not None and aggregate.argument.type.kind is Kind.INTEGER
-    pair = pairs.get(_pair_key(aggregate, builder))
-    if pair is not None:
-        above, below, interval, granularity = pair
-        # Σx = Σ(x-L) + L·n, and n = (Σ(x-L) + Σ(U-x)) / (U-L).
-        share = interval.low * granularity / interval.width
-        total = Linear(((above, granularity + share), (below, share)), integer=is_integer)
-        return total, (_sum_part(total, aggregate, interval, granularity, builder),)
-    argument, interval, granularity = _bounded(aggregate, builder.filters)
-    most = int(interval.magnitude / granularity)
-    column = builder.column("v", clipped_steps(argument, interval, granularity, builder.dialect))
-    name = builder.cell()
+def _own_numbers(known: Sequence[Signature]) -> dict[Signature, int | None]:
+    """Of conditions of which at most one holds, the number of the one that does."""
+    return {signature: signature.bit_length() - 1 if signature else None for signature in known}
+
+
+def _pair_cells(
+    aggregate: Aggregate,
+    interval: Interval,
+    granularity: Fraction,
+    builder: Builder,
+    atoms: str | None,
+    atom: int,
+) -> tuple[Cell, Cell]:
+    low, high = int(interval.low / granularity), int(interval.high / granularity)
+    value = builder.column("v", _steps(aggregate, interval, granularity, builder))
+    test = builder.condition(aggregate.condition) if atoms is None else atoms
+    place = None if atoms is None else atom
     inner = _inner(aggregate)
-    cell = Cell(name, f"Σ {inner}", granularity, builder.condition(aggregate.condition), column, 1)
-    builder.vectors.append(Vector((cell,), most, most * most, signed=interval.low < 0))
-    builder.notes.append(f"{inner} is clipped into [{_show(interval.low)}, {_show(interval.high)}]")
-    total = Linear(((name, granularity),), integer=is_integer)
-    return total, (_sum_part(total, aggregate, interval, granularity, builder),)
+    rows = "" if atoms is None else f" of {aggregate.text}"
+
+    def addends(sign: int, count: int) -> tuple[Addend, ...]:
+        summed = Addend(sign, summed=value, test=test, atom=place)
+        return (summed, Addend(count, counted=value, test=test, atom=place)) if count else (summed,)
+
+    return (
+        Cell(builder.cell(), f"Σ({inner} - {_show(interval.low)}){rows}", granularity, addends(1, -low)),
+        Cell(builder.cell(), f"Σ({_show(interval.high)} - {inner}){rows}", granularity, addends(-1, high)),
+    )
 
 
-def _sum_part(total: Linear, aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: _Builder) -> int:
-    """A sum of values that are not negative is not negative."""
+def _steps(aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: Builder) -> exp.Expr:
+    if aggregate.argument is None:
+        raise AssertionError("SUM and AVG have an argument")
+    return clipped_steps(aggregate.argument, interval, granularity, builder.dialect)
+
+
+# Sums
+
+
+def _sums(sums: dict[int, Aggregate], pairs: dict[str, _Pair], norm: Norm, builder: Builder) -> dict[int, Measured]:
+    """Sums of one value, in one range, are a family, but for those that a mean has measured."""
+    found: dict[int, Measured] = {}
+    together: dict[tuple[str, Interval, Fraction], dict[int, Aggregate]] = {}
+    for number, aggregate in sums.items():
+        if (pair := pairs.get(_pair_key(aggregate, builder))) is not None:
+            found[number] = pair.total(aggregate, builder)
+            continue
+        argument, interval, granularity = _bounded(aggregate, builder.filters)
+        together.setdefault((builder.spelt(argument.sql), interval, granularity), {})[number] = aggregate
+    for (_, interval, granularity), same in together.items():
+        first = next(iter(same.values()))
+        inner = _inner(first)
+        family = Family(
+            word=f"sums of {inner}",
+            what=f"Σ {inner}",
+            unit=_unit(first, granularity),
+            integer=_is_integer(first),
+            minimum=0 if interval.low >= 0 else None,
+            summed=builder.column("v", _steps(first, interval, granularity, builder)),
+            most=int(interval.magnitude / granularity),
+            granularity=granularity,
+        )
+        members = [Member(a.condition, "" if a.condition is None else a.text) for a in same.values()]
+        found |= zip(same, measure(family, members, builder, norm, None), strict=True)
+        _note_clipping(first, interval, builder)
+    return found
+
+
+def _is_integer(aggregate: Aggregate) -> bool:
+    return aggregate.argument is not None and aggregate.argument.type.kind is Kind.INTEGER
+
+
+def _unit(aggregate: Aggregate, granularity: Fraction) -> Fraction:
+    """What a finished sum is a multiple of."""
     kind = _type(aggregate)
-    unit = {Kind.INTEGER: Fraction(1), Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
-    return builder.part(replace(total, minimum=0 if interval.low >= 0 else None), unit)
+    return {Kind.INTEGER: ONE, Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
+
+
+def _note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
+    note = f"{_inner(aggregate)} is clipped into [{_show(interval.low)}, {_show(interval.high)}]"
+    if note not in builder.notes:
+        builder.notes.append(note)
 
 
 def _inner(aggregate: Aggregate) -> str:
@@ -273,138 +308,13 @@ def _show(number: Fraction) -> str:
     return str(number) if number.denominator == 1 else f"{float(number):g}"
 
 
-def _units(aggregate: Aggregate, builder: _Builder) -> tuple[Linear, tuple[int, ...]]:
+# People
+
+
+def _units(aggregate: Aggregate, builder: Builder) -> Measured:
     test = both(aggregate.condition, _present(aggregate.argument))
     name = builder.cell()
-    cell = Cell(name, aggregate.text, Fraction(1), builder.condition(test), count_weight=1, distinct=True)
-    builder.vectors.append(Vector((cell,), 1, 1, distinct=True))
-    units = Linear(((name, Fraction(1)),), integer=True, minimum=0)
-    return units, (builder.part(units, Fraction(1), additive=False),)
-
-
-# Counts: direct or atoms.
-
-
-def _counts(
-    counts: dict[int, Value | None], norm: Norm, builder: _Builder, aggregates: Sequence[Aggregate]
-) -> dict[int, tuple[Linear, tuple[int, ...]]]:
-    """One vector for all counts over the same rows, by the design with the smaller predicted variance."""
-    if not counts:
-        return {}
-    tests: dict[str, Value | None] = {}
-    asked: dict[int, str] = {}
-    for number, test in counts.items():
-        key = "" if test is None else test.sql.sql(dialect=builder.dialect.name)
-        tests.setdefault(key, test)
-        asked[number] = key
-    keys = list(tests)
-    signatures = _signatures([tests[key] for key in keys])
-    overlap = max((sum(signature) for signature in signatures), default=1)
-    joint = overlap * overlap if norm is Norm.L1 else overlap
-    direct = joint * len(keys)
-    atoms = sum(sum(signature) for signature in signatures)
-    cells: list[Cell] = []
-    terms: dict[str, list[str]] = {key: [] for key in keys}
-    few = sum(test is not None for test in tests.values()) <= _MOST_CONDITIONS
-    if len(keys) > 1 and few and atoms < direct:
-        for signature in signatures:
-            test = _atom(signature, [tests[key] for key in keys])
-            name = builder.cell()
-            text = " and ".join(
-                _label(key, counts, asked, aggregates) if inside else f"not {_label(key, counts, asked, aggregates)}"
-                for key, inside in zip(keys, signature, strict=True)
-                if key or not inside
-            )
-            cells.append(
-                Cell(
-                    name, f"rows with {text}" if text else "rows", Fraction(1), builder.condition(test), count_weight=1
-                )
-            )
-            for key, inside in zip(keys, signature, strict=True):
-                if inside:
-                    terms[key].append(name)
-        builder.vectors.append(Vector(tuple(cells), 1, 1))
-        builder.notes.append(f"{len(keys)} counts are measured as {len(cells)} disjoint atoms")
-    else:
-        for key in keys:
-            name = builder.cell()
-            cells.append(
-                Cell(
-                    name,
-                    _label(key, counts, asked, aggregates) or "rows",
-                    Fraction(1),
-                    builder.condition(tests[key]),
-                    count_weight=1,
-                )
-            )
-            terms[key] = [name]
-        builder.vectors.append(Vector(tuple(cells), overlap, overlap))
-    places = {
-        cell.name: builder.part(Linear(((cell.name, Fraction(1)),), integer=True, minimum=0), Fraction(1))
-        for cell in cells
-    }
-    if len(cells) == len(keys) and all(len(names) == 1 for names in terms.values()):
-        builder.orders += [
-            (places[terms[keys[one]][0]], places[terms[keys[other]][0]])
-            for one in range(len(keys))
-            for other in range(len(keys))
-            if one != other and few and all(signature[other] for signature in signatures if signature[one])
-        ]
-    return {
-        number: (
-            Linear(tuple((name, Fraction(1)) for name in terms[key]), integer=True, minimum=0),
-            tuple(places[name] for name in terms[key]),
-        )
-        for number, key in asked.items()
-    }
-
-
-def _label(key: str, counts: dict[int, Value | None], asked: dict[int, str], aggregates: Sequence[Aggregate]) -> str:
-    return next(aggregates[number].text for number in counts if asked[number] == key)
-
-
-def _signatures(tests: Sequence[Value | None]) -> list[tuple[bool, ...]]:
-    """The combinations of conditions that a row may satisfy, as far as is known without data; never the empty one."""
-    if sum(test is not None for test in tests) > _MOST_CONDITIONS:
-        return [tuple(True for _ in tests)]
-    choices = [(True,) if test is None else (True, False) for test in tests]
-    found = []
-    for signature in product(*choices):
-        inside = [test for test, is_in in zip(tests, signature, strict=True) if is_in and test is not None]
-        if any(signature) and not any(
-            _exclusive(one.sql, other.sql) for index, one in enumerate(inside) for other in inside[index + 1 :]
-        ):
-            found.append(signature)
-    return found
-
-
-def _exclusive(one: exp.Expr, other: exp.Expr) -> bool:
-    """Whether two conditions cannot both hold: one is NOT the other, or one column equals two different literals."""
-    one, other = one.unnest(), other.unnest()
-    if (isinstance(one, exp.Not) and one.this.unnest() == other) or (
-        isinstance(other, exp.Not) and other.this.unnest() == one
-    ):
-        return True
-    if not (isinstance(one, exp.EQ) and isinstance(other, exp.EQ)):
-        return False
-    literals = [side.expression for side in (one, other)]
-    same_column = one.this == other.this
-    return (
-        same_column
-        and all(isinstance(side, exp.Literal) and side.is_string for side in literals)
-        and (literals[0].this != literals[1].this)
-    )
-
-
-def _atom(signature: tuple[bool, ...], tests: Sequence[Value | None]) -> Value | None:
-    """The condition of one combination. What is NULL is outside, as in FILTER."""
-    result: Value | None = None
-    for test, inside in zip(tests, signature, strict=True):
-        if test is None:
-            continue
-        part = test
-        if not inside:
-            known = exp.Coalesce(this=test.sql.copy(), expressions=[exp.false()]) if test.nullable else test.sql.copy()
-            part = Value(sql=exp.Not(this=exp.Paren(this=known)), type=BOOLEAN, nullable=False, constant=test.constant)
-        result = both(result, part)
-    return result
+    addend = Addend(1, test=builder.condition(test))
+    builder.vectors.append(Vector((Cell(name, aggregate.text, ONE, (addend,)),), 1, 1, distinct=True))
+    units = Linear(((name, ONE),), integer=True, minimum=0)
+    return units, (builder.part(units, ONE, additive=False),)

@@ -10,7 +10,7 @@ The role that it connects as needs no more than this::
     GRANT USAGE ON SCHEMA public TO dpsql;
     GRANT SELECT ON patient, visit, region TO dpsql;      -- only what the policy declares
     ALTER ROLE dpsql SET default_transaction_read_only = on;
-    REVOKE CREATE ON SCHEMA public FROM PUBLIC;           -- PostgreSQL 14 allows it to everybody
+    REVOKE CREATE ON SCHEMA public FROM PUBLIC;           -- what was upgraded from 14 allows it to all
 
 Why no pool of another's making: a pool that connects in the background lets a statement wait for a server that is
 down, and its budget is charged already. Here a connection that has died while it was idle is replaced once, at once.

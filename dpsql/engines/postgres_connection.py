@@ -12,7 +12,7 @@ from dpsql.fields import without_password
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-OLDEST = 14
+OLDEST = 15
 PREPARED = 64
 """Prepared statements that one connection keeps."""
 WORK_MEM = "128MB"

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 from dpsql.errors import error
 from dpsql.server.messages import Field
 from dpsql.server.rows import Formats, Rows
-from dpsql.server.statement import Fetch, Kind
+from dpsql.server.statement import Fetch, Kind, Query
 
 MAX_NAMED = 2_000
 """Statements, and portals, that one connection may hold."""
+MAX_HELD = 32 << 20
+"""Bytes of their texts, and of their parameters."""
+MAX_ROWS = 1_000_000
+"""Rows that its portals may hold together."""
 
 
 @dataclass(slots=True)
@@ -25,6 +29,14 @@ class PreparedStatement:
     types: tuple[int, ...] | None = None
     fields: tuple[Field, ...] | None = None
     """Once they were described: answers keep to them."""
+    intervals: bool = False
+    """Whether those were described with the ends of intervals, as the session's setting was."""
+    told: bool = False
+    """Whether the client was told of them."""
+
+    @property
+    def size(self) -> int:
+        return len(self.text)
 
 
 @dataclass(slots=True)
@@ -42,6 +54,12 @@ class Portal:
     rows: Rows | None = None
     tag: str = ""
     position: int = 0
+    told: bool | None = None
+    """Whether the client was told of columns with the ends of intervals; None where it was told of none."""
+
+    @property
+    def size(self) -> int:
+        return sum(len(value) for value in self.values if value is not None)
 
 
 def spread(formats: Sequence[int], width: int) -> Formats:
@@ -120,16 +138,36 @@ class Names:
             raise error(f'cursor "{name}" does not exist', sqlstate="34000")
         return found
 
+    def query(self, name: str) -> PreparedStatement:
+        """A statement that EXECUTE can run: not another EXECUTE, or itself."""
+        found = self.statement(name)
+        if not isinstance(found.kind, Query):
+            raise error("EXECUTE runs a SELECT only", sqlstate="0A000", hint="PREPARE q AS SELECT …")
+        return found
+
+    def cursor(self, name: str) -> Portal:
+        """A portal that FETCH can read: not another FETCH, or itself."""
+        found = self.portal(name)
+        if not isinstance(found.statement.kind, Query):
+            raise error(f'cursor "{name}" has no rows', sqlstate="24000", hint="DECLARE c CURSOR FOR SELECT …")
+        return found
+
+    def check_rows(self, more: int) -> None:
+        """Raise where so many rows more are too many to hold."""
+        held = sum(portal.rows.count for portal in self.portals.values() if portal.rows is not None)
+        if held and held + more > MAX_ROWS:
+            raise error("the open cursors hold too many rows", sqlstate="54000", hint="close those that are not used")
+
     def keep_statement(self, name: str, statement: PreparedStatement) -> None:
         if name and name in self.statements:
             raise error(f'prepared statement "{name}" already exists', sqlstate="42P05")
-        _check_room(self.statements)
+        _check_room(self.statements, statement.size)
         self.statements[name] = statement
 
     def keep_portal(self, name: str, portal: Portal) -> None:
         if name and name in self.portals:
             raise error(f'cursor "{name}" already exists', sqlstate="42P03")
-        _check_room(self.portals)
+        _check_room(self.portals, portal.size)
         self.portals[name] = portal
 
     def end_transaction(self) -> None:
@@ -141,6 +179,6 @@ class Names:
         self.portals.clear()
 
 
-def _check_room(held: dict[str, PreparedStatement] | dict[str, Portal]) -> None:
-    if len(held) >= MAX_NAMED:
+def _check_room(held: dict[str, PreparedStatement] | dict[str, Portal], more: int) -> None:
+    if len(held) >= MAX_NAMED or sum(one.size for one in held.values()) + more > MAX_HELD:
         raise error("there are too many open statements", sqlstate="54000", hint="close those that are not used")

@@ -17,9 +17,12 @@ from dpsql.server import messages as m
 from dpsql.server import statement as sql
 from dpsql.server.backend import Backend
 from dpsql.server.gate import Admission, Gate, Peer
-from dpsql.server.portals import Portal, PreparedStatement, spread
+from dpsql.server.outcome import Bound, Notice, Outcome
+from dpsql.server.portals import PreparedStatement, spread
 from dpsql.server.scram import ScramServer
-from dpsql.server.session import Bound, Notice, Outcome, WireSession
+from dpsql.server.session import WireSession
+from dpsql.server.wire_settings import STATUS, reported, startup_settings
+from dpsql.settings import Settings
 from dpsql.translated import translated
 
 _LOG = logging.getLogger("dpsql.server")
@@ -86,6 +89,11 @@ class Protocol:
         if self.session is not None:
             self.session.cancel()
 
+    def abandon(self) -> None:
+        """The client is gone or is sent away: end what runs, begin nothing more. Called from another thread."""
+        self.closed = True
+        self.cancel()
+
     def goodbye(self) -> bytes:
         """What a client is told when the server stops."""
         return m.error("FATAL", "57P01", "terminating connection due to administrator command")
@@ -115,9 +123,8 @@ class Protocol:
             yield from self._before_login(message)
         elif isinstance(message, m.Terminate):
             self.closed = True
-        elif isinstance(message, m.Query):
-            self._skipping = False
-            yield from self._simple(self.session, message.sql)
+        elif isinstance(message, m.Password):
+            raise m.ProtocolViolation("there is no password to be given now")
         elif isinstance(message, m.Sync):
             self._skipping = False
             self.session.synced()
@@ -125,7 +132,15 @@ class Protocol:
         elif isinstance(message, m.Flush | m.CopyData | m.CopyDone | m.CopyFail):
             # Answers are never held back, and nothing is ever copied in.
             return
-        elif not self._skipping:
+        elif self._skipping:
+            return
+        elif isinstance(message, m.Query):
+            yield from self._simple(self.session, message.sql)
+        elif isinstance(message, m.FunctionCall):
+            self.session.failed()
+            yield m.error("ERROR", "0A000", "function calls are not answered", "send a SELECT")
+            yield m.ready(self.session.status)
+        else:
             yield from self._extended(self.session, message)
 
     # Before login
@@ -186,12 +201,12 @@ class Protocol:
 
     def _welcome(self, admission: Admission) -> Iterator[bytes]:
         session = WireSession(self._backend, admission.analyst, self._options.get("application_name", ""))
-        for name, value in _startup_settings(self._options):
+        for name, value in startup_settings(self._options):
             session.set(name, value)
         self.session = session
         self._framer.set_limit(AFTER_LOGIN)
         yield m.authentication_ok()
-        for name, value in {**_STATUS, "session_authorization": session.analyst, **session.reported}.items():
+        for name, value in {**STATUS, "session_authorization": session.analyst, **reported(session.settings)}.items():
             yield m.parameter_status(name, value)
         yield m.backend_key(*self.key)
         yield m.ready("I")
@@ -205,16 +220,13 @@ class Protocol:
                 yield m.empty_query()
             for one in found:
                 session.begin_statement()
+                if self.closed:
+                    return
                 bound = Bound(PreparedStatement(text, one.kind, start=one.start))
-                before = session.reported
-                try:
-                    outcome = session.run(bound)
-                    yield from self._told(outcome.notices)
-                    yield from self._outcome(outcome, bound, described=False)
-                except Error as refused:
-                    if refused.position is not None and len(found) > 1:
-                        refused.position += one.start
-                    raise
+                before = session.settings
+                outcome = session.run(bound)
+                yield from self._told(outcome.notices)
+                yield from self._outcome(outcome, bound, described=False)
                 yield from _changed(before, session)
         except Error as refused:
             session.failed()
@@ -279,10 +291,12 @@ class Protocol:
             prepared = session.names.statement(message.name)
             yield m.parameter_description(session.parameter_types(prepared))
             fields = session.fields(prepared)
+            prepared.told = True
             yield m.row_description(fields, (0,) * len(fields)) if fields else m.no_data()
             return
         portal = session.names.portal(message.name)
-        fields = _translated_fields(session, portal)
+        fields = session.portal_fields(portal)
+        portal.told = session.settings.intervals
         formats = spread(portal.result_formats, len(fields)) if fields else ()
         yield m.row_description(fields, formats) if fields else m.no_data()
 
@@ -290,11 +304,13 @@ class Protocol:
         portal = session.names.portal(message.name)
         session.begin_statement()
         kind = portal.statement.kind
+        if self.closed:
+            return
         if kind is None:
             yield m.empty_query()
             return
         if not isinstance(kind, sql.Query):
-            before = session.reported
+            before = session.settings
             bound = Bound(portal.statement, portal.values, portal.formats, portal.result_formats)
             outcome = session.run(bound)
             yield from self._told(outcome.notices)
@@ -318,56 +334,18 @@ class Protocol:
             yield m.command_complete(f"SELECT {stop - start}")
 
 
-_STATUS = {
-    "server_version": "16.4 (dpsql)",
-    "server_encoding": "UTF8",
-    "client_encoding": "UTF8",
-    "DateStyle": "ISO, MDY",
-    "IntervalStyle": "postgres",
-    "TimeZone": "UTC",
-    "integer_datetimes": "on",
-    "standard_conforming_strings": "on",
-    "is_superuser": "off",
-    "in_hot_standby": "off",
-    "default_transaction_read_only": "on",
-    "application_name": "",
-    "scram_iterations": "4096",
-}
-
-
-def _startup_settings(options: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Settings in the startup packet: options of its own, and ``-c name=value`` in ``options``."""
-    for name, value in options.items():
-        if name not in ("user", "database", "replication", "options", "application_name") and "_pq_." not in name:
-            yield name, value
-    words = options.get("options", "").replace("\\ ", "\0").split()
-    for place, word in enumerate(words):
-        given = word.removeprefix("--") if word.startswith("--") else ""
-        if word.startswith("-c") and len(word) > 2:
-            given = word[2:]
-        elif word == "-c" and place + 1 < len(words):
-            given = words[place + 1]
-        name, equals, value = given.partition("=")
-        if equals:
-            yield name.replace("-", "_"), value.replace("\0", " ")
-
-
 @translated
 def _statements(text: str) -> tuple[sql.Statement, ...]:
     return sql.statements(text)
 
 
-@translated
-def _translated_fields(session: WireSession, portal: Portal) -> tuple[m.Field, ...]:
-    return session.portal_fields(portal)
-
-
-def _changed(before: object, session: WireSession) -> Iterator[bytes]:
-    now = session.reported
-    if isinstance(before, dict) and now != before:
-        for name, value in now.items():
-            if before.get(name) != value:
-                yield m.parameter_status(name, value)
+def _changed(before: Settings, session: WireSession) -> Iterator[bytes]:
+    if before is session.settings:
+        return
+    known = reported(before)
+    for name, value in reported(session.settings).items():
+        if known[name] != value:
+            yield m.parameter_status(name, value)
 
 
 def _error(refused: Error) -> bytes:

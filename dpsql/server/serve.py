@@ -24,6 +24,7 @@ from pathlib import Path
 from dpsql.errors import OperationalError
 from dpsql.server.backend import Backend
 from dpsql.server.gate import Gate, Peer
+from dpsql.server.messages import error
 from dpsql.server.protocol import Protocol, Upgrade
 
 _LOG = logging.getLogger("dpsql.server")
@@ -123,7 +124,7 @@ class Server:
         while self._busy and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.02)
         for protocol in list(self._protocols.values()):
-            protocol.cancel()
+            protocol.abandon()
         for task in list(self._connections):
             task.cancel()
         if self._connections:
@@ -143,16 +144,20 @@ class Server:
                 continue
             strangers = sum(not protocol.ready for protocol in self._protocols.values())
             if len(self._protocols) >= MAX_CONNECTIONS or strangers >= MAX_STRANGERS:
+                with contextlib.suppress(OSError):
+                    accepted.send(error("FATAL", "53300", "sorry, too many clients already"))
                 accepted.close()
                 continue
-            task = asyncio.create_task(self._connection(accepted))
+            number = next(self._numbers) & 0x7FFFFFFF
+            self._protocols[number] = self._protocol(number, _is_loopback(accepted))
+            task = asyncio.create_task(self._connection(number, accepted))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
+            # Those who wait to be accepted do not hold up those who were.
+            await asyncio.sleep(0)
 
-    async def _connection(self, accepted: socket.socket) -> None:
-        number = next(self._numbers) & 0x7FFFFFFF
-        loopback = _is_loopback(accepted)
-        protocol = Protocol(
+    def _protocol(self, number: int, loopback: bool) -> Protocol:
+        return Protocol(
             self._backend,
             self._gate,
             Peer(loopback),
@@ -160,11 +165,15 @@ class Server:
             key=(number, secrets.token_bytes(4)),
             cancel=self._cancel,
         )
-        self._protocols[number] = protocol
+
+    async def _connection(self, number: int, accepted: socket.socket) -> None:
+        protocol = self._protocols[number]
         streams: _Streams | None = None
         try:
             accepted.setblocking(False)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # A machine that vanished is noticed.
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             async with asyncio.timeout(LOGIN_SECONDS):
                 streams = await self._open(accepted, protocol)
                 while not (protocol.ready or protocol.closed):
@@ -180,7 +189,7 @@ class Server:
             _LOG.error("a connection failed: %s", type(unforeseen).__name__)
         finally:
             self._protocols.pop(number, None)
-            protocol.cancel()
+            protocol.abandon()
             with contextlib.suppress(OSError, RuntimeError):
                 if streams is not None:
                     streams.writer.close()
@@ -291,7 +300,11 @@ async def _peek(accepted: socket.socket) -> bytes:
 
 
 def _is_loopback(accepted: socket.socket) -> bool:
-    address = accepted.getpeername()[0].partition("%")[0]
+    try:
+        address = accepted.getpeername()[0].partition("%")[0]
+    except OSError:
+        # It has gone already.
+        return False
     found = ipaddress.ip_address(address)
     mapped = getattr(found, "ipv4_mapped", None)
     return bool((mapped or found).is_loopback)

@@ -7,58 +7,29 @@ Describing reads no data and costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, error
 from dpsql.reply import AnswerColumn
 from dpsql.server import statement as sql
 from dpsql.server.backend import Backend, Place, parameters_in, setting_of
+from dpsql.server.copy import options as copy_options
 from dpsql.server.messages import Field
+from dpsql.server.outcome import Bound, Notice, Outcome
 from dpsql.server.parameters import TYPE_NAMES, decoded, samples
 from dpsql.server.portals import Names, Portal, PreparedStatement, moved, spread
 from dpsql.server.route import Route
-from dpsql.server.rows import Formats, ReleasedRows, Rows, ShadowRows
+from dpsql.server.rows import Formats, ReleasedRows, ShadowRows
 from dpsql.server.shadow_rows import ShadowRows as Answered
 from dpsql.server.transaction import Status, TransactionBlock
 from dpsql.server.types import field, wire_type
+from dpsql.server.wire_settings import check_spoken, is_spoken
 from dpsql.settings import Settings
 from dpsql.show import price_line
 from dpsql.translated import translated
 from rewriter.types import TEXT
-
-REPORTED = {"application_name": "application_name", "timezone": "TimeZone", "search_path": "search_path"}
-"""Settings whose change the client is told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    message: str
-    severity: str = "NOTICE"
-    sqlstate: str = "00000"
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a statement came to: a tag, rows where there are any, and the places of those to send."""
-
-    tag: str
-    rows: Rows | None = None
-    places: range = range(0)
-    notices: tuple[Notice, ...] = ()
-    copy: sql.Copy | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A statement with its parameters, and the formats that its rows are wanted in."""
-
-    statement: PreparedStatement
-    values: tuple[bytes | None, ...] = ()
-    formats: Formats = ()
-    result_formats: Formats = ()
 
 
 class WireSession:
@@ -85,12 +56,6 @@ class WireSession:
     @property
     def settings(self) -> Settings:
         return self._inner.settings
-
-    @property
-    def reported(self) -> Mapping[str, str]:
-        """The settings that a client is told of when they change."""
-        others = self.settings.others
-        return {shown: others[name].strip("'") for name, shown in REPORTED.items() if name in others}
 
     def set(self, name: str, value: str) -> None:
         """A setting of the startup packet; unknown ones are kept and have no effect."""
@@ -130,13 +95,17 @@ class WireSession:
             self.fields(prepared)
         return prepared
 
+    @translated
     def bind(self, prepared: PreparedStatement, bound: Bound) -> Portal:
         wanted = len(self.parameter_types(prepared))
         if len(bound.values) != wanted:
             raise error(f"the statement takes {wanted} parameters, {len(bound.values)} were sent", sqlstate="08P01")
         formats = spread(bound.formats, wanted)
+        if prepared.fields:
+            spread(bound.result_formats, len(prepared.fields))
         return Portal(prepared, bound.values, formats, bound.result_formats)
 
+    @translated
     def parameter_types(self, prepared: PreparedStatement) -> tuple[int, ...]:
         """The type of each parameter, inferred where the client gave none."""
         if prepared.types is None:
@@ -150,20 +119,31 @@ class WireSession:
             )
         return prepared.types
 
-    @translated
     def fields(self, prepared: PreparedStatement) -> tuple[Field, ...]:
         """The columns that a statement answers with; none where it has no rows. Free, and reads no data."""
+        self._check_columns(prepared)
         if prepared.fields is None:
-            prepared.fields = self._fields(prepared, None)
+            with _placed(prepared.start):
+                prepared.fields = self._fields(prepared, None)
         return prepared.fields
+
+    def _check_columns(self, prepared: PreparedStatement) -> None:
+        """``dpsql.intervals`` changes the columns of a statement: one that a client knows is to be prepared again."""
+        if prepared.intervals != self.settings.intervals:
+            if prepared.told:
+                raise _other_columns()
+            prepared.fields, prepared.intervals = None, self.settings.intervals
 
     def portal_fields(self, portal: Portal) -> tuple[Field, ...]:
         if portal.rows is not None:
             return portal.rows.fields
+        self._check_columns(portal.statement)
         if portal.statement.fields is None:
-            portal.statement.fields = self._fields(portal.statement, portal)
+            with _placed(portal.statement.start):
+                portal.statement.fields = self._fields(portal.statement, portal)
         return portal.statement.fields
 
+    @translated
     def _fields(self, prepared: PreparedStatement, portal: Portal | None) -> tuple[Field, ...]:
         match prepared.kind:
             case sql.Query(text):
@@ -173,9 +153,9 @@ class WireSession:
             case sql.Setting(_, "SHOW", _, name):
                 return (field(name, wire_type(TEXT)),)
             case sql.Fetch(name, _, _, False):
-                return self.portal_fields(self.names.portal(name))
+                return self.portal_fields(self.names.cursor(name))
             case sql.ExecutePrepared(name, _):
-                return self.fields(self.names.statement(name))
+                return self.fields(self.names.query(name))
         return ()
 
     def _query_fields(self, prepared: PreparedStatement, text: str, portal: Portal | None) -> tuple[Field, ...]:
@@ -203,23 +183,28 @@ class WireSession:
 
     # Execute
 
-    @translated
     def run(self, bound: Bound) -> Outcome:
         """Run one statement. Raises :class:`dpsql.errors.Error`."""
+        with _placed(bound.statement.start):
+            return self._run(bound)
+
+    @translated
+    def _run(self, bound: Bound) -> Outcome:
         kind = bound.statement.kind
         if kind is None:
             return Outcome("")
         self._check_alive(kind)
         match kind:
             case sql.Query(text):
+                self._check_columns(bound.statement)
                 return self._query(bound, text)
             case sql.Setting():
-                return self._setting(kind)
+                return self._setting(kind, bound)
             case sql.Transaction(word, savepoint):
                 return self._transaction(word, savepoint)
-            case sql.Prepare(name, types, text):
+            case sql.Prepare(name, types, text, start):
                 given = tuple(TYPE_NAMES.get(type_, 0) for type_ in types)
-                self.names.keep_statement(name, self.prepare(text, given))
+                self.names.keep_statement(name, self._inner_query(text, start, given))
                 return Outcome("PREPARE")
             case sql.ExecutePrepared(name, arguments):
                 return self._execute(name, arguments, bound)
@@ -241,8 +226,9 @@ class WireSession:
                 self.names.portal(name)
                 del self.names.portals[name]
                 return Outcome("CLOSE CURSOR")
-            case sql.Copy(text, _):
-                found = self.run(Bound(self._inner_query(text)))
+            case sql.Copy(text, given_options, start):
+                copy_options(given_options)
+                found = self.run(Bound(self._inner_query(text, start)))
                 return Outcome(found.tag, found.rows, found.places, found.notices, copy=kind)
             case sql.Discard(what):
                 if what == "ALL":
@@ -300,13 +286,28 @@ class WireSession:
         )
         return found.rows[0][0]
 
-    def _setting(self, kind: sql.Setting) -> Outcome:
+    def _setting(self, kind: sql.Setting, bound: Bound) -> Outcome:
         if kind.word == "SHOW" and not kind.name.startswith("dpsql."):
             return self._show(kind)
         before = self.settings
-        answer = self._inner.execute(kind.text)
+        values: Mapping[str, object] = {}
+        if kind.word == "EXPLAIN":
+            values = decoded(self.parameter_types(bound.statement), bound.values, bound.formats, self._read)
+        answer = self._inner.execute(kind.text, values)
+        try:
+            check_spoken(self.settings)
+        except Error:
+            self._inner.settings = before
+            raise
         if kind.local and not self._block.set_local(before):
             self._inner.settings = before
+            warning = Notice("SET LOCAL can only be used in transaction blocks", "WARNING", "25P01")
+            return Outcome(answer.tag, notices=(warning,))
+        if not kind.local and self._block.kept is not None:
+            # What SET LOCAL gives way to at the end has it too.
+            now, self._inner.settings = self.settings, self._block.kept
+            self._inner.execute(kind.text)
+            self._block.kept, self._inner.settings = self.settings, now
         if not answer.columns:
             return Outcome(answer.tag)
         rows = ReleasedRows(_fields(answer.columns), answer.rows)
@@ -318,7 +319,10 @@ class WireSession:
         outcome = self._shadow(bound, place.text)
         for one in place.settings:
             before = self.settings
-            self.set(one.name, setting_of(one, bound.values))
+            value = setting_of(one, bound.values)
+            if not is_spoken(one.name, value):
+                raise error(f"{one.name} cannot be changed to that", sqlstate="22023", hint=f"RESET {one.name}")
+            self.set(one.name, value)
             if one.local and not self._block.set_local(before):
                 self._inner.settings = before
         return outcome
@@ -338,28 +342,31 @@ class WireSession:
         return Outcome("SHOW", rows, range(1))
 
     def _execute(self, name: str, arguments: Sequence[str | None], bound: Bound) -> Outcome:
-        prepared = self.names.statement(name)
+        prepared = self.names.query(name)
         values = tuple(None if text is None else text.encode() for text in arguments)
         portal = self.bind(prepared, Bound(prepared, values))
-        return self.run(Bound(prepared, values, portal.formats, bound.result_formats))
+        return self._run(Bound(prepared, values, portal.formats, bound.result_formats))
 
     # Cursors
 
-    def _inner_query(self, text: str) -> PreparedStatement:
-        prepared = self.prepare(text, ())
+    def _inner_query(self, text: str, start: int, types: Sequence[int] = ()) -> PreparedStatement:
+        """The query within a statement, at whose character ``start`` it begins."""
+        with _placed(start):
+            prepared = self.prepare(text, types)
         if not isinstance(prepared.kind, sql.Query):
             raise error("only a SELECT is answered with rows", sqlstate="42601", hint="write SELECT …")
+        prepared.start += start
         return prepared
 
     def _declare(self, kind: sql.Declare) -> Outcome:
-        prepared = self._inner_query(kind.query)
+        prepared = self._inner_query(kind.query, kind.start)
         result_formats = (1,) if kind.binary else ()
         portal = Portal(prepared, result_formats=result_formats, cursor=True, hold=kind.hold)
         self.names.keep_portal(kind.name, portal)
         return Outcome("DECLARE CURSOR")
 
     def _fetch(self, kind: sql.Fetch) -> Outcome:
-        portal = self.names.portal(kind.name)
+        portal = self.names.cursor(kind.name)
         notices = self.open(portal)
         if portal.rows is None:
             raise error(f'cursor "{kind.name}" has no rows', sqlstate="24000")
@@ -370,9 +377,14 @@ class WireSession:
 
     def open(self, portal: Portal) -> tuple[Notice, ...]:
         """Run what a portal holds, once."""
+        self._block.check_alive()
         if portal.rows is not None:
             return ()
+        if portal.told not in (None, self.settings.intervals):
+            raise _other_columns()
         outcome = self.run(Bound(portal.statement, portal.values, portal.formats, portal.result_formats))
+        if outcome.rows is not None:
+            self.names.check_rows(outcome.rows.count)
         portal.rows, portal.tag = outcome.rows, outcome.tag
         return outcome.notices
 
@@ -401,6 +413,26 @@ class WireSession:
         self._inner.settings = block.end(word, self.settings)
         self.names.end_transaction()
         return Outcome(word, notices=notices)
+
+
+def _other_columns() -> Error:
+    """As PostgreSQL says it, so that drivers prepare the statement again by themselves."""
+    return error("cached plan must not change result type", sqlstate="0A000", hint="prepare the statement again")
+
+
+@contextmanager
+def _placed(start: int) -> Iterator[None]:
+    """Errors of a part of a text say their place in the whole of it."""
+    try:
+        yield
+    except Error as refused:
+        if refused.position is None or not start:
+            raise
+        moved_by = refused.position + start
+        problem = error(refused.message, sqlstate=refused.sqlstate, hint=refused.hint, position=moved_by)
+    else:
+        return
+    raise problem
 
 
 def _query_of(kind: sql.Kind | None) -> str:

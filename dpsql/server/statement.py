@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
@@ -18,6 +18,8 @@ from rewriter.parse import MAX_BYTES
 
 MAX_STATEMENTS = 100
 """In one message."""
+KEPT = 8 * 1024
+"""Characters of a text whose statements are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Prepare:
     name: str
     types: tuple[str, ...]
     query: str
+    start: int = field(default=0, compare=False)
+    """The character at which the query begins, as below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class Declare:
     query: str
     binary: bool
     hold: bool
+    start: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ class Copy:
 
     query: str
     options: tuple[tuple[str, str], ...]
+    start: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +138,6 @@ class Statement:
     start: int
 
 
-@lru_cache(maxsize=2048)
 def statements(text: str) -> tuple[Statement, ...]:
     """The statements of a text, in order; none where it holds only spaces and comments.
 
@@ -142,6 +147,10 @@ Fetch(name='c', direction='FORWARD', count=10, move=False)]
     """
     if len(text) > 4 * MAX_BYTES:
         raise Refused("the text is too long", hint=f"a query has at most {MAX_BYTES} bytes", sqlstate=TOO_COMPLEX)
+    return _known(text) if len(text) <= KEPT else _read(text)
+
+
+def _read(text: str) -> tuple[Statement, ...]:
     found: list[Statement] = []
     for start, piece, lexemes in pieces(text):
         try:
@@ -151,6 +160,9 @@ Fetch(name='c', direction='FORWARD', count=10, move=False)]
         if len(found) > MAX_STATEMENTS:
             raise Refused("there are too many statements", hint="send fewer at a time", sqlstate=TOO_COMPLEX)
     return tuple(found)
+
+
+_known = lru_cache(maxsize=2048)(_read)
 
 
 def _moved(refused: Refused, start: int) -> Refused:
@@ -222,7 +234,8 @@ def _prepare(text: str, lexemes: Sequence[Lexeme]) -> Prepare:
     types = tuple(
         part.strip().lower() for part in text[lexemes[1].end : lexemes[place].start].strip().strip("()").split(",")
     )
-    return Prepare(lexemes[1].name, tuple(part for part in types if part), text[lexemes[place].end :].strip())
+    start = lexemes[place + 1].start
+    return Prepare(lexemes[1].name, tuple(part for part in types if part), text[start:].strip(), start)
 
 
 def _execute(text: str, lexemes: Sequence[Lexeme]) -> ExecutePrepared:
@@ -259,7 +272,8 @@ def _declare(text: str, lexemes: Sequence[Lexeme]) -> Declare:
         if lexeme.word not in _CURSOR_WORDS:
             raise _unclear(lexeme)
     hold = ("WITH", "HOLD") in pairwise(options)
-    return Declare(lexemes[1].name, text[lexemes[place].end :].strip(), "BINARY" in options, hold)
+    start = lexemes[place + 1].start
+    return Declare(lexemes[1].name, text[start:].strip(), "BINARY" in options, hold, start)
 
 
 _CURSOR_WORDS = frozenset("BINARY ASENSITIVE INSENSITIVE NO SCROLL CURSOR WITH WITHOUT HOLD".split())
@@ -315,8 +329,8 @@ def _copy(text: str, lexemes: Sequence[Lexeme]) -> Copy:
             break
     if depth or words[place + 1 : place + 3] != ["TO", "STDOUT"]:
         raise Refused("COPY goes to STDOUT only", hint="write COPY (SELECT …) TO STDOUT", sqlstate=NOT_ALLOWED)
-    query = text[lexemes[1].end : lexemes[place].start].strip()
-    return Copy(query, _copy_options(lexemes[place + 3 :]))
+    start = lexemes[2].start
+    return Copy(text[start : lexemes[place].start].strip(), _copy_options(lexemes[place + 3 :]), start)
 
 
 def _copy_options(lexemes: Sequence[Lexeme]) -> tuple[tuple[str, str], ...]:

@@ -35,8 +35,9 @@ class TransactionBlock:
     """
 
     status: Status = Status.IDLE
+    kept: Settings | None = None
+    """What the settings are after COMMIT, where a SET LOCAL made them differ until then."""
     _before: Settings | None = None
-    _local: Settings | None = None
     _savepoints: list[tuple[str, Settings]] = field(default_factory=list)
 
     def begin(self, settings: Settings) -> None:
@@ -56,16 +57,16 @@ class TransactionBlock:
         """Note the settings that a SET LOCAL will give way to; False where there is no transaction to be local to."""
         if self.status is Status.IDLE:
             return False
-        self._local = self._local or before
+        self.kept = self.kept or before
         return True
 
     def end(self, word: str, settings: Settings) -> Settings:
         """The settings after COMMIT or ROLLBACK."""
         if word == "ROLLBACK" and self._before is not None:
             settings = self._before
-        elif self._local is not None:
-            settings = self._local
-        self.status, self._before, self._local = Status.IDLE, None, None
+        elif self.kept is not None:
+            settings = self.kept
+        self.status, self._before, self.kept = Status.IDLE, None, None
         self._savepoints.clear()
         return settings
 

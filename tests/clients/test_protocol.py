@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from dpsql import clinic
 from dpsql.answer import Proxy
+from dpsql.server import portals
 from dpsql.server.backend import Backend
 from dpsql.server.gate import Gate, Peer
 from dpsql.server.protocol import BEFORE_LOGIN, Protocol
@@ -331,6 +332,8 @@ def test_an_error_has_its_place_in_the_whole_message(client: Client) -> None:
         ("FETCH 1 FROM nothing", "34000"),
         ("EXECUTE nothing", "26000"),
         ("SAVEPOINT x", "25P01"),
+        ("EXPLAIN (FORMAT JSON) SELECT COUNT(*) FROM patient", "0A000"),
+        ("EXPLAIN ANALYZE SELECT COUNT(*) FROM patient", "0A000"),
     ],
 )
 def test_refusals_have_their_sqlstate_and_cost_nothing(client: Client, sql: str, sqlstate: str) -> None:
@@ -440,7 +443,7 @@ def test_mixed_formats_of_results(client: Client) -> None:
         ((parse("SELECT 1; SELECT 2"),), "42601"),
         ((parse("SELECT 1", "a"), parse("SELECT 2", "a")), "42P05"),
         ((parse("SELECT 1"), bind(results=(0, 0, 0)), execute()), "08P01"),
-        ((framed(b"F", b"\0" * 10),), "08P01"),
+        ((framed(b"F", b"\0" * 10),), "0A000"),
     ],
 )
 def test_misuse_is_an_error_and_not_the_end(client: Client, messages: tuple[bytes, ...], sqlstate: str) -> None:
@@ -541,6 +544,175 @@ def test_wrappers_of_an_answer_are_free(client: Client) -> None:
     client.rows(f"SELECT COUNT(*) FROM ({BY_SEX}) AS t")
     client.rows(f"SELECT * FROM ({BY_SEX}) AS virtual_table LIMIT 1")
     assert client.spent() == before
+
+
+# Mistakes, and those who make them on purpose
+
+
+def codes(found: list[Reply]) -> list[str]:
+    return [one.fields["C"] for one in found if one.kind == "E"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "/* first */ SELECT COUNT(*) FROM nowhere",
+        "EXPLAIN SELECT COUNT(*) FROM nowhere",
+        "COPY (SELECT COUNT(*) FROM nowhere) TO STDOUT",
+        "DECLARE c CURSOR WITH HOLD FOR SELECT COUNT(*) FROM nowhere",
+        "PREPARE q AS SELECT COUNT(*) FROM nowhere",
+        "SELECT 1; EXPLAIN\n  SELECT COUNT(*) FROM nowhere",
+    ],
+)
+@pytest.mark.parametrize("extended", [False, True])
+def test_an_error_has_its_place_within_what_was_sent(client: Client, sql: str, extended: bool) -> None:
+    if extended and ";" in sql:
+        return
+    found = client.send(parse(sql), bind(), execute(), SYNC) if extended else client.send(query(sql))
+    problem = next(one.fields for one in found if one.kind == "E")
+    assert problem["C"] == "42P01"
+    assert int(problem["P"]) == sql.index("nowhere") + 1
+
+
+def test_after_an_error_everything_waits_for_sync(client: Client) -> None:
+    before = client.spent()
+    found = client.send(parse("selec"), query("SELECT COUNT(*) FROM patient WHERE birth_year > 1944"), execute(), SYNC)
+    assert kinds(found) == "EZ"
+    assert client.spent() == before
+    assert client.rows("SELECT 1") == [[b"1"]]
+
+
+def test_a_function_call_is_refused_and_the_session_goes_on(client: Client) -> None:
+    assert kinds(client.send(framed(b"F", b"\0\0\0\x01"))) == "EZ"
+    assert client.rows("SELECT 1") == [[b"1"]]
+
+
+def test_a_password_after_the_login_ends_the_connection(client: Client) -> None:
+    assert codes(client.send(framed(b"p", b"secret\0"))) == ["08P01"]
+    assert client.protocol.closed
+
+
+def test_a_portal_of_a_failed_transaction_gives_no_more_rows(client: Client) -> None:
+    sql = "SELECT * FROM (VALUES (1), (2), (3)) AS v"
+    found = client.send(query("BEGIN"), parse(sql), bind(portal="c"), execute(1, "c"), parse("selec"), SYNC)
+    assert kinds(found) == "CZ12DsEZ"
+    assert codes(client.send(execute(1, "c"), SYNC)) == ["25P02"]
+    assert kinds(client.send(query("ROLLBACK"))) == "CZ"
+
+
+@pytest.mark.parametrize(
+    "sql", ["EXECUTE a", "PREPARE b AS SELECT 1", "FETCH 1 FROM c", "SET dpsql.epsilon = 1", "BEGIN"]
+)
+def test_only_a_select_can_be_prepared_or_declared(client: Client, sql: str) -> None:
+    for before in ("PREPARE a AS ", "DECLARE c CURSOR WITH HOLD FOR "):
+        assert client.error(before + sql)["C"] == "42601"
+
+
+def test_what_names_itself_is_refused(client: Client) -> None:
+    assert codes(client.send(parse("EXECUTE a", "a"), bind(statement="a"), execute(), SYNC)) == ["0A000"]
+    assert codes(client.send(parse("FETCH 1 FROM c"), bind(portal="c"), describe("P", "c"), SYNC)) == ["24000"]
+    assert codes(client.send(parse("FETCH 1 FROM c"), bind(portal="c"), execute(portal="c"), SYNC)) == ["24000"]
+
+
+def test_too_many_parameters_are_an_error_like_any(client: Client) -> None:
+    assert codes(client.send(parse("EXPLAIN SELECT $5000"), bind(), SYNC)) == ["22023"]
+    assert not client.protocol.closed
+
+
+def test_explain_takes_parameters(client: Client) -> None:
+    before = client.spent()
+    sql = "EXPLAIN SELECT COUNT(*) FROM patient WHERE birth_year > $1"
+    found = client.send(parse(sql), bind((b"1957",)), execute(), SYNC)
+    shown = b"\n".join(one.values[0] or b"" for one in found if one.kind == "D").decode()
+    assert "1957" in shown
+    assert client.spent() == before
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        (query("COPY (SELECT COUNT(*) FROM patient WHERE birth_year > 1945) TO STDOUT (FORMAT xml)"),),
+        (parse("SELECT COUNT(*) FROM patient WHERE birth_year > 1946"), bind(results=(0, 1)), execute(), SYNC),
+    ],
+)
+def test_what_cannot_be_delivered_is_not_paid_for(client: Client, messages: tuple[bytes, ...]) -> None:
+    before = client.spent()
+    assert len(codes(client.send(*messages))) == 1
+    assert client.spent() == before
+
+
+def test_set_local_gives_way_to_what_was_set_after_it(client: Client) -> None:
+    client.send(query("BEGIN; SET LOCAL dpsql.notices = off; SET dpsql.epsilon = 0.125; COMMIT"))
+    assert (client.rows("SHOW dpsql.epsilon"), client.rows("SHOW dpsql.notices")) == ([[b"0.125"]], [[b"on"]])
+    client.send(query("BEGIN; SET LOCAL dpsql.epsilon = 0.5; ROLLBACK"))
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.125"]]
+    outside = client.send(query("SET LOCAL dpsql.epsilon = 0.5"))
+    assert [one.fields["C"] for one in outside if one.kind == "N"] == ["25P01"]
+    assert client.rows("SHOW dpsql.epsilon") == [[b"0.125"]]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SET client_encoding = 'LATIN1'",
+        "SET NAMES 'latin1'",
+        "SELECT set_config('client_encoding', 'LATIN1', false)",
+        "SET datestyle = 'German, DMY'",
+        "SET standard_conforming_strings = off",
+    ],
+)
+def test_what_would_change_the_bytes_of_answers_is_not_set(client: Client, sql: str) -> None:
+    assert client.error(sql)["C"] == "22023"
+    assert client.rows("SELECT 'é', DATE '2025-01-31'") == [["é".encode(), b"2025-01-31"]]
+    for fine in ("SET client_encoding TO 'utf-8'", "SET datestyle = ISO, DMY", "SET standard_conforming_strings = on"):
+        assert kinds(client.send(query(fine))) == "CZ"
+
+
+def test_an_encoding_of_the_startup_packet_is_answered_with_ours(backend: Backend) -> None:
+    client = Client(backend, client_encoding="LATIN1", options="-c datestyle=German")
+    assert b"client_encoding\0UTF8\0" in [one.body for one in client.greeting if one.kind == "S"]
+    assert client.rows("SELECT DATE '2025-01-31', 'é'") == [[b"2025-01-31", "é".encode()]]
+
+
+def test_a_client_is_told_of_settings_that_come_and_go(client: Client) -> None:
+    def told(sql: str) -> list[bytes]:
+        return [one.body for one in client.send(query(sql)) if one.kind == "S"]
+
+    assert told("BEGIN; SET TIME ZONE 'Europe/Rome'") == [b"TimeZone\0Europe/Rome\0"]
+    assert told("ROLLBACK") == [b"TimeZone\0UTC\0"]
+    assert told("SET application_name = 'x'; SELECT 1") == [b"application_name\0x\0"]
+    assert told("DISCARD ALL") == [b"application_name\0\0"]
+
+
+def test_memory_of_a_connection_is_bounded(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portals, "MAX_HELD", 10_000)
+    monkeypatch.setattr(portals, "MAX_ROWS", 150)
+    big = b"x" * 4_000
+    client.send(query("BEGIN"), parse("SELECT $1::text", "s"))
+    binds = [bind((big,), "s", name) for name in ("a", "b", "c")]
+    assert codes(client.send(*binds, SYNC)) == ["54000"]
+    client.send(query("ROLLBACK; BEGIN"))
+    for name in ("a", "b"):
+        client.send(query(f"DECLARE {name} CURSOR FOR SELECT generate_series(1, 100)"))
+    assert len(client.rows("FETCH ALL FROM a")) == 100
+    assert client.error("FETCH ALL FROM b")["C"] == "54000"
+
+
+def test_nothing_more_is_begun_for_a_client_that_is_gone(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = type(client.backend.proxy._opened.engine)
+    run = engine.run
+
+    def leave(self: object, plan: object, timeout: float | None, cancellation: object) -> object:
+        client.protocol.abandon()
+        return run(self, plan, timeout, cancellation)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "run", leave)
+    first, second = (f"SELECT COUNT(*) FROM patient WHERE height_cm > {height}" for height in (171, 172))
+    found = client.send(parse(first), bind(), execute(), SYNC, query(second), query(second))
+    assert "D" not in kinds(found)
+    charged = [charge.statement for charge in client.backend.proxy.ledger.charges()]
+    assert first in charged
+    assert second not in charged
 
 
 # Probes and catalogs

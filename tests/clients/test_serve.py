@@ -199,6 +199,16 @@ def test_strangers_who_say_nothing_are_let_go(running: Running, monkeypatch: pyt
         assert raw.recv(1) == b""
 
 
+def test_one_client_too_many_is_told_so(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "MAX_STRANGERS", 3)
+    monkeypatch.setattr(serving, "LOGIN_SECONDS", 2)
+    with contextlib.ExitStack() as stack:
+        for _ in range(3):
+            stack.enter_context(socket.create_connection(("127.0.0.1", running.port)))
+        with pytest.raises(psycopg.OperationalError, match="too many clients"):
+            psycopg.connect(running.dsn())
+
+
 def test_a_client_that_does_not_read_holds_up_itself_alone(running: Running) -> None:
     startup = struct.pack("!i", 8 + len(b"user\0bob\0\0")) + struct.pack("!HH", 3, 0) + b"user\0bob\0\0"
     sql = b"SELECT repeat('x', 1000) FROM generate_series(1, 50000)\0"

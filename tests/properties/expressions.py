@@ -172,6 +172,8 @@ class Expressions:
 
     def _aggregates(self, fields: Sequence[Field], count: int = 0) -> list[str]:
         number = count or self.random.choice([1, 1, 2, 2, 3, 5])
+        if not count and self._maybe(0.2) and (family := self._family(fields)):
+            return family
         found = [self._aggregate(fields) for _ in range(number)]
         if len(found) > 1:
             self._has("several aggregates")
@@ -201,6 +203,37 @@ class Expressions:
             self._has("filter")
             text += f" FILTER (WHERE {self._condition(fields)})"
         return text
+
+    def _family(self, fields: Sequence[Field]) -> list[str]:
+        """Counts, sums or means of one thing by several conditions, many of which are on one column."""
+        usable = [f for f in fields if f.kind not in ("key", "link")]
+        numbers = [f for f in fields if f.kind in NUMERIC and f.bounded]
+        if not usable:
+            return []
+        found = self.random.choice(usable)
+        size = self.random.choice([2, 3, 4, 6, 9])
+        tests = [self._test(found) if self._maybe(0.6) else self._condition(fields) for _ in range(size)]
+        if found.kind in NUMERIC and self._maybe(0.5):
+            limits = [self._literal(found) for _ in tests]
+            tests = [
+                f"{found.text} {self.random.choice(['<', '<', '>='])} {limit} + {n}" for n, limit in enumerate(limits)
+            ]
+            self._has("thresholds")
+        what = self.random.choice(["count", "sum", "sum", "avg"]) if numbers else "count"
+        self._has("family", f"family of {what}s")
+        if what == "count":
+            whole, one = ["COUNT(*)"], [f"COUNT(*) FILTER (WHERE {test})" for test in tests]
+            one = [
+                f"COUNT(CASE WHEN {t} THEN 1 END)" if self._maybe(0.2) else text
+                for t, text in zip(tests, one, strict=True)
+            ]
+            return [*one, *(whole if self._maybe(0.5) else [])]
+        number = self._number(fields, self.random.choice([0, 0, 1])) or "1"
+        call = what.upper()
+        case = f"{call}(CASE WHEN {{}} THEN {number}{' ELSE 0' if what == 'sum' and self._maybe(0.5) else ''} END)"
+        forms = [f"{call}({number}) FILTER (WHERE {{}})", case]
+        family = [self.random.choices(forms, [3, 1])[0].format(test) for test in tests]
+        return [*family, *([f"{call}({number})"] if self._maybe(0.5) else [])]
 
     def _narrowed(self, fields: Sequence[Field]) -> str:
         """A sum whose range its own FILTER gives or narrows."""

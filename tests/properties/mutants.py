@@ -5,20 +5,25 @@ A neighbour test that lets one of them live proves nothing about the others that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from sqlglot import exp
 
-from rewriter import bound, clipping, contribution, keys, planner, privacy_unit, source, split, workload
-from rewriter.contribution import ONE
+from rewriter import bound, clipping, contribution, family, keys, planner, privacy_unit, source, split, workload
+from rewriter.cells import Addend, Cell, Vector
+from rewriter.contribution import ONE, Norm
 from rewriter.dialects import Dialect, number
 from rewriter.interval import Interval
 from rewriter.plan import Block
+from rewriter.prefix import Prefix
 from rewriter.sensitivity import Sensitivity
 from rewriter.source import VARIABLE, Variable
+from rewriter.strategies import Strategy
 from rewriter.types import BIGINT, DOUBLE, SMALLINT
 from rewriter.value import Value
 
@@ -105,8 +110,50 @@ def codes_by_order_of_appearance(patch: pytest.MonkeyPatch) -> None:
 
 
 @plant
-def conditions_believed_exclusive(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(workload, "_exclusive", lambda one, other: True)
+def atoms_not_told_apart(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._filter
+    patch.setattr(bound, "_filter", lambda node, addend: node if addend.atom else honest(node, addend))
+
+
+@plant
+def one_atom_weighs_twice(patch: pytest.MonkeyPatch) -> None:
+    honest = bound._addend
+
+    def addend(one: Addend, dialect: Dialect) -> exp.Expr:
+        return honest(replace(one, weight=2 * one.weight) if one.atom == 0 and one.weight > 1 else one, dialect)
+
+    patch.setattr(bound, "_addend", addend)
+
+
+@plant
+def largest_atom_left_out_of_a_sensitivity(patch: pytest.MonkeyPatch) -> None:
+    def sizes(strategy: Strategy) -> list[int]:
+        found = sorted({sum(cell * cell for cell in column) for column in zip(*strategy.cells, strict=True)})
+        return found[:-1] or found
+
+    patch.setattr(Strategy, "l2_squared", property(lambda strategy: max(sizes(strategy))))
+    patch.setattr(Strategy, "l1", property(lambda strategy: math.isqrt(max(sizes(strategy)))))
+
+
+@plant
+def overlapping_conditions_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
+    honest = family._Measurement._add
+
+    def add(
+        self: family._Measurement, cells: Sequence[Cell], l1: int, l2_squared: int, share: Fraction, *, signed: bool
+    ) -> None:
+        apart = l1 == l2_squared == len(cells)
+        honest(self, cells, 1 if apart else l1, 1 if apart else l2_squared, share, signed=signed)
+
+    patch.setattr(family._Measurement, "_add", add)
+
+
+@plant
+def means_believed_disjoint(patch: pytest.MonkeyPatch) -> None:
+    """Of overlapping conditions, each mean counts its own rows; one sensitivity is claimed for all of them."""
+    honest = workload.signatures
+    patch.setattr(workload, "signatures", lambda tests, filters: (1,) if honest(tests, filters) else None)
+    patch.setattr(workload, "_pair_cells", lambda *parts, told=workload._pair_cells: told(*parts[:4], None, 0))
 
 
 # What one unit may add.
@@ -199,6 +246,32 @@ def groups_believed_constant(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(planner, "bound", lambda *args, one_group: honest(*args, one_group=True))
 
 
+@plant
+def running_sums_declared_as_their_groups(patch: pytest.MonkeyPatch) -> None:
+    def declared(prefix: Prefix, l1: int) -> Sensitivity:
+        steps = l1 * prefix.strategy.unit
+        return Sensitivity(steps, steps * steps)
+
+    patch.setattr(Prefix, "sensitivity", declared)
+
+
+@plant
+def running_sums_of_units_clipped_in_l2(patch: pytest.MonkeyPatch) -> None:
+    """The longest column bounds what a vector of that L1 norm moves, and not one of that L2 norm."""
+    honest = bound._ball
+
+    def ball(vector: Vector, norm: Norm, *rest: Any) -> bound._Ball:
+        return replace(honest(replace(vector, prefix=None), norm, *rest), vector=vector)
+
+    def measured(statistics: Any, sensitivity: Sensitivity, prefix: Prefix | None) -> Block:
+        if prefix is None:
+            return Block(statistics, sensitivity)
+        return Block(statistics, prefix.sensitivity(math.isqrt(sensitivity.l2_squared)), prefix)
+
+    patch.setattr(bound, "_ball", ball)
+    patch.setattr(bound, "_measured", measured)
+
+
 # Which rows and which groups.
 
 
@@ -257,11 +330,6 @@ def one_row_per_unit_believed(patch: pytest.MonkeyPatch) -> None:
 def suspects_counted_too_late(patch: pytest.MonkeyPatch) -> None:
     honest = bound._suspects
     patch.setattr(bound, "_suspects", lambda query, limit: honest(query, 3 * limit))
-
-
-@plant
-def zero_named_by_its_first_row(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(bound, "_key", lambda value: value.sql.copy())
 
 
 @plant

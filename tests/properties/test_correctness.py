@@ -84,7 +84,7 @@ def same(ours: object, theirs: object, lattice: float) -> bool:
     if theirs is None:
         return ours is None or ours == 0
     if isinstance(ours, int | float | Decimal) and isinstance(theirs, int | float | Decimal):
-        exact = not isinstance(ours, float) and not isinstance(theirs, float)
+        exact = not isinstance(ours, float) and not isinstance(theirs, float) and abs(theirs) < 2**50
         return ours == theirs if exact else abs(float(ours) - float(theirs)) <= lattice + 1e-9 * abs(float(theirs))
     return ours == theirs
 
@@ -93,13 +93,14 @@ def resolution(plans: Sequence[Plan]) -> float:
     """How far rounding to lattices of 2⁻²⁰ of the range may move a sum or mean of doubles over a tame world."""
     most = Fraction(0)
     for one in plans:
+        step = {statistic.name: statistic.granularity for statistic in one.statistics}
         reach = {statistic.name: statistic.granularity * statistic.bound for statistic in one.statistics}
         for output in one.outputs:
             how = output.estimator
             if isinstance(how, Ratio):
                 most = max(most, abs(how.low) / 16, abs(how.high) / 16)
-            elif output.type == DOUBLE:
-                most = max(most, *(reach[name] for name, _ in how.terms))
+            elif output.type == DOUBLE or any(step[name] > 1 for name, _ in how.terms):
+                most = max([most, *(reach[name] for name, _ in how.terms)])
     return float(most) / 2**14
 
 

@@ -72,6 +72,14 @@ CLIENTS = (
         columns=("patient_id integer", "day date", "cost numeric(8,2)", "reason text"),
     ),
     Client(
+        "sqlalchemy-2.0",
+        (),
+        ("python", str(HERE / "client_sqlalchemy.py")),
+        pip=("SQLAlchemy==2.0.*", "psycopg[binary]", "psycopg2-binary"),
+        tables=TABLES,
+        columns=("patient_id INTEGER", "day DATE", "cost NUMERIC(8, 2)", "reason TEXT"),
+    ),
+    Client(
         "ibis",
         (),
         ("python", str(HERE / "client_ibis.py")),

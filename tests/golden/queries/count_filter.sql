@@ -5,125 +5,32 @@ SELECT sex, COUNT(*) FILTER (WHERE weight_kg / (height_cm / 100.0) ^ 2 < 25) AS 
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 1, l2 1
---   s0: rows with COUNT(*) FILTER(WHERE weight_kg / POWER((height_cm / 100.0), 2) < 25) (steps of 1, at most 1)
---   s1: rows with not COUNT(*) FILTER(WHERE weight_kg / POWER((height_cm / 100.0), 2) < 25) (steps of 1, at most 1)
--- a0: COUNT(*) FILTER(WHERE weight_kg / POWER((height_cm / 100.0), 2) < 25) (bigint) = s0, rounded, at least 0
--- a1: COUNT(*) (bigint) = s0 + s1, rounded, at least 0
--- note: 2 counts are measured as 2 disjoint atoms
+-- one unit moves: l1 1341, l2 √1048745
+--   s0: weighted rows 1 (steps of 1/1024, at most 1341)
+--   s1: weighted rows 2 (steps of 1/1024, at most 1341)
+-- a0: COUNT(*) FILTER(WHERE weight_kg / POWER((height_cm / 100.0), 2) < 25) (bigint) = 1/1024 · s0 + -397/966656 · s1, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/1024 · s0 + 627/966656 · s1, rounded, at least 0
+-- note: 2 counts are measured as 2 weighted sums of 2 disjoint atoms
 WITH released AS (
   SELECT
     k0,
     (
-      COUNT(*) FILTER(WHERE
-        f0)
+      CAST(COUNT(*) FILTER(WHERE
+        g0 = 0) AS INT128) * 1024 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 1) AS INT128) * 397
     ) AS s0,
     (
-      COUNT(*) FILTER(WHERE
-        f1)
+      CAST(COUNT(*) FILTER(WHERE
+        g0 = 1) AS INT128) * 944
     ) AS s1
   FROM (
     SELECT
       t1."id" AS u,
       t1."sex" AS k0,
       CASE
-        WHEN (
-          CASE WHEN t1."weight_kg" BETWEEN (
-            -1.7976931348623157e308
-          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
-            WHEN POWER(
-              CASE
-                WHEN (
-                  CAST(t1."height_cm" AS DOUBLE) / 100e0
-                ) BETWEEN (
-                  -1.7976931348623157e308
-                ) AND 1.7976931348623157e308
-                THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
-              END,
-              2e0
-            ) BETWEEN (
-              -1.7976931348623157e308
-            ) AND 1.7976931348623157e308
-            THEN POWER(
-              CASE
-                WHEN (
-                  CAST(t1."height_cm" AS DOUBLE) / 100e0
-                ) BETWEEN (
-                  -1.7976931348623157e308
-                ) AND 1.7976931348623157e308
-                THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
-              END,
-              2e0
-            )
-          END
-        ) BETWEEN (
-          -1.7976931348623157e308
-        ) AND 1.7976931348623157e308
-        THEN CASE WHEN t1."weight_kg" BETWEEN (
-          -1.7976931348623157e308
-        ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
-          WHEN POWER(
-            CASE
-              WHEN (
-                CAST(t1."height_cm" AS DOUBLE) / 100e0
-              ) BETWEEN (
-                -1.7976931348623157e308
-              ) AND 1.7976931348623157e308
-              THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
-            END,
-            2e0
-          ) BETWEEN (
-            -1.7976931348623157e308
-          ) AND 1.7976931348623157e308
-          THEN POWER(
-            CASE
-              WHEN (
-                CAST(t1."height_cm" AS DOUBLE) / 100e0
-              ) BETWEEN (
-                -1.7976931348623157e308
-              ) AND 1.7976931348623157e308
-              THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
-            END,
-            2e0
-          )
-        END
-      END < 25e0 AS f0,
-      NOT (
-        COALESCE(
-          CASE
-            WHEN (
-              CASE WHEN t1."weight_kg" BETWEEN (
-                -1.7976931348623157e308
-              ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
-                WHEN POWER(
-                  CASE
-                    WHEN (
-                      CAST(t1."height_cm" AS DOUBLE) / 100e0
-                    ) BETWEEN (
-                      -1.7976931348623157e308
-                    ) AND 1.7976931348623157e308
-                    THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
-                  END,
-                  2e0
-                ) BETWEEN (
-                  -1.7976931348623157e308
-                ) AND 1.7976931348623157e308
-                THEN POWER(
-                  CASE
-                    WHEN (
-                      CAST(t1."height_cm" AS DOUBLE) / 100e0
-                    ) BETWEEN (
-                      -1.7976931348623157e308
-                    ) AND 1.7976931348623157e308
-                    THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
-                  END,
-                  2e0
-                )
-              END
-            ) BETWEEN (
-              -1.7976931348623157e308
-            ) AND 1.7976931348623157e308
-            THEN CASE WHEN t1."weight_kg" BETWEEN (
+        WHEN CASE
+          WHEN (
+            CASE WHEN t1."weight_kg" BETWEEN (
               -1.7976931348623157e308
             ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
               WHEN POWER(
@@ -151,10 +58,41 @@ WITH released AS (
                 2e0
               )
             END
-          END < 25e0,
-          FALSE
-        )
-      ) AS f1
+          ) BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308
+          THEN CASE WHEN t1."weight_kg" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END / CASE
+            WHEN POWER(
+              CASE
+                WHEN (
+                  CAST(t1."height_cm" AS DOUBLE) / 100e0
+                ) BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308
+                THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+              END,
+              2e0
+            ) BETWEEN (
+              -1.7976931348623157e308
+            ) AND 1.7976931348623157e308
+            THEN POWER(
+              CASE
+                WHEN (
+                  CAST(t1."height_cm" AS DOUBLE) / 100e0
+                ) BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308
+                THEN CAST(t1."height_cm" AS DOUBLE) / 100e0
+              END,
+              2e0
+            )
+          END
+        END < 25e0
+        THEN 0
+        ELSE 1
+      END AS g0
     FROM "main"."patient" AS t1
   ) AS r
   GROUP BY

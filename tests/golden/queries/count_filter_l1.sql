@@ -16,27 +16,23 @@ WITH released AS (
     k0,
     (
       COUNT(*) FILTER(WHERE
-        f0)
+        g0 = 0)
     ) AS s0,
     (
       COUNT(*) FILTER(WHERE
-        f1)
+        g0 = 1)
     ) AS s1
   FROM (
     SELECT
       t1."id" AS u,
       t1."sex" AS k0,
-      CASE WHEN t1."weight_kg" BETWEEN (
-        -1.7976931348623157e308
-      ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 70e0 AS f0,
-      NOT (
-        COALESCE(
-          CASE WHEN t1."weight_kg" BETWEEN (
-            -1.7976931348623157e308
-          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 70e0,
-          FALSE
-        )
-      ) AS f1
+      CASE
+        WHEN CASE WHEN t1."weight_kg" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 70e0
+        THEN 0
+        ELSE 1
+      END AS g0
     FROM "main"."patient" AS t1
   ) AS r
   GROUP BY

@@ -5,33 +5,31 @@ SELECT p.sex, COUNT(*) AS rows, COUNT(v.id) AS visits FROM patient p LEFT JOIN v
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 None, l2 5120
---   s0: rows with COUNT(id) (steps of 1/128, at most 5120)
---   s1: rows with not COUNT(id) (steps of 1/128, at most 5120)
--- a0: COUNT(*) (bigint) = 1/128 · s0 + 1/128 · s1, rounded, at least 0
--- a1: COUNT(id) (bigint) = 1/128 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 √1677992000
+--   s0: weighted rows 1 (steps of 1/1024, at most 40963)
+--   s1: weighted rows 2 (steps of 1/1024, at most 40963)
+-- a0: COUNT(*) (bigint) = 1/1024 · s0 + 627/966656 · s1, rounded, at least 0
+-- a1: COUNT(id) (bigint) = 1/1024 · s0 + -397/966656 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
--- note: 2 counts are measured as 2 disjoint atoms
+-- note: 2 counts are measured as 2 weighted sums of 2 disjoint atoms
 WITH partial AS (
   SELECT
     u,
     k0,
     (
-      COUNT(*) FILTER(WHERE
-        f0)
+      CAST(COUNT(*) FILTER(WHERE
+        g0 = 0) AS INT128) * 1024 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 1) AS INT128) * 397
     ) AS s0,
     (
-      COUNT(*) FILTER(WHERE
-        f1)
+      CAST(COUNT(*) FILTER(WHERE
+        g0 = 1) AS INT128) * 944
     ) AS s1
   FROM (
     SELECT
       t1."id" AS u,
       t1."sex" AS k0,
-      NOT t2."id" IS NULL AS f0,
-      NOT (
-        NOT t2."id" IS NULL
-      ) AS f1
+      CASE WHEN NOT t2."id" IS NULL THEN 0 ELSE 1 END AS g0
     FROM "main"."patient" AS t1
     LEFT JOIN "main"."visit" AS t2
       ON t2."patient_id" = t1."id"
@@ -43,8 +41,8 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 40 THEN 40 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 40963 THEN 40963 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 40963 THEN 40963 ELSE s1 END AS BIGINT) AS s1
   FROM partial
 ), released AS (
   SELECT
@@ -53,23 +51,23 @@ WITH partial AS (
       CASE
         WHEN NOT measured.m0 IS NULL
         THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0 * 128
+        ELSE measured.s0
       END
     ) AS s0,
     SUM(
       CASE
         WHEN NOT measured.m0 IS NULL
         THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1 * 128
+        ELSE measured.s1
       END
     ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 1600
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 1677992000
         THEN (
-          5119.999999995343e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          40963.300648225944e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
         )
         ELSE NULL
       END AS m0

@@ -301,9 +301,9 @@ WITH scale AS (
 SELECT
   k0,
   v,
-  w,
-  below,
-  n
+  CAST(w AS BIGINT) AS w,
+  CAST(below AS BIGINT) AS below,
+  CAST(n AS BIGINT) AS n
 FROM placed
 WHERE
   (

@@ -28,7 +28,7 @@ ORDER BY
 
 -- q0: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day): quantiles 1/2 of 737425 … 739616
 -- one unit weighs: l1 163840, l2 163840; a row 4096
--- near is less than 10737418240; steps of 1
+-- near is less than 1342177280; steps of 1
 WITH scale AS (
   SELECT
     u,
@@ -138,10 +138,10 @@ WITH scale AS (
   FROM spread
   WHERE
     (
-      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 21474836480
+      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 2684354560
       AND CAST(n AS INT128) * 1 - (
         CAST(below AS INT128) + CAST(w AS INT128)
-      ) * 2 < 21474836480
+      ) * 2 < 2684354560
     )
 ), found AS (
   SELECT
@@ -219,16 +219,16 @@ WITH scale AS (
 SELECT
   k0,
   v,
-  w,
-  below,
-  n
+  CAST(w AS BIGINT) AS w,
+  CAST(below AS BIGINT) AS below,
+  CAST(n AS BIGINT) AS n
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 21474836480
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 2684354560
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 21474836480
+    ) * 2 < 2684354560
   )
 ORDER BY
   k0,

@@ -30,7 +30,7 @@ ORDER BY
 
 -- q0: MEDIAN(weight_kg): quantiles 1/2 of 8192 … 1228800
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 10485; steps of 1/4096
+-- near is less than 8192; steps of 1/4096
 WITH coarse AS (
   SELECT
     k0,
@@ -93,10 +93,10 @@ WITH coarse AS (
   FROM spread
   WHERE
     (
-      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 20970
+      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
       AND CAST(n AS INT128) * 1 - (
         CAST(below AS INT128) + CAST(w AS INT128)
-      ) * 2 < 20970
+      ) * 2 < 16384
     )
 ), found AS (
   SELECT
@@ -166,16 +166,16 @@ WITH coarse AS (
 SELECT
   k0,
   v,
-  w,
-  below,
-  n
+  CAST(w AS BIGINT) AS w,
+  CAST(below AS BIGINT) AS below,
+  CAST(n AS BIGINT) AS n
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 20970
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 20970
+    ) * 2 < 16384
   )
 ORDER BY
   k0,

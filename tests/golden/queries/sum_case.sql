@@ -5,26 +5,28 @@ SELECT SUM(CASE WHEN reason = 'acute' THEN cost ELSE 0 END) AS acute FROM visit;
 -- release 0
 -- groups: one group
 -- one unit moves: l1 20000000, l2 20000000
---   s0: Σ CASE WHEN reason = 'acute' THEN cost ELSE 0 END (steps of 1/100, at most 20000000)
+--   s0: SUM(cost) FILTER(WHERE reason = 'acute') (steps of 1/100, at most 20000000)
 -- a0: SUM(CASE WHEN reason = 'acute' THEN cost ELSE 0 END) (decimal(38,2)) = 1/100 · s0
 -- note: each person counts with at most 40 rows
--- note: CASE WHEN reason = 'acute' THEN cost ELSE 0 END is clipped into [0, 5000]
+-- note: cost is clipped into [0, 5000]
 WITH partial AS (
   SELECT
     u,
     (
-      COALESCE(SUM(v0), 0)
+      COALESCE(SUM(v0) FILTER(WHERE
+        f1), 0)
     ) AS s0
   FROM (
     SELECT
       t1."patient_id" AS u,
       CASE
-        WHEN CASE WHEN t1."reason" = 'acute' THEN t1."cost" ELSE CAST(0 AS DECIMAL(8, 2)) END < 0
+        WHEN t1."cost" < 0
         THEN 0
-        WHEN CASE WHEN t1."reason" = 'acute' THEN t1."cost" ELSE CAST(0 AS DECIMAL(8, 2)) END > 5000
+        WHEN t1."cost" > 5000
         THEN 500000
-        ELSE CAST(CASE WHEN t1."reason" = 'acute' THEN t1."cost" ELSE CAST(0 AS DECIMAL(8, 2)) END * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0
+        ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
+      END AS v0,
+      t1."reason" = 'acute' AS f1
     FROM "main"."visit" AS t1
   ) AS r
   GROUP BY
