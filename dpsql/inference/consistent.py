@@ -305,7 +305,7 @@ def _rounded(
 ) -> tuple[Column, ...]:
     """Integers of every measurement that agree, from least-squares estimates that agree."""
     levels = [estimates[at] for at in joint.chain]
-    negative = nonnegative and any(bool((estimate < 0).any()) for estimate in estimates)
+    negative = nonnegative and any(bool((estimate < -_WHOLE).any()) for estimate in estimates)
     if joint.is_tree:
         parents = _parents(joint)
         if negative:
