@@ -2,7 +2,7 @@
 
 A numbered column gives each row of one unit, in one source, another number (``ROW_NUMBER() OVER (PARTITION BY the
 unit …)``): that is by the engine's doing and not by anybody's word, so a bound that follows from it is true of any
-data. It holds for the rows of that source alone: a join repeats them, so a numbered column is one only where it is read.
+data. It holds for the rows of that source alone: a join repeats them, and then no column numbers them any more.
 """
 
 from __future__ import annotations

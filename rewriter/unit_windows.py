@@ -6,6 +6,10 @@ nothing to the meaning, and what would mix people is refused.
 
 A SELECT with windows becomes two: the inner one computes the windows beside the columns that are read, the outer one is
 the analyst's SELECT over those. QUALIFY, and DISTINCT ON the person, are conditions of the outer one.
+
+Why rows are sometimes numbered first: two windows in different orders may each break ties as the engine likes, and
+then which row is both first by day and last by cost is anybody's guess. One numbering of a person's rows, which all
+windows fall back on, makes the answer a function of the data.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from rewriter.relation import Relation, only
 from rewriter.source import VARIABLE, Source, Variable
 from rewriter.total import compile_expression, position_of
 from rewriter.value import Value
-from rewriter.window_frames import Frame, read_frame
+from rewriter.window_frames import SQL_FRAME, read_frame
 from rewriter.window_functions import Over, compile_call, is_numbering
 
 MAX_WINDOWS = 100
@@ -54,6 +58,8 @@ def windowed(
     tests = [*_qualified(select, items, names, block.scope), *_first_rows(select, items, names, block.scope)]
     reader = _Reader(block, named, dialect)
     reader.read([*items, *tests])
+    if reader.is_ambiguous:
+        return reader.numbered_first(select, items, tests, names), reader.source(alias, numbering=True)
     expressions: list[exp.Expr] = [
         exp.alias_(reader.replaced(item), exp.to_identifier(name, quoted=True), copy=False)
         for item, name in zip(items, names, strict=True)
@@ -195,7 +201,7 @@ class _Reader:
         return Over(
             partition=self._partition(keys, node),
             order=self._order(order),
-            frame=Frame.of(spec) if spec is None else read_frame(spec),
+            frame=SQL_FRAME if spec is None else read_frame(spec),
             ties=self._ties(),
             one_partition=all(key.constant or (key.unit and not key.nullable) for key in keys),
         )
@@ -221,23 +227,57 @@ class _Reader:
         return tuple(found)
 
     def _ties(self) -> tuple[exp.Expr, ...]:
-        """What tells rows apart that ORDER BY does not: a unique column of the one table, else all columns read."""
-        sources = self.block.scope.sources
-        if len(sources) == 1:
-            for name in sorted(sources[0].unique_columns):
-                if not sources[0].fields[name].nullable:
-                    return (sources[0].reference(name).sql,)
-        return tuple(value.sql.copy() for value in self.columns.values())
+        """What tells rows apart that ORDER BY does not: a key of the one table, else all columns that are read."""
+        key = self._key()
+        return tuple(value.sql.copy() for value in self.columns.values()) if key is None else (key,)
 
-    def replaced(self, node: exp.Expr) -> exp.Expr:
-        """A copy over the inner SELECT's columns."""
+    def _key(self) -> exp.Expr | None:
+        first, *others = self.block.scope.sources
+        for name in () if others else sorted(first.unique_columns | first.numbered):
+            if not first.fields[name].nullable:
+                return first.reference(name).sql
+        return None
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether two windows break the ties of columns that are no key, each in an order of its own."""
+        if self._key() is not None:
+            return False
+        ties = self._ties()
+        orders: set[tuple[exp.Expr, ...]] = set()
+        for value in self.windows.values():
+            for window in value.sql.find_all(exp.Window):
+                order = window.args.get("order")
+                if order is not None and any(ordered.this in ties for ordered in order.expressions):
+                    orders.add((order, *window.args["partition_by"]))
+        return len(orders) > 1
+
+    def numbered_first(
+        self, select: exp.Select, items: Sequence[exp.Expr], tests: Sequence[exp.Expr], names: Sequence[str]
+    ) -> exp.Select:
+        """The same SELECT, windows and all, over its columns and a number for each row of a person."""
+        outer = exp.Select(
+            expressions=[
+                exp.alias_(self.replaced(item, inside=True), exp.to_identifier(name, quoted=True), copy=False)
+                for item, name in zip(items, names, strict=True)
+            ]
+        ).from_(exp.to_table("rows"), copy=False)
+        if tests:
+            condition = exp.and_(*(self.replaced(test, inside=True) for test in tests), copy=False)
+            outer.set("qualify", exp.Qualify(this=condition))
+        if self.named:
+            outer.set("windows", [self.replaced(window, inside=True) for window in self.named.values()])
+        return outer
+
+    def replaced(self, node: exp.Expr, *, inside: bool = False) -> exp.Expr:
+        """A copy over the inner SELECT's columns; with ``inside``, windows stay and read those columns."""
         places = {key: f"f{place}" for place, key in enumerate(self.columns)}
         windows = {window: f"w{place}" for place, window in enumerate(self.windows)}
         root = exp.Paren(this=node.copy())
         stack: list[exp.Expr] = [root.this]
         while stack:
             found = stack.pop()
-            if isinstance(found, exp.Window):
+            if isinstance(found, exp.Window) and not inside:
                 found.replace(exp.column(windows[found]))
             elif isinstance(found, exp.Column):
                 source, name = self.block.scope.resolve(found)
@@ -250,17 +290,29 @@ class _Reader:
         result.pop()
         return result
 
-    def source(self, alias: str) -> Source:
-        """The inner SELECT in a FROM clause: ``f0``, … are the columns that are read, ``w0``, … the windows."""
+    def source(self, alias: str, *, numbering: bool = False) -> Source:
+        """The inner SELECT in a FROM clause: ``f0``, … are the columns that are read, ``w0``, … the windows.
+
+        With ``numbering`` the only window is a number for each row of a person, in the order of what is read.
+        """
+        windows, numbered = list(self.windows.values()), set(self.numbered)
+        if numbering:
+            windows, numbered = [self._numbering()], {"w0"}
         read = [(f"f{place}", value) for place, value in enumerate(self.columns.values())]
-        computed = [(f"w{place}", value) for place, value in enumerate(self.windows.values())]
+        computed = [(f"w{place}", value) for place, value in enumerate(windows)]
         block = self.block
         relation = Relation((*read, *computed), block.rows, block.unit, block.bound, block.filters)
         source = relation.source(block.scope.sources[0].name, alias)
         fields = dict(source.fields)
         for place, (name, value) in enumerate(computed, len(read)):
             fields[name] = _column(value, exp.column(f"c{place}", alias), f"{alias}{name}")
-        return replace(source, name="rows", fields=fields, numbered=frozenset(self.numbered))
+        return replace(source, name="rows", fields=fields, numbered=frozenset(numbered))
+
+    def _numbering(self) -> Value:
+        if self.block.unit is None:
+            raise AssertionError("windows are refused where nobody owns the rows")
+        over = Over(_partitioned(self.block.unit, ()), (), SQL_FRAME, self._ties(), one_partition=True)
+        return compile_call(exp.RowNumber(), over, self.block.scope, self.block.bound, self.dialect)
 
 
 def _partitioned(unit: exp.Expr, keys: Sequence[Value]) -> tuple[exp.Expr, ...]:

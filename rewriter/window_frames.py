@@ -23,7 +23,7 @@ class Frame:
 
     ``given`` is false for the frame that SQL takes where none is written.
 
-    >>> Frame.of(None).holds_current_row, Frame.of(None).is_whole
+    >>> SQL_FRAME.holds_current_row, SQL_FRAME.is_whole
     (True, False)
     """
 
@@ -31,11 +31,6 @@ class Frame:
     start: Edge
     end: Edge
     given: bool = True
-
-    @classmethod
-    def of(cls, spec: None) -> Frame:
-        """RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW."""
-        return cls(False, (_FIRST, 0), (_CURRENT, 0), given=False)
 
     @property
     def is_whole(self) -> bool:
@@ -71,6 +66,8 @@ class Frame:
         return exp.WindowSpec(**parts)
 
 
+SQL_FRAME = Frame(False, (_FIRST, 0), (_CURRENT, 0), given=False)
+"""RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW."""
 WHOLE = Frame(True, (_FIRST, 0), (_LAST, 0))
 
 
