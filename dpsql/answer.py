@@ -9,48 +9,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpsql.accountant import Accountant, Accounting
-from dpsql.calibrate import Calibration, calibrate, margins
+from dpsql.accountant import Accountant
+from dpsql.bounds import Bounds, Settled
+from dpsql.calibrate import Calibration, margins
+from dpsql.derive import Made
 from dpsql.engines.deadlines import Cancellation
+from dpsql.error_bars import (
+    exact_bars,
+    known_margins,
+    pieced,
+    tried_bars,
+    widened_columns,
+    widened_margins,
+    widened_rows,
+)
 from dpsql.errors import DataError, OperationalError
-from dpsql.families import shares
+from dpsql.expected import expected_errors
 from dpsql.finished import Finished, FinishedAnswers
-from dpsql.inference.consistent import infer_all
+from dpsql.inference.prefix import running_margins
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.opening import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
-from dpsql.prepared import Prepared, margin_name, prepare
+from dpsql.prepared import Prepared, draft, prepare
+from dpsql.pricing import Priced, Pricing, notices
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
+from dpsql.reuse import Reuse
 from dpsql.settings import Settings
-from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.table import NoisyTable
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
+from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
-from rewriter.plan import Plan
-from rewriter.types import DOUBLE, TEXT, Scalar, Type
+from rewriter.types import TEXT
 
 _REMEMBERED = 512
-
-
-@dataclass(frozen=True, slots=True)
-class _Priced:
-    """The releases of a statement, each calibrated at its share of the price; what is stored already is free."""
-
-    calibrations: tuple[Calibration, ...]
-    stored: Mapping[str, NoisyTable]
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        fresh = {c.plan.identity: c.loss for c in self.calibrations if c.plan.identity not in self.stored}
-        return sum(fresh.values(), PrivacyLoss())
 
 
 class Proxy:
@@ -60,7 +60,9 @@ class Proxy:
         self._opened = opened
         self._sampler = sampler
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
-        self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
+        self.reuse = Reuse(opened)
+        self.bounds = Bounds(opened, sampler)
+        self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
@@ -104,16 +106,6 @@ class Proxy:
         except TypeError:
             return self._prepare_text(sql, _Given(parameters))
 
-    def calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
-        """The noise of a release at a price, remembered: it depends on nothing else."""
-        key = (plan.identity, share)
-        found = self._calibrations.get(key)
-        if found is None or found.plan != plan:
-            if len(self._calibrations) > _REMEMBERED:
-                self._calibrations.clear()
-            found = self._calibrations[key] = calibrate(plan, self._opened.accountant.accounting, share)
-        return found
-
     def _prepare_text(self, sql: str, given: _Given) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
@@ -125,7 +117,16 @@ class Proxy:
     def _prepared(self, select: Select, sql: str) -> Prepared:
         opened = self._opened
         accounting, dialect = opened.accountant.accounting, opened.engine.dialect
-        return prepare(select.tree, sql, opened.catalog, accounting, opened.sandbox, dialect)
+
+        def over(catalog: Catalog) -> Prepared:
+            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect)
+
+        try:
+            return over(opened.catalog)
+        except Unbounded as lacking:
+            if self.bounds.share is None:
+                raise
+            return draft(over, opened.catalog, lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ class Session:
         """The columns that the statement would answer with. Free, and reads no data."""
         prepared = self._proxy.prepare(sql, parameters)
         if isinstance(prepared, Prepared):
-            return tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+            return self._columns(prepared)
         return (AnswerColumn("QUERY PLAN", TEXT),) if isinstance(prepared, _Explained) else ()
 
     @translated
@@ -209,75 +210,86 @@ class Session:
 
     def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
         opened = self._opened
-        priced = self._price(prepared)
         timeout = min(opened.timeout, self.settings.timeout or opened.timeout)
+        settled = self._settle(prepared, timeout, cancellation)
+        prepared, priced = settled.prepared, self._proxy.pricing.settled(settled, self.settings)
         loss = priced.loss
-        if loss:
+        if settled.purchase is not None:
+            loss = settled.purchase.loss
+        elif loss:
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
-        fresh: dict[str, NoisyTable] = dict(priced.stored)
+        tables: dict[str, Made] = {}
         for calibration in priced.calibrations:
-            identity = calibration.plan.identity
-            if identity not in fresh:
-                exact = opened.engine.run(calibration.plan, timeout, cancellation)
-                fresh[identity] = perturb(exact, calibration, self._proxy._sampler)
-                if calibration.loss:
-                    opened.store.put(identity, self._proxy.policy.data_version, fresh[identity])
-        columns, rows = self._finish(prepared, priced, fresh, cancellation)
-        return self._answer(prepared, columns, rows, loss, priced)
+            plan = calibration.plan
+            if plan.identity in tables:
+                continue
+            stored, found = priced.stored.get(plan.identity), priced.offers.get(plan.identity)
+            if stored is not None:
+                tables[plan.identity] = Made(plan, stored)
+            elif found is None:
+                tables[plan.identity] = Made(plan, self._measured(calibration, timeout, cancellation))
+            else:
+                rest = None if found.fresh is None else self._measured(found.fresh, timeout, cancellation)
+                tables[plan.identity] = self._proxy.reuse.made(found, rest)
+        return self._answer(settled, self._finish(prepared, priced, tables, cancellation), loss, priced)
+
+    def _measured(self, calibration: Calibration, timeout: float, cancellation: Cancellation) -> NoisyTable:
+        """Read, perturbed and kept. It was charged before."""
+        opened, plan = self._opened, calibration.plan
+        noisy = perturb(opened.engine.run(plan, timeout, cancellation), calibration, self._proxy._sampler)
+        if calibration.loss:
+            opened.store.put(plan.identity, self._proxy.policy.data_version, noisy, self._proxy.reuse.facts(plan))
+        return noisy
+
+    def _settle(self, prepared: Prepared, timeout: float, cancellation: Cancellation) -> Settled:
+        """The query with the bounds that the policy leaves open: known, or charged for together with it, and read."""
+        bounds, epsilon = self._proxy.bounds, self.settings.epsilon
+        return bounds.settle(
+            prepared,
+            self.analyst,
+            epsilon,
+            lambda: self._proxy.pricing.most(prepared, self.settings),
+            timeout,
+            cancellation,
+        )
 
     def _finish(
-        self, prepared: Prepared, priced: _Priced, fresh: Mapping[str, NoisyTable], cancellation: Cancellation
+        self, prepared: Prepared, priced: Priced, known: Mapping[str, Made], cancellation: Cancellation
     ) -> Finished:
         """Inference and the outer SELECT: a function of released numbers, so it is not computed twice for the same."""
-        plans = [calibration.plan for calibration in priced.calibrations]
-        tables = [fresh[plan.identity] for plan in plans]
-        consistent = self.settings.consistent
+        made = [known[calibration.plan.identity].answering(calibration.plan) for calibration in priced.calibrations]
+        plans, tables = [one.plan for one in made], [one.table for one in made]
+        derived = {place: one.derived for place, one in enumerate(made) if one.derived is not None}
+        consistent, intervals = self.settings.consistent, self.settings.intervals
+        sandbox = self._opened.sandbox
 
         def finish() -> Finished:
-            finished = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent)
-            released = {name: _with_margins(table) for name, table in finished.items()}
-            for name in prepared.virtual:
-                released[name] = virtual_table(name, self._opened, self.analyst)
-            return self._opened.sandbox.run(prepared.outer_sql, released, cancellation)
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
+            virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
+            columns, rows = sandbox.run(prepared.outer_sql, released | virtual, cancellation)
+            bars = exact_bars(prepared.measured, rows, pieces)
+            if intervals and prepared.question.wanted:
+                tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
+                bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
+            return Finished(columns, rows, bars)
 
-        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, consistent, finish)
-
-    def _price(self, prepared: Prepared) -> _Priced:
-        """Calibrate every release at its share of the statement's price. Looks at no data."""
-        opened = self._opened
-        accountant = opened.accountant
-        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
-        delta = self._proxy.policy.statement.delta if needs_delta else Fraction(0)
-        if accountant.accounting is Accounting.PURE:
-            delta = Fraction(0)
-        calibrations = self._calibrations(prepared, accountant.price(self.settings.epsilon, delta))
-        stored: dict[str, NoisyTable] = {}
-        if self.settings.reuse:
-            for calibration in calibrations:
-                if not calibration.loss:
-                    continue
-                table = opened.store.get(calibration.plan.identity, self._proxy.policy.data_version, calibration.noise)
-                if table is not None:
-                    stored[calibration.plan.identity] = table
-        return _Priced(calibrations, stored)
-
-    def _calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
-        """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""
-        accounting = self._opened.accountant.accounting
-        found: dict[int, Calibration] = {}
-        divided = shares(price, prepared.families, [plans[0] for plans in prepared.plans], accounting)
-        for family in prepared.families:
-            norms = range(len(prepared.plans[family.measurements[0]]))
-            candidates = [
-                [self._proxy.calibrated(prepared.plans[place][norm], divided[place]) for place in family.measurements]
-                for norm in norms
-            ]
-            cheapest = min(candidates, key=lambda options: sum(map(_total_variance, options)))
-            found.update(zip(family.measurements, cheapest, strict=True))
-        return tuple(found[place] for place in range(len(prepared.plans)))
+        how = (consistent, intervals)
+        return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
 
     def _explain(self, prepared: Prepared) -> Explanation:
-        priced = self._price(prepared)
+        settled = self._proxy.bounds.offer(
+            prepared, self.settings.epsilon, lambda: self._proxy.pricing.most(prepared, self.settings)
+        )
+        prepared, purchase = settled.prepared, settled.purchase
+        if purchase is None:
+            priced = self._proxy.pricing.settled(settled, self.settings)
+            price, notes = priced.loss, prepared.notes
+            expected = self._expected(prepared, priced.calibrations)
+        else:
+            # What would be measured after a purchase follows from what it tells.
+            priced = Priced(self.settings.epsilon, purchase.all, {})
+            price, notes = purchase.loss, (purchase.warning,)
+            expected = (None,) * len(self._columns(prepared))
         releases = tuple(
             ReleaseExplanation(
                 plan=calibration.plan,
@@ -285,49 +297,55 @@ class Session:
                 threshold=calibration.threshold,
                 margins=margins(calibration.plan, calibration),
                 reused=calibration.plan.identity in priced.stored,
+                origin=priced.origin(calibration.plan),
+                running=running_margins(calibration.plan, calibration.noise),
             )
             for calibration in priced.calibrations
         )
         return Explanation(
             releases=releases,
             outer_sql=prepared.shown_sql,
-            columns=tuple(AnswerColumn(name, kind) for name, kind in prepared.columns),
-            price=priced.loss,
-            epsilon=self._paid(priced.loss),
-            remaining_after=self._budget(priced.loss),
-            notices=(*prepared.notes, *_notices(priced)),
+            columns=self._columns(prepared),
+            expected=expected,
+            price=price,
+            epsilon=_paid(price, priced.epsilon),
+            remaining_after=self._budget(price),
+            notices=(*settled.notices, *notes, *notices(priced)),
         )
 
-    def _answer(
-        self,
-        prepared: Prepared,
-        columns: Sequence[tuple[str, Type]],
-        rows: Sequence[tuple[Scalar | None, ...]],
-        loss: PrivacyLoss,
-        priced: _Priced,
-    ) -> Answer:
-        """Cut the columns of margins off, and put them beside the columns that they belong to."""
+    def _columns(self, prepared: Prepared) -> tuple[AnswerColumn, ...]:
+        """What a statement answers with, under the session's settings."""
+        columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+        return widened_columns(columns, prepared.measured) if self.settings.intervals else columns
+
+    def _answer(self, settled: Settled, finished: Finished, loss: PrivacyLoss, priced: Priced) -> Answer:
+        """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
+        prepared = settled.prepared
         width = len(prepared.columns)
-        places = prepared.margin_places
-        known: tuple[tuple[float | None, ...], ...] = ((None,) * width,) * len(rows)
-        if any(place is not None for place in places):
-            known = tuple(tuple(_number(row[place]) if place is not None else None for place in places) for row in rows)
+        columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
+        rows = tuple(finished.rows) if len(finished.columns) == width else tuple(row[:width] for row in finished.rows)
+        known = known_margins(rows, finished.bars)
+        if self.settings.intervals:
+            rows = widened_rows(columns, prepared.measured, rows, finished.bars)
+            known = widened_margins(columns, prepared.measured, known)
+            columns = widened_columns(columns, prepared.measured)
         return Answer(
-            columns=tuple(AnswerColumn(name, kind) for name, kind in columns[:width]),
-            rows=tuple(rows) if len(columns) == width else tuple(row[:width] for row in rows),
+            columns=columns,
+            rows=rows,
             margins=known,
             price=loss,
-            epsilon=self._paid(loss),
+            epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*prepared.notes, *_notices(priced)),
+            notices=(*settled.notices, *prepared.notes, *notices(priced)),
         )
 
-    def _paid(self, loss: PrivacyLoss) -> Fraction:
-        """The statement's ε behind a loss: ε itself, or √(2ρ)."""
-        if loss.rho:
-            whole = self.settings.epsilon
-            return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
-        return loss.epsilon
+    def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
+        """The error to expect of each column; the ends of intervals have none."""
+        errors = expected_errors(prepared, calibrations)
+        if not self.settings.intervals:
+            return errors
+        columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+        return widened_margins(columns, prepared.measured, [errors])[0]
 
     def _budget(self, more: PrivacyLoss) -> Budget:
         """The scope that has the fewest statements left, after ``more`` is charged too."""
@@ -340,6 +358,13 @@ class Session:
         return min(budgets, key=lambda budget: budget.statements_left)
 
 
+def _paid(loss: PrivacyLoss, whole: Fraction) -> Fraction:
+    """The statement's ε behind a loss: ε itself, or √(2ρ)."""
+    if loss.rho:
+        return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
+    return loss.epsilon
+
+
 def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) -> Budget:
     epsilon = accountant.epsilon_of(spent)
     return Budget(
@@ -350,42 +375,6 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) ->
         statements_left=accountant.statements_left(spent, each),
         accounting=str(accountant.accounting),
     )
-
-
-def _total_variance(calibration: Calibration) -> float:
-    steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
-    return sum(
-        measured.mechanism.variance
-        * steps[statistic.name] ** 2
-        * (measured.block.prefix.relative if measured.block.prefix else 1)
-        for measured in calibration.measured
-        for statistic in measured.block.statistics
-    )
-
-
-def _with_margins(table: ReleasedTable) -> ReleasedTable:
-    """The margins as columns of their own, so that the outer SELECT carries them to the rows they belong to."""
-    extra = tuple(
-        ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
-        for column in table.columns
-        if column.margins is not None
-    )
-    return replace(table, columns=table.columns + extra)
-
-
-def _notices(priced: _Priced) -> tuple[str, ...]:
-    notes: dict[str, None] = {}
-    for calibration in priced.calibrations:
-        notes.update(dict.fromkeys(calibration.plan.notes))
-        if calibration.selected is not None and calibration.threshold is not None:
-            notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
-    if priced.stored:
-        notes["answered from what was released before, at no price"] = None
-    return tuple(notes)
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:

@@ -1,7 +1,7 @@
 """How wide the noise of a plan must be for its price. Looks at no data.
 
-The price is shared equally by the blocks of the plan and its key selection. What each share buys is derived again
-from the mechanism that was built for it, exactly, and compared with the share, before anything can run.
+The price is shared by the blocks of the plan, by their weights, and its key selection. What each share buys is derived
+again from the mechanism that was built for it, exactly, and compared with the share, before anything can run.
 
 Why the share is charged and not what was derived: the scale of noise is a float, so the derived loss is below the share
 by about one part in 10¹⁵, and a sum of such numbers has denominators that never stop growing.
@@ -104,13 +104,13 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     >>> calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(1, 10))).noise
     {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
     """
-    shares = len(plan.blocks) + (plan.selection is not None)
-    if not shares:
+    whole = sum((block.weight for block in plan.blocks), Fraction(plan.selection is not None))
+    if not whole:
         return Calibration(plan, (), None)
     _check_price(accounting, price)
-    share = split_price(price, shares)
+    share = split_price(price, whole)
     try:
-        measured = tuple(_measure(block, accounting, share) for block in plan.blocks)
+        measured = tuple(measure(one, accounting, split_price(price, whole / one.weight)) for one in plan.blocks)
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
     except TooWide as cause:
         hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
@@ -121,7 +121,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     return calibration
 
 
-def split_price(price: PrivacyLoss, count: int) -> PrivacyLoss:
+def split_price(price: PrivacyLoss, count: int | Fraction) -> PrivacyLoss:
     """One of ``count`` equal shares of a price, exactly.
 
     >>> split_price(PrivacyLoss(rho=Fraction(1, 200)), 3).rho
@@ -164,7 +164,8 @@ def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
         raise error("an answer has a price above 0", sqlstate="22023", hint="SET dpsql.epsilon = 0.1")
 
 
-def _measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
+def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
+    """The least noise that hides a block for a share of a price."""
     mechanisms = _mechanisms(accounting)(block.sensitivity, share)
     if not mechanisms:
         raise error("statistics are not bounded in a norm that this ledger can hide", sqlstate="XX000")

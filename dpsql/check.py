@@ -10,7 +10,6 @@ import stat
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dpsql import policy as declared
 from dpsql.accountant import Accountant, Accounting
 from dpsql.engines.schema import Concern, Schema
 from dpsql.fields import show
@@ -117,17 +116,26 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
         if table.public:
             continue
         path = join("tables", found.names[real])
-        yield from _rows(found.catalog, table, policy.tables[found.names[real]], path)
+        yield from _rows(found.catalog, table, policy, found.names[real], path)
         if found.catalog.unit is None and schema.tables[real].view:
             text = "a view has no row identity: under privacy_unit: row, name the table itself, or a key of the people"
             yield Problem(path, text, "warning")
         for column in table.columns.values():
             if _is_unbounded(found.catalog, table, column):
-                yield Problem(join(path, "columns", column.name), "no range: SUM and AVG of it are refused", "warning")
+                yield _undeclared(join(path, "columns", column.name), "no range: SUM and AVG of it", policy)
 
 
-def _rows(catalog: Catalog, table: Table, spec: declared.Table, path: str) -> Iterator[Problem]:
+def _undeclared(path: str, what: str, policy: Policy) -> Problem:
+    """A bound that the owner left out: refused, or, with the owner's opt-in, paid for."""
+    share = policy.statement.bounds
+    if share is None:
+        return Problem(path, f"{what} are refused", "warning")
+    return Problem(path, f"{what} pay {show(100 * share)} % of the first statement's price for a bound", "info")
+
+
+def _rows(catalog: Catalog, table: Table, policy: Policy, name: str, path: str) -> Iterator[Problem]:
     """Bounds on the rows of one person."""
+    spec = policy.tables[name]
     if catalog.unit is None:
         return
     entity = catalog.is_entity(table)
@@ -138,7 +146,7 @@ def _rows(catalog: Catalog, table: Table, spec: declared.Table, path: str) -> It
         text = f"the database does not declare {key} unique, and only one row of each person counts: declare max_rows"
         yield Problem(path, text, "warning")
     elif table.max_rows is None and (table.max_groups is None or table.max_rows_per_group is None):
-        yield Problem(path, "no max_rows: COUNT and SUM over it are refused", "warning")
+        yield _undeclared(path, "no max_rows: COUNT and SUM over it", policy)
     if table.max_rows and table.max_rows_per_group and table.max_rows_per_group > table.max_rows:
         text = f"{table.max_rows_per_group} is above max_rows {table.max_rows}, which caps it"
         yield Problem(join(path, "max_rows_per_group"), text, "info")

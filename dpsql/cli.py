@@ -62,6 +62,9 @@ def parser() -> argparse.ArgumentParser:
 
     query = commands.add_parser("query", help="answer one statement, and charge for it")
     _statement(query)
+    query.add_argument(
+        "--intervals", action="store_true", help="put the ends of its 95 %% interval beside each measured column"
+    )
     query.add_argument("--format", choices=("table", "csv", "json"), default="table", help="(%(default)s)")
 
     explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
@@ -91,6 +94,9 @@ def _statement(command: argparse.ArgumentParser) -> None:
     command.add_argument("sql", metavar="SQL", help="one statement; - reads it from stdin")
     command.add_argument(
         "--epsilon", metavar="E", help="the price of the statement; the policy has a default and a cap"
+    )
+    command.add_argument(
+        "--target-error", metavar="E", help="the 95 %% error to pay for: a number, or a percentage such as 5%%"
     )
     command.add_argument("--analyst", metavar="NAME", help="who asks, where the policy names several")
 
@@ -236,7 +242,10 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
-    return {} if options.epsilon is None else {"epsilon": options.epsilon}
+    given = {"epsilon": options.epsilon, "target_error": options.target_error}
+    if getattr(options, "intervals", False):
+        given["intervals"] = "on"
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _sql(options: argparse.Namespace) -> str:

@@ -46,8 +46,8 @@ class Step:
 
 FOUR_COUNTS = Step(
     "Four counts",
-    "Two counts for each sex, in one statement. They are measured as parts that do not overlap, so one price pays "
-    "for all four, and none of them gets only a quarter of it.",
+    "Two counts for each sex, in one statement. They are measured together, so one price pays for all four, and "
+    "none of them gets only a quarter of it.",
     """\
 SELECT sex,
        COUNT(*) FILTER (WHERE weight_kg

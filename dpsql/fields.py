@@ -71,6 +71,13 @@ def delta(value: object) -> Fraction:
     return number
 
 
+def part(value: object) -> Fraction:
+    number = exact(value)
+    if not 0 < number < 1:
+        raise wrong(f"{show(number)} is not a part of a price: choose one between 0 and 1, such as 0.2")
+    return number
+
+
 def show(number: Fraction) -> str:
     """An exact number, short; for people.
 

@@ -8,13 +8,22 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
+from dpsql.inference.propagate import Ends
 from dpsql.prepared import Prepared
 from dpsql.table import NoisyTable
 from rewriter.types import Scalar, Type
 
-Finished = tuple[Sequence[tuple[str, Type]], Sequence[tuple[Scalar | None, ...]]]
-"""Columns and rows."""
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Columns, rows, and the ends of each cell's interval, by column: None for a column that has none."""
+
+    columns: Sequence[tuple[str, Type]]
+    rows: Sequence[tuple[Scalar | None, ...]]
+    bars: Sequence[Sequence[Ends | None] | None] = ()
+
 
 MAX_CELLS = 2_000_000
 """Of all answers that are kept."""
@@ -40,7 +49,7 @@ class FinishedAnswers:
                 self._kept.move_to_end(key)
                 return found[2]
         finished = finish()
-        size = len(finished[0]) * (len(finished[1]) + 1)
+        size = (len(finished.columns) + sum(bar is not None for bar in finished.bars)) * (len(finished.rows) + 1)
         if size > self._most // 10:
             return finished
         with self._lock:

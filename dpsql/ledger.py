@@ -30,7 +30,7 @@ from dpsql.errors import BudgetExceeded, Error, InterfaceError, InternalError, N
 from dpsql.journal import EVERYBODY, Busy, Charge, Journal, Total, Unsound, now
 from dpsql.loss import PrivacyLoss
 
-__all__ = ["Charge", "Ledger", "recorded"]
+__all__ = ["Charge", "Due", "Ledger", "recorded"]
 
 _Read = TypeVar("_Read")
 
@@ -41,11 +41,20 @@ _LARGEST_GROUP = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A charge that waits for the writer, and where its caller waits for the answer."""
+class Due:
+    """A loss that is to be charged: for which statement, reading which tables."""
 
-    charge: Charge
-    answer: Future[str] = field(default_factory=Future)
+    loss: PrivacyLoss
+    statement: str
+    tables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Charges that wait for the writer, all of them or none, and where their caller waits for the answer."""
+
+    charges: tuple[Charge, ...]
+    answer: Future[None] = field(default_factory=Future)
 
 
 class Ledger:
@@ -108,24 +117,36 @@ class Ledger:
         BudgetExceeded (nothing was charged; the text depends on the ledger alone), OperationalError when the
         ledger is busy (nothing was charged) or broken (it may be charged; it must not be read for).
         """
+        return self.charge_together(analyst, [Due(loss, statement, tuple(tables))])[0]
+
+    def charge_together(self, analyst: str, dues: Sequence[Due]) -> tuple[str, ...]:
+        """The same for several charges that are admitted all or none, and durable together."""
         self._check_process()
         if not analyst:
             raise InternalError("an analyst has a name")
-        if not loss:
-            return ""
         try:
-            self._accountant.fits(PrivacyLoss(), loss)
+            for due in dues:
+                self._accountant.fits(PrivacyLoss(), due.loss)
         except ValueError as cause:
             raise InternalError("a loss does not suit the accounting of the ledger") from cause
+        who, when = _clean(analyst), now()
+        ids = tuple(uuid.uuid4().hex if due.loss else "" for due in dues)
         waiting = _Waiting(
-            Charge(uuid.uuid4().hex, now(), _clean(analyst), recorded(loss), _shortened(statement), tuple(tables))
+            tuple(
+                Charge(id_, when, who, recorded(due.loss), _shortened(due.statement), due.tables)
+                for id_, due in zip(ids, dues, strict=True)
+                if id_
+            )
         )
+        if not waiting.charges:
+            return ids
         with self._changed:
             if self._stopped:
                 raise _again(self._stopped)
             self._waiting.append(waiting)
             self._changed.notify()
-        return waiting.answer.result()
+        waiting.answer.result()
+        return ids
 
     def spent(self, analyst: str | None = None) -> PrivacyLoss:
         """The sum of all charges, or of one analyst's, by every process up to now."""
@@ -172,39 +193,45 @@ class Ledger:
             if not group:
                 return
             try:
-                answers = self._commit([waiting.charge for waiting in group])
+                answers = self._commit([waiting.charges for waiting in group])
             except BaseException as cause:
                 self._fail(group, cause)
             else:
                 for waiting, refusal in zip(group, answers, strict=True):
                     _answer(waiting, refusal)
 
-    def _commit(self, charges: Sequence[Charge]) -> list[Error | None]:
-        """Decide charges in their order; return, for each, why it was refused, after the others are durable."""
+    def _commit(self, waiting: Sequence[tuple[Charge, ...]]) -> list[Error | None]:
+        """Decide charges in their order; return, for each, why it was refused, after the others are durable.
+
+        Charges that wait together are admitted together: losses only grow, so that their sum decides.
+        """
         totals: dict[str, Total] = {}
         admitted: list[Charge] = []
         refusals: list[Error | None] = []
         with self._journal.writing():
-            for charge in charges:
-                concerned = (EVERYBODY, charge.analyst)
+            for charges in waiting:
+                concerned = (EVERYBODY, charges[0].analyst)
                 for name in concerned:
                     if name not in totals:
                         totals[name] = self._journal.total(name)
-                refusal = self._refusal(charge, {name: totals[name].spent for name in concerned})
+                loss = sum((charge.loss for charge in charges), PrivacyLoss())
+                spent = {name: totals[name].spent for name in concerned}
+                refusal = self._refusal(charges[0].analyst, loss, spent)
                 refusals.append(refusal)
                 if refusal is None:
-                    admitted.append(charge)
-                    totals |= {name: totals[name].plus(charge.loss) for name in concerned}
+                    admitted += charges
+                    for charge in charges:
+                        totals |= {name: totals[name].plus(charge.loss) for name in concerned}
             if admitted:
                 self._journal.add(admitted, totals)
         return refusals
 
-    def _refusal(self, charge: Charge, spent: Mapping[str, PrivacyLoss]) -> BudgetExceeded | None:
-        """Why the total or the analyst's own share does not admit a charge; a function of the ledger and its price."""
+    def _refusal(self, analyst: str, loss: PrivacyLoss, spent: Mapping[str, PrivacyLoss]) -> BudgetExceeded | None:
+        """Why the total or the analyst's own share does not admit a loss; a function of the ledger and the loss."""
         limits = {EVERYBODY: self._accountant}
-        if charge.analyst in self._shares:
-            limits[charge.analyst] = self._shares[charge.analyst]
-        exceeded = [name for name, limit in limits.items() if not limit.fits(spent[name], charge.loss)]
+        if analyst in self._shares:
+            limits[analyst] = self._shares[analyst]
+        exceeded = [name for name, limit in limits.items() if not limit.fits(spent[name], loss)]
         if not exceeded:
             return None
         name = exceeded[-1]
@@ -212,7 +239,7 @@ class Ledger:
         left = min(one.largest(spent[whom]) for whom, one in limits.items())
         whose = "the privacy budget" if name == EVERYBODY else "this analyst's share of the privacy budget"
         gone = limit.epsilon_of(spent[name])
-        no_delta = any(spent[whom].delta + charge.loss.delta > limits[whom].limit.delta for whom in exceeded)
+        no_delta = any(spent[whom].delta + loss.delta > limits[whom].limit.delta for whom in exceeded)
         return BudgetExceeded(
             f"this statement does not fit into {whose}: "
             f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
@@ -257,7 +284,7 @@ def recorded(loss: PrivacyLoss) -> PrivacyLoss:
 
 def _answer(waiting: _Waiting, refusal: Error | None) -> None:
     if refusal is None:
-        waiting.answer.set_result(waiting.charge.id)
+        waiting.answer.set_result(None)
     else:
         waiting.answer.set_exception(refusal)
 

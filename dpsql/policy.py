@@ -41,6 +41,7 @@ Accounting = Annotated[Literal["zcdp", "pure", "approx"], BeforeValidator(fields
 MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice("refused", "declared"))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
+Part = Annotated[Fraction, BeforeValidator(fields.part)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
@@ -108,11 +109,15 @@ class Budget(_Section):
 
 
 class Statement(_Section):
-    """The price of one statement: its default ε, the most an analyst may set, and the δ of one key selection."""
+    """The price of one statement: its default ε, the most an analyst may set, and the δ of one key selection.
+
+    ``bounds`` is the part of the price that the first statement over undeclared bounds pays for them; None refuses it.
+    """
 
     epsilon: Epsilon
     max_epsilon: Epsilon
     delta: Delta
+    bounds: Part | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Statement:

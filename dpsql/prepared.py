@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from sqlglot import exp
 
 from dpsql.accountant import Accounting
 from dpsql.families import Family, Shape, families, shapes
+from dpsql.inference.prefix import running_outputs
 from dpsql.sandbox import Sandbox
+from dpsql.tried import Question
 from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
+from rewriter.errors import Unbounded
+from rewriter.histogram import greatest
+from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, slots_of
+from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Output, Plan
 from rewriter.planner import plan
 from rewriter.query import Program, Query
+from rewriter.replicated import replicated_sql
 from rewriter.split import split
-from rewriter.types import DOUBLE, INTEGER, Type
+from rewriter.trace import Traced, row_column, trace
+from rewriter.types import BIGINT, DOUBLE, INTEGER, Type
 
 _NORMS = {
     Accounting.PURE: (Norm.L1,),
     Accounting.ZCDP: (Norm.L2,),
     Accounting.APPROX: (Norm.L1, Norm.L2),
 }
+
+_MOST_TRIED = 8
 
 Schema = Mapping[str, Mapping[str, Type]]
 
@@ -36,9 +47,13 @@ class Prepared:
 
     ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide; ``shapes``
     says how tables are made of them, ``families`` which belong together. ``outer_sql`` answers the
-    ``columns`` first and then columns of margins; ``margin_places`` says, for each column, where its margin is.
+    ``columns`` first and then the numbers of the released rows behind each row, which are of the tables ``origins``;
+    ``measured`` says how each column follows from those, ``question`` is what replicates are asked for the others.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
     ``notes`` say what is answered from the policy alone.
+
+    Where the query lacks bounds that the owner left to be learned, they are ``missing``: what is here is then planned
+    with the loosest ones, and is not to be run; ``with_bounds`` plans with those that were learned.
     """
 
     sql: str
@@ -48,10 +63,14 @@ class Prepared:
     outer_sql: str
     shown_sql: str
     columns: tuple[tuple[str, Type], ...]
-    margin_places: tuple[int | None, ...]
+    measured: tuple[Measured, ...]
+    origins: tuple[frozenset[str], ...]
+    question: Question
     virtual: tuple[str, ...]
     private_tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
 
     @property
     def selects(self) -> bool:
@@ -80,10 +99,13 @@ def prepare(
     tables = _tables(program, shaped, plans, catalog)
     check_outer(program.outer, tables)
     shown = outer_sql(program.outer, tables)
-    outer, places = _carry_margins(program.outer, {shape.name: _outputs(shape, plans) for shape in shaped})
     released = {name: list(tables[name].items()) for name in tables if name.startswith("dpsql_")}
     columns = sandbox.describe(shown, released)
-    full = outer_sql(outer, tables) if any(place is not None for place in places) else shown
+    traced = trace(program.outer, {shape.name: _outputs(shape, plans) for shape in shaped}, tables)
+    if traced is None or len(traced.columns) != len(columns):
+        traced = Traced(program.outer, tuple(OTHER if shaped else PUBLIC for _ in columns))
+    traced = replace(traced, columns=tuple(_independent(one, traced, shaped, plans) for one in traced.columns))
+    full = outer_sql(traced.tree, tables) if traced.slots else shown
     return Prepared(
         sql=sql,
         plans=plans,
@@ -92,18 +114,66 @@ def prepare(
         outer_sql=full,
         shown_sql=shown,
         columns=columns,
-        margin_places=tuple(None if place is None else len(columns) + place for place in places)
-        or (None,) * len(columns),
+        measured=traced.columns,
+        origins=traced.origins,
+        question=_question(full, traced, [kind for _, kind in columns], tables, [shape.name for shape in shaped]),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
         notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
     )
 
 
+def draft(prepare_over: Callable[[Catalog], Prepared], catalog: Catalog, lacking: Unbounded) -> Prepared:
+    """The query whose planning was ``lacking`` bounds, planned with the loosest ones, and which ones it needs.
+
+    That all else about it is answered is known now, so that no bound is paid for in vain. Raises
+    :class:`rewriter.errors.Refused` where bounds are not all that it lacks.
+    """
+
+    def over(missing: frozenset[Missing]) -> Prepared:
+        return prepare_over(catalog.with_learned(greatest(one, catalog) for one in sorted(missing)))
+
+    needed: frozenset[Missing] = frozenset()
+    certain: frozenset[Missing] = frozenset()
+    found: Prepared | None = None
+    while found is None:
+        if lacking.missing <= needed:
+            raise lacking
+        needed, certain = needed | lacking.missing, certain | lacking.certain
+        try:
+            found = over(needed)
+        except Unbounded as more:
+            lacking = more
+    for one in sorted(needed - certain)[:_MOST_TRIED]:
+        # Some were only read beside those that matter, as a condition is.
+        try:
+            found, needed = over(needed - {one}), needed - {one}
+        except Unbounded:
+            continue
+    again = lru_cache(maxsize=8)(lambda learned: prepare_over(catalog.with_learned(learned)))
+    return replace(found, missing=tuple(sorted(needed)), with_bounds=again)
+
+
 def _free_notes(plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
     """What to say of groups that cost nothing, because they follow from the policy."""
     free = any(options[0].keys and not options[0].blocks and options[0].selection is None for options in plans)
     return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
+
+
+def _independent(
+    column: Measured, traced: Traced, shaped: tuple[Shape, ...], plans: tuple[tuple[Plan, ...], ...]
+) -> Measured:
+    """The column, where its error follows from its rows alone: groups that running sums are measured of depend on each
+    other, and only a plan that measures a running sum says how far off it is.
+    """
+    released = {shape.name: [plan for place in shape.measurements for plan in plans[place]] for shape in shaped}
+    slots = slots_of(column.form)
+    behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]
+    if isinstance(column.form, Running):
+        name = column.form.term[1]
+        return column if all(name in running_outputs(plan) for plan in behind) else OTHER
+    together = len(slots) > 1 and any(block.prefix is not None for plan in behind for block in plan.blocks)
+    return OTHER if together else column
 
 
 def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
@@ -115,8 +185,23 @@ def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...])
     return ()
 
 
+def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, released: Sequence[str]) -> Question:
+    """What replicates are asked: columns that nothing exact is known of, in rows known by all that is not measured."""
+    slots = range(len(traced.columns), len(traced.columns) + traced.slots)
+    wanted = tuple(
+        at
+        for at, (column, kind) in enumerate(zip(traced.columns, kinds, strict=True))
+        if isinstance(column.form, Other) and kind.numeric
+    )
+    keys = [at for at, column in enumerate(traced.columns) if not column.noisy]
+    never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
+    if not wanted:
+        return Question(full, "", (), ())
+    return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted, never)
+
+
 def margin_name(column: str) -> str:
-    """The column that carries the margins of a released column."""
+    """The column with the margins of a released column, for what compares a number with its noise."""
     return f"{column}_margin"
 
 
@@ -145,6 +230,7 @@ def _tables(
         columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
         columns |= {output.name: output.type for output in outputs}
         columns |= {margin_name(output.name): DOUBLE for output in outputs}
+        columns |= {row_column(0): BIGINT}
         tables[shape.name] = columns
     for name in program.tables:
         if name in VIRTUAL_COLUMNS:
@@ -152,31 +238,6 @@ def _tables(
         else:
             tables[name] = {column.name: column.type for column in catalog.tables[name].columns.values()}
     return tables
-
-
-def _carry_margins(
-    outer: exp.Query, released: Mapping[str, tuple[Output, ...]]
-) -> tuple[exp.Query, tuple[int | None, ...]]:
-    """The outer SELECT with the margin of every released column that it passes on as it is."""
-    if not isinstance(outer, exp.Select) or outer.args.get("distinct"):
-        return outer, ()
-    source = outer.args["from_"].this if outer.args.get("from_") else None
-    if not isinstance(source, exp.Table) or outer.args.get("joins") or source.name not in released:
-        return outer, ()
-    outputs = {output.name for output in released[source.name]}
-    places: list[int | None] = []
-    extra: list[exp.Expr] = []
-    for item in outer.expressions:
-        column = item.this if isinstance(item, exp.Alias) else item
-        if isinstance(column, exp.Column) and column.table == source.name and column.name in outputs:
-            places.append(len(extra))
-            margin = exp.column(margin_name(column.name), source.name)
-            extra.append(exp.alias_(margin, f"dpsql_margin_{len(extra)}"))
-        else:
-            places.append(None)
-    copy: exp.Select = outer.copy()
-    copy.set("expressions", [*copy.expressions, *extra])
-    return copy, tuple(places)
 
 
 def _private_tables(releases: tuple[Query, ...], catalog: Catalog) -> tuple[str, ...]:

@@ -58,22 +58,32 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseExplanation:
-    """One release of a statement: its plan, its noise, and the half-width to expect of each output."""
+    """One release of a statement: its plan, its noise, and the half-width to expect of each output.
+
+    ``origin`` says what it is made of, where not all of it is measured afresh.
+    ``running`` are the half-widths of the running sums of those outputs that are measured for them.
+    """
 
     plan: Plan
     mechanisms: tuple[Noise, ...]
     threshold: float | None
     margins: Mapping[str, float]
     reused: bool
+    running: Mapping[str, float] = field(default_factory=dict)
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a statement would do, cost and be worth. Making one costs nothing and reads no data."""
+    """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
+
+    ``expected`` is the half-width to expect of each column, where that is known before.
+    """
 
     releases: tuple[ReleaseExplanation, ...]
     outer_sql: str
     columns: tuple[AnswerColumn, ...]
+    expected: tuple[float | None, ...]
     price: PrivacyLoss
     epsilon: Fraction
     remaining_after: Budget

@@ -9,20 +9,27 @@ from types import MappingProxyType
 
 from dpsql.errors import DataError
 from dpsql.policy import Statement
+from dpsql.target import Target, target
 
 _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
+
+NAMES = tuple(f"dpsql.{name}" for name in ("epsilon", "target_error", "reuse", "consistent", "intervals", "notices"))
+"""Every setting of ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``epsilon`` prices a statement; ``reuse`` answers repeated releases from the store; ``consistent`` tables add up,
-    others are the raw unbiased measurements; ``notices`` tell a client of the wire what was paid; others are the
+    """``epsilon`` prices a statement, or ``target_error`` does, whichever was set last; ``reuse`` answers repeated
+    releases from the store; ``consistent`` tables add up, others are the raw unbiased measurements; ``intervals`` puts
+    the ends of each interval beside its column; ``notices`` tell a client of the wire what was paid; others are the
     client's.
     """
 
     epsilon: Fraction
     reuse: bool = True
     consistent: bool = True
+    intervals: bool = False
+    target_error: Target | None = None
     notices: bool = True
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -36,11 +43,17 @@ class Settings:
         if name is None:
             return Settings(epsilon=owner.epsilon)
         if name == "dpsql.epsilon":
-            return replace(self, epsilon=owner.epsilon if value is None else _epsilon(value, owner))
+            if value is None:
+                return replace(self, epsilon=owner.epsilon)
+            return replace(self, epsilon=_epsilon(value, owner), target_error=None)
+        if name == "dpsql.target_error":
+            return replace(self, target_error=None if value is None else target(value))
         if name == "dpsql.reuse":
             return replace(self, reuse=True if value is None else _switch(name, value))
         if name == "dpsql.consistent":
             return replace(self, consistent=True if value is None else _switch(name, value))
+        if name == "dpsql.intervals":
+            return replace(self, intervals=value is not None and _switch(name, value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
         if name.startswith("dpsql."):
@@ -56,10 +69,14 @@ class Settings:
         """The value of a setting, as text."""
         if name == "dpsql.epsilon":
             return f"{float(self.epsilon):g}"
+        if name == "dpsql.target_error":
+            return str(self.target_error or "off")
         if name == "dpsql.reuse":
             return "on" if self.reuse else "off"
         if name == "dpsql.consistent":
             return "on" if self.consistent else "off"
+        if name == "dpsql.intervals":
+            return "on" if self.intervals else "off"
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
         if name.startswith("dpsql."):
@@ -73,11 +90,7 @@ class Settings:
 
 
 def _unknown(name: str) -> DataError:
-    return DataError(
-        f"there is no setting {name}",
-        sqlstate="22023",
-        hint="there are dpsql.epsilon, dpsql.reuse, dpsql.consistent, dpsql.notices",
-    )
+    return DataError(f"there is no setting {name}", sqlstate="22023", hint=f"there are {', '.join(NAMES)}")
 
 
 _UNITS = {"": 0.001, "us": 1e-6, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}

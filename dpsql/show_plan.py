@@ -23,16 +23,21 @@ if TYPE_CHECKING:
     from dpsql.reply import Explanation, ReleaseExplanation
 
 
+_MOST_BRANCHES = 12
+
+
 def explanation(told: Explanation) -> Group:
     """All releases of a statement, what is computed over them, the price, and what would be left."""
     parts: list[RenderableType] = []
     for number, release in enumerate(told.releases, start=1):
-        reused = "; released before, so it is free" if release.reused else ""
-        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release.plan)}{reused}", style="bold")]
+        origin = f"; {release.origin}" if release.origin else ""
+        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release.plan)}{origin}", style="bold")]
         parts += [Padding(part, (0, 0, 0, 2), expand=False) for part in _release(release)]
         parts.append(Text(""))
     if told.outer_sql:
         parts += [Text("Over the released tables", style="bold"), Padding(code(told.outer_sql, "duckdb"), (0, 0, 1, 2))]
+    if any(error is not None for error in told.expected):
+        parts += [_answered(told), Text("")]
     parts += [Text(f"Note: {notice}.") for notice in told.notices]
     parts.append(Text(_price(told)))
     return Group(*parts)
@@ -48,7 +53,7 @@ def explanation_lines(told: Explanation) -> list[str]:
 def code(sql: str, dialect: str = "") -> RenderableType:
     """SQL, one clause a line where a dialect says how to lay it out."""
     if dialect:
-        tree = sqlglot.parse_one(sql, dialect=dialect).transform(_bare)
+        tree = sqlglot.parse_one(sql, dialect=dialect).transform(_bare).transform(_short)
         sql = tree.sql(dialect=dialect, pretty=True, max_text_width=70)
     return Syntax(sql, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
 
@@ -56,6 +61,15 @@ def code(sql: str, dialect: str = "") -> RenderableType:
 def _bare(node: exp.Expr) -> exp.Expr:
     """A column's expression needs no parentheses, and each pair would take two lines."""
     return node.this if isinstance(node, exp.Paren) and isinstance(node.parent, exp.Alias) else node
+
+
+def _short(node: exp.Expr) -> exp.Expr:
+    """The first and the last branches of a long CASE, such as the bins of a histogram."""
+    branches = node.args["ifs"] if isinstance(node, exp.Case) else ()
+    if len(branches) > _MOST_BRANCHES:
+        left_out = exp.If(this=exp.var("…"), true=exp.var("…"))
+        node.set("ifs", [*branches[: _MOST_BRANCHES // 2], left_out, *branches[-2:]])
+    return node
 
 
 def exact(value: Fraction | int) -> str:
@@ -116,14 +130,11 @@ def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
         [False, False, True, True, False],
     )
     together = block.sensitivity
-    norms = [f"L2 ≤ {exact(_root(together.l2_squared))}"]
+    norms = [f"L2 ≤ {exact(_root(together.l2_squared) / unit)}"]
     if together.l1 is not None:
-        norms.insert(0, f"L1 ≤ {exact(together.l1)}")
-    yield Text(f"What one person can move, over all cells: {', '.join(norms)} steps.\n")
-    if block.prefix is not None:
-        yield Text(
-            f"Running sums are measured, in {unit:,} parts of a step: it is these parts that noise is added to.\n"
-        )
+        norms.insert(0, f"L1 ≤ {exact(Fraction(together.l1, unit))}")
+    cells = "cells" if block.prefix is None else f"running sums, counted in 1/{unit:,} of a step"
+    yield Text(f"What one person can move, over all {cells}: {', '.join(norms)} steps.\n")
 
 
 def _root(square: int) -> Fraction:
@@ -133,15 +144,29 @@ def _root(square: int) -> Fraction:
 
 def _outputs(release: ReleaseExplanation) -> RenderableType:
     outputs = release.plan.outputs
+    running = [output for output in outputs if output.name in release.running]
     margins = [release.margins.get(output.name) for output in outputs]
+    margins += [release.running[output.name] for output in running]
     return grid(
         ["column", "asked as", "expected 95 % error"],
         [
-            [output.name for output in outputs],
-            [output.text for output in outputs],
+            [output.name for output in outputs] + ["" for _ in running],
+            [output.text for output in outputs] + [f"running sum of {output.text}" for output in running],
             ["" if margin is None else f"± {bar(margin)}" for margin in margins],
         ],
         [False, False, True],
+    )
+
+
+def _answered(told: Explanation) -> RenderableType:
+    """The columns of the answer, each with the error to expect where that is known before."""
+    return grid(
+        ["answer", "expected 95 % error"],
+        [
+            [column.name for column in told.columns],
+            ["" if error is None else f"± {bar(error)}" for error in told.expected],
+        ],
+        [False, True],
     )
 
 

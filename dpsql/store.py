@@ -10,6 +10,9 @@ Why it depends on its ledger. A release that another ledger paid for, or that a 
 know of any more, is not paid for here. Each entry therefore names its ledger and how many charges it had when the
 entry was made, and is used only while the ledger beside it is the same one and has as many. The rest is
 thrown away without loss: the file ``<ledger>-releases`` may be deleted at any time.
+
+An entry is found by the identity of its plan, or by the families of its statistics (:mod:`rewriter.lineage`), in which
+other questions about the same rows look for what they can be made of.
 """
 
 from __future__ import annotations
@@ -24,9 +27,11 @@ import os
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -37,7 +42,7 @@ from rewriter.types import Scalar
 _Result = TypeVar("_Result")
 
 _LOG = logging.getLogger("dpsql.store")
-_FORMAT = 1
+_FORMAT = 2
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS release (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,9 +52,16 @@ CREATE TABLE IF NOT EXISTS release (
     charges INTEGER NOT NULL,
     noise TEXT NOT NULL,
     body TEXT NOT NULL,
+    facts TEXT NOT NULL,
     digest TEXT NOT NULL,
     size INTEGER NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS measured (
+    family TEXT NOT NULL,
+    number INTEGER NOT NULL REFERENCES release (number) ON DELETE CASCADE,
+    PRIMARY KEY (family, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS measured_number ON measured (number);
 CREATE INDEX IF NOT EXISTS release_key ON release (identity, data_version);
 CREATE INDEX IF NOT EXISTS release_size ON release (number, size);
 PRAGMA user_version = {_FORMAT};
@@ -58,6 +70,29 @@ _THIS_LEDGER = "(SELECT value FROM paid.ledger WHERE fact = 'identity')"
 _ITS_CHARGES = "(SELECT coalesce(max(number), 0) FROM paid.charge)"
 _MOST_CANDIDATES = 100
 _REMEMBERED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a release without its numbers: enough to tell which others are sums of it.
+
+    ``keys`` are the families of its keys, ``statistics`` the family of each statistic by name, ``exhaustive`` as in
+    the plan. ``scope`` names the declarations that it was planned under: others may have other groups.
+    """
+
+    keys: tuple[str, ...]
+    statistics: Mapping[str, str]
+    exhaustive: bool
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A stored release of a family; ``number`` is its own for ever."""
+
+    number: int
+    facts: Facts
+    table: NoisyTable
 
 
 class ReleaseStore:
@@ -99,14 +134,19 @@ class ReleaseStore:
         """
         return self._safely(lambda: self._find(identity, data_version, wanted))
 
-    def put(self, identity: str, data_version: str, table: NoisyTable) -> None:
+    def related(self, families: Collection[str], data_version: str, scope: str, *, most: int) -> tuple[Entry, ...]:
+        """The latest releases, ``most`` at most, that measure a statistic of one of the families under these
+        declarations."""
+        return self._safely(lambda: self._related(families, data_version, scope, most)) or ()
+
+    def put(self, identity: str, data_version: str, table: NoisyTable, facts: Facts | None = None) -> None:
         """Keep a release that has been charged. One that is larger than a quarter of the store is not kept.
 
-        Raises TypeError when a key is not a scalar of SQL.
+        Without ``facts`` it is found by its identity alone. Raises TypeError when a key is not a scalar of SQL.
         """
         noise, body = _write(table)
         if len(noise) + len(body) <= self._capacity // 4:
-            self._safely(lambda: self._insert(identity, data_version, noise, body))
+            self._safely(lambda: self._insert(identity, data_version, noise, body, facts))
 
     def close(self) -> None:
         if os.getpid() == self._pid:
@@ -134,21 +174,40 @@ class ReleaseStore:
         good = [(excess, number) for excess, number in compared if excess is not None]
         if not good:
             return None
-        number = min(good)[1]
+        return self._table(min(good)[1])
+
+    def _table(self, number: int) -> NoisyTable:
         table = self._read.get(number)
         if table is None:
-            entry = "SELECT noise, body, digest FROM release WHERE number = ?"
+            entry = "SELECT noise, body, facts, digest FROM release WHERE number = ?"
             table = self._read[number] = _read(*self._connection.execute(entry, (number,)).fetchone())
             if len(self._read) > _REMEMBERED:
                 self._read.popitem(last=False)
         return table
 
-    def _insert(self, identity: str, data_version: str, noise: str, body: str) -> None:
+    def _related(self, families: Collection[str], data_version: str, scope: str, most: int) -> tuple[Entry, ...]:
+        marks = ", ".join("?" * len(families))
+        rows = self._connection.execute(
+            f"SELECT number, facts FROM release WHERE number IN (SELECT number FROM measured WHERE family IN ({marks}))"
+            f" AND data_version = ? AND ledger = {_THIS_LEDGER} AND charges <= {_ITS_CHARGES} ORDER BY number DESC",
+            (*families, data_version),
+        )
+        known = ((number, _facts(facts)) for number, facts in rows)
+        latest = islice(((number, facts) for number, facts in known if facts and facts.scope == scope), most)
+        return tuple(Entry(number, facts, self._table(number)) for number, facts in latest)
+
+    def _insert(self, identity: str, data_version: str, noise: str, body: str, facts: Facts | None) -> None:
+        known = _write_facts(facts)
+        size = len(noise) + len(body) + len(known)
         with _transaction(self._connection):
-            self._connection.execute(
-                "INSERT INTO release (identity, data_version, ledger, charges, noise, body, digest, size)"
-                f" VALUES (?, ?, {_THIS_LEDGER}, {_ITS_CHARGES}, ?, ?, ?, ?)",
-                (identity, data_version, noise, body, _digest(noise, body), len(noise) + len(body)),
+            number = self._connection.execute(
+                "INSERT INTO release (identity, data_version, ledger, charges, noise, body, facts, digest, size)"
+                f" VALUES (?, ?, {_THIS_LEDGER}, {_ITS_CHARGES}, ?, ?, ?, ?, ?)",
+                (identity, data_version, noise, body, known, _digest(noise, body, known), size),
+            ).lastrowid
+            self._connection.executemany(
+                "INSERT INTO measured (family, number) VALUES (?, ?)",
+                [(family, number) for family in sorted(set(facts.statistics.values()) - {""} if facts else ())],
             )
             self._connection.execute(
                 "DELETE FROM release WHERE number IN (SELECT number FROM"
@@ -183,6 +242,7 @@ def _connect(path: Path, ledger: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode=WAL")
         # A loss of power may cost a stored release; it costs no budget and no privacy.
         connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
         if connection.execute("PRAGMA user_version").fetchone()[0] not in (0, _FORMAT):
             raise sqlite3.DatabaseError("another format")
         connection.executescript(_SCHEMA)
@@ -226,8 +286,22 @@ def _write(table: NoisyTable) -> tuple[str, str]:
     return json.dumps(noise), json.dumps(body, separators=(",", ":"))
 
 
-def _read(noise: str, body: str, digest: str) -> NoisyTable:
-    if _digest(noise, body) != digest:
+def _write_facts(facts: Facts | None) -> str:
+    if facts is None:
+        return ""
+    parts = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive, "scope": facts.scope}
+    return json.dumps(parts, default=dict)
+
+
+def _facts(written: str) -> Facts | None:
+    if not written:
+        return None
+    parts = json.loads(written)
+    return Facts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"])
+
+
+def _read(noise: str, body: str, facts: str, digest: str) -> NoisyTable:
+    if _digest(noise, body, facts) != digest:
         raise ValueError("a stored release was damaged")
     parts = json.loads(body)
     keys: list[Key] = [
@@ -274,5 +348,5 @@ def _untagged(pair: list[str]) -> Scalar:
     return _UNTAG[tag](text)
 
 
-def _digest(noise: str, body: str) -> str:
-    return hashlib.sha256(f"{noise}\n{body}".encode()).hexdigest()
+def _digest(noise: str, body: str, facts: str) -> str:
+    return hashlib.sha256(f"{noise}\n{body}\n{facts}".encode()).hexdigest()

@@ -17,13 +17,14 @@ from rewriter.block import BlockScope, condition
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect, double
-from rewriter.errors import TYPE_MISMATCH, Refused
+from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
 from rewriter.names import written
 from rewriter.query import Aggregate
 from rewriter.relation import only
 from rewriter.total import compile_expression
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
+from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM and AVG are answered"
@@ -136,12 +137,23 @@ def _count_if(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Di
 
 def _sum(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     argument = node.this
+    counted: Aggregate | None = None
     if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
-        return Aggregate(exp.Count, None, test, False, text)
-    if isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
-        return _count_where(where, test, scope, dialect, text)
+        counted = Aggregate(exp.Count, None, test, False, text)
+    elif isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
+        counted = _count_where(where, test, scope, dialect, text)
+    if counted is not None and test is None and _is_never_null(argument):
+        return counted
     value = _number(argument, scope, dialect, "SUM")
+    if counted is not None:
+        # Of a person without such a row it is NULL; over people, where a sum of nothing is 0, it is the count.
+        return Aggregate(exp.Sum, value, test, False, text, counted)
     return Aggregate(exp.Sum, value, test, False, text, _within(node, test, scope, dialect, text))
+
+
+def _is_never_null(argument: exp.Expr) -> bool:
+    """Whether every row adds a number: 1, or CASE … ELSE 0."""
+    return not isinstance(argument, exp.Case) or isinstance(argument.args.get("default"), exp.Literal)
 
 
 def _within(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate | None:
@@ -253,7 +265,8 @@ def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect
         this = exp.Distinct(expressions=[this])
     low = 1 if argument is None and aggregate.condition is None else 0
     interval = None if bound.rows is None else Interval.of(low, bound.rows)
-    domain = None if bound.rows is None else IntegerRange(low, bound.rows)
+    # What was learned says where to clip, not which counts there are.
+    domain = None if bound.rows is None or bound.undeclared else IntegerRange(low, bound.rows)
     return Value(_filtered(exp.Count(this=this), aggregate.condition), BIGINT, interval, nullable=False, domain=domain)
 
 
@@ -298,11 +311,12 @@ def _needs_lattice(kind: Type) -> bool:
 def _exact(aggregate: Aggregate, dialect: Dialect) -> tuple[exp.Expr, Fraction]:
     argument = _argument(aggregate)
     if argument.interval is None:
-        raise Refused(
+        raise Unbounded(
             f"{aggregate.text} per person adds numbers without a declared range",
             hint="declare a range for the column in the policy",
+            missing=missing_ranges(argument.sql),
         )
-    granularity = lattice(argument.type, argument.interval)
+    granularity = lattice(argument.type, argument.interval, learned=learned_ranges(argument.sql))
     return clipped_steps(argument, argument.interval, granularity, dialect), granularity
 
 

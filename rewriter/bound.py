@@ -29,11 +29,11 @@ from sqlglot import exp
 from rewriter.cells import Addend, Cell, Vector, Workload
 from rewriter.contribution import ContributionBound, Norm, least
 from rewriter.dialects import Dialect, call, double, number
-from rewriter.errors import Refused
+from rewriter.errors import Refused, Unbounded
 from rewriter.functions_values import wrap
 from rewriter.keys import PublicKeys
+from rewriter.missing import Missing
 from rewriter.plan import Block, Selection, Statistic
-from rewriter.prefix import Prefix
 from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind
@@ -191,16 +191,17 @@ def _block(ball: _Ball) -> Block:
         Statistic(cell.name, cell.granularity / ball.refinement, ball.cell_bound * ball.refinement, cell.text)
         for cell in ball.vector.cells
     )
-    return _measured(statistics, ball.sensitivity, ball.vector.prefix)
+    return _measured(statistics, ball.sensitivity, ball.vector)
 
 
-def _measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, prefix: Prefix | None) -> Block:
+def _measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, vector: Vector) -> Block:
     """The block with the sensitivity of what is measured. For a prefix strategy the vector is clipped in L1."""
+    prefix = vector.prefix
     if prefix is None:
-        return Block(statistics, sensitivity)
+        return Block(statistics, sensitivity, weight=vector.weight)
     if sensitivity.l1 is None:
         raise AssertionError("a prefix strategy needs a bound on the L1 norm")
-    return Block(statistics, prefix.sensitivity(sensitivity.l1), prefix)
+    return Block(statistics, prefix.sensitivity(sensitivity.l1), prefix, vector.weight)
 
 
 def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group: bool, query: Query) -> _Ball:
@@ -208,12 +209,17 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:
-        raise Refused(
+        missing = frozenset(Missing(table) for table in contribution.undeclared)
+        raise Unbounded(
             "nothing bounds how many rows one person adds to this",
             hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key) may do",
+            missing=missing,
+            certain=missing,
         )
     if math.isqrt(reach) > _MOST_STEPS:
-        raise Refused("one person can move this too far to be added up exactly", hint="declare a narrower range")
+        raise Refused(
+            "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"
+        )
     scaled = not one_group or len(vector.cells) > 1
     bits = max(0, _REFINE_BITS - (math.isqrt(reach).bit_length() - 1)) if scaled else 0
     return _Ball(vector, norm, reach, 1 << bits, scaled)
@@ -322,7 +328,7 @@ def _one_row_per_unit(
         _measured(
             tuple(Statistic(c.name, c.granularity, vector.row_l1, c.text) for c in vector.cells),
             Sensitivity(l1=vector.row_l1, l2_squared=vector.row_l2_squared),
-            vector.prefix,
+            vector,
         )
         for vector in work.vectors
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -19,12 +20,26 @@ def canonical(*trees: exp.Expr) -> str:
     (True, False)
     """
     names: dict[str, str] = {}
-    texts = []
-    for tree in trees:
-        copy = tree.copy()
-        for identifier in copy.find_all(exp.Identifier):
-            name = str(identifier.this)
-            if not identifier.args.get("quoted") and _OURS.fullmatch(name):
-                identifier.set("this", names.setdefault(name, f"t{len(names) + 1}"))
-        texts.append(copy.sql(dialect="duckdb", comments=False))
-    return "\n".join(texts)
+    return "\n".join([_spelt(tree, names) for tree in trees])
+
+
+def canonical_beside(rows: Sequence[exp.Expr], trees: Sequence[exp.Expr]) -> tuple[str, list[str]]:
+    """The rows as one text, and each tree over them as a text that no other tree changes.
+
+    >>> inner = [exp.column("x", "t9"), exp.column("y", "t2")]
+    >>> canonical_beside([exp.column("a", "t2")], inner)
+    ('t1.a', ['t2.x', 't1.y'])
+    """
+    names: dict[str, str] = {}
+    texts = [_spelt(tree, names) for tree in rows]
+    return "\n".join(texts), [_spelt(tree, dict(names)) for tree in trees]
+
+
+def _spelt(tree: exp.Expr, names: dict[str, str]) -> str:
+    """The tree's text; ``names`` are the numbers given so far, and it adds its own."""
+    copy = tree.copy()
+    for identifier in copy.find_all(exp.Identifier):
+        name = str(identifier.this)
+        if not identifier.args.get("quoted") and _OURS.fullmatch(name):
+            identifier.set("this", names.setdefault(name, f"t{len(names) + 1}"))
+    return str(copy.sql(dialect="duckdb", comments=False))

@@ -5,10 +5,11 @@ Everything here is public: names, types, constraints and bounds, never a private
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from rewriter.interval import Interval
+from rewriter.missing import Learned
 from rewriter.types import Scalar, Type
 
 
@@ -21,6 +22,7 @@ class Column:
     that values are clipped into. ``nullable`` is False only where the *database* declares NOT NULL;
     ``unique`` is True only where the database declares it, or the table is public and it was seen to be.
     ``engine_type`` is the engine's own spelling of the type, for reading columns of unusual types.
+    ``learned`` stands for a range that was not declared: values are clipped into it, and it lists no groups.
     """
 
     name: str
@@ -31,10 +33,11 @@ class Column:
     values_from: tuple[str, str] | None = None
     range: tuple[Scalar, Scalar] | None = None
     engine_type: str = ""
+    learned: Interval | None = None
 
     @property
     def interval(self) -> Interval | None:
-        """The declared range of a number or date: from ``range``, else the hull of ``values``."""
+        """The range of a number or date: from ``range``, else the hull of ``values``, else what was learned."""
         if self.range is not None:
             return Interval.of(*self.range)
         if self.values is not None and (self.type.numeric or self.type.temporal):
@@ -44,7 +47,7 @@ class Column:
                 point = Interval.of(value, value)
                 hull = point if hull is None else hull.hull(point)
             return hull
-        return None
+        return self.learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ class Table:
     entity table itself, for public tables, and under ``privacy_unit: row``. ``max_rows`` bounds the rows of one unit,
     ``max_groups`` and ``max_rows_per_group`` its groups and its rows in one group, for any grouping
     whose keys vary within a unit. ``rows`` is the row count of a *public* table, None for a private one.
-    ``schema`` is the engine's schema of the table where it is not the default one.
+    ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
+    ``max_rows`` that was not declared.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Table:
     max_rows_per_group: int | None = None
     rows: int | None = None
     schema: str | None = None
+    learned_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +111,15 @@ class Catalog:
 
     def is_entity(self, table: Table) -> bool:
         return self.unit is not None and self.unit[0] == table.name
+
+    def with_learned(self, learned: Iterable[Learned]) -> Catalog:
+        """The catalog with bounds that were learned where none is declared. What is declared stays as it is."""
+        tables = dict(self.tables)
+        for one in learned:
+            table = tables[one.missing.table]
+            if not one.missing.column:
+                tables[table.name] = replace(table, learned_rows=int(one.high))
+                continue
+            column = replace(table.columns[one.missing.column], learned=Interval(one.low, one.high))
+            tables[table.name] = replace(table, columns={**table.columns, column.name: column})
+        return replace(self, tables=tables)

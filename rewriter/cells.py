@@ -44,7 +44,7 @@ class Vector:
     """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
 
     ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. What has a
-    ``prefix`` is clipped in L1.
+    ``prefix`` is clipped in L1. ``weight`` is its share of the price, see :func:`rewriter.strategies.weight`.
     """
 
     cells: tuple[Cell, ...]
@@ -53,6 +53,7 @@ class Vector:
     distinct: bool = False
     signed: bool = False
     prefix: Prefix | None = None
+    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,25 +25,45 @@ _MOST_BITS = 60
 _HELD_BITS = 48
 
 
-def lattice(kind: Type, interval: Interval, size: Fraction | None = None) -> Fraction:
+def lattice(kind: Type, interval: Interval, size: Fraction | None = None, *, learned: bool = False) -> Fraction:
     """The granularity for values of a type and range: exact for integers and decimals, 2⁻²⁰ of the range for doubles.
 
-    ``size`` is the largest number that is added up, where it is not the values themselves.
+    ``size`` is the largest number that is added up, where it is not the values themselves. In a range that was
+    ``learned`` exact numbers are rounded to 2⁻²⁰ of it too: whatever was learned, sums of them are never too large.
 
     >>> lattice(Type(Kind.INTEGER, bits=32), Interval.of(0, 100)), lattice(Type(Kind.DOUBLE), Interval.of(0, 4))
     (Fraction(1, 1), Fraction(1, 262144))
     """
     magnitude = max(interval.magnitude, interval.width) or Fraction(1)
     size = size or magnitude
+    exact = 1 << (_DOUBLE_BITS if learned else _EXACT_BITS)
     if kind.kind is Kind.DECIMAL:
         granularity = Fraction(1, 10**kind.scale)
-        while size / granularity > 1 << _EXACT_BITS or magnitude / granularity > 1 << _MOST_BITS:
+        while size / granularity > exact or magnitude / granularity > 1 << _MOST_BITS:
             granularity *= 10
         return granularity
-    if kind.kind is Kind.INTEGER and size <= 1 << _EXACT_BITS and magnitude <= 1 << _MOST_BITS:
+    if kind.kind is Kind.INTEGER and size <= exact and magnitude <= 1 << _MOST_BITS:
         return Fraction(1)
     # A double must hold both ends of the range, in steps, exactly.
     return Fraction(2) ** max(_exponent(size) - _DOUBLE_BITS, _exponent(magnitude) - _HELD_BITS)
+
+
+def held(interval: Interval, kind: Type, granularity: Fraction) -> Interval:
+    """What a type can hold of an interval, ending on the lattice: powers of two that were learned can lie beyond.
+
+    >>> held(Interval.of(0, 1 << 20), Type(Kind.DECIMAL, precision=8, scale=2), Fraction(1)).high
+    Fraction(999999, 1)
+    """
+    if kind.kind is Kind.INTEGER:
+        least, most = map(Fraction, kind.limits)
+    elif kind.kind is Kind.DECIMAL:
+        most = Fraction(10**kind.precision - 1, 10**kind.scale)
+        least = -most
+    else:
+        return interval
+    low = max(interval.low, math.ceil(least / granularity) * granularity)
+    high = min(interval.high, math.floor(most / granularity) * granularity)
+    return Interval(low, high) if low < high else interval
 
 
 def _exponent(number: Fraction) -> int:
@@ -90,18 +110,18 @@ def _is_small_decimal(value: Value, granularity: Fraction) -> bool:
 
 def _clipped(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
     low, high = int(interval.low / granularity), int(interval.high / granularity)
-    below = exp.LT(this=wrap(value.sql.copy()), expression=_limit(interval.low, value.type))
-    above = exp.GT(this=wrap(value.sql.copy()), expression=_limit(interval.high, value.type))
+    below = exp.LT(this=wrap(value.sql.copy()), expression=limit_of(interval.low, value.type))
+    above = exp.GT(this=wrap(value.sql.copy()), expression=limit_of(interval.high, value.type))
     return exp.Case(
         ifs=[exp.If(this=below, true=number(low)), exp.If(this=above, true=number(high))],
         default=dialect.to_steps(value.sql.copy(), value.type, granularity),
     )
 
 
-def _limit(limit: Fraction, kind: Type) -> exp.Expr:
+def limit_of(limit: Fraction, kind: Type) -> exp.Expr:
     """A bound as a literal that compares with values of a type exactly; a multiple of a power of 10 or 2.
 
-    >>> _limit(Fraction(-5, 2), Type(Kind.DECIMAL, precision=4, scale=1)).sql()
+    >>> limit_of(Fraction(-5, 2), Type(Kind.DECIMAL, precision=4, scale=1)).sql()
     '(-2.5)'
     """
     if kind.kind is Kind.DOUBLE:

@@ -33,7 +33,8 @@ class ContributionBound:
     """At most ``rows`` rows of a unit in a relation, in at most ``groups`` groups of ``rows_per_group`` rows each.
 
     ``groups`` and ``rows_per_group`` speak of groupings whose keys vary within a unit. ``unique``: the database's
-    constraints leave at most one row per unit. None: not declared.
+    constraints leave at most one row per unit. None: not declared. ``undeclared`` are the tables for which the owner
+    gives no ``max_rows``: where ``rows`` is known all the same, they were learned.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -44,6 +45,7 @@ class ContributionBound:
     groups: int | None = None
     rows_per_group: int | None = None
     unique: bool = False
+    undeclared: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):
@@ -76,12 +78,19 @@ class ContributionBound:
         most = self.rows if self.rows_per_group is None else least([self.rows, self.rows_per_group])
         return replace(self, groups=least([self.groups, groups]), rows_per_group=most)
 
-    def times(self, factor: int | None) -> ContributionBound:
-        """The bound of a join in which every row meets at most ``factor`` rows of the same unit."""
+    def times(self, factor: int | None, undeclared: frozenset[str] = frozenset()) -> ContributionBound:
+        """The bound of a join in which every row meets at most ``factor`` rows of the same unit.
+
+        ``undeclared`` are the tables that the factor comes from without a declaration.
+        """
+        undeclared |= self.undeclared
         if factor is not None and factor <= 1:
-            return self
+            return replace(self, undeclared=undeclared)
         return ContributionBound(
-            _product(self.rows, factor), _product(self.groups, factor), _product(self.rows_per_group, factor)
+            _product(self.rows, factor),
+            _product(self.groups, factor),
+            _product(self.rows_per_group, factor),
+            undeclared=undeclared,
         )
 
     def plus(self, other: ContributionBound) -> ContributionBound:
@@ -90,6 +99,7 @@ class ContributionBound:
             _sum(self.rows, other.rows),
             _sum(self.groups, other.groups),
             _sum(self.rows_per_group, other.rows_per_group),
+            undeclared=self.undeclared | other.undeclared,
         )
 
 

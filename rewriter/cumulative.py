@@ -17,12 +17,40 @@ from rewriter.query import Cumulative, Query, release_name
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column that is a key or an aggregate of a release and nothing else."""
+    """A column that is a key or an aggregate of a release and nothing else; ``whole``: in all rows of it, once."""
 
     release: int
     is_key: bool
     place: int
+    whole: bool = True
 
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A running sum, apart for the keys at the places ``apart``."""
+
+    release: int
+    sums: Cumulative
+    apart: frozenset[int]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSum:
+    """A window is the running sum of the output ``name`` that its release is measured for, and of nothing less."""
+
+    release: int
+    name: str
+
+    def __deepcopy__(self, memo: object) -> RunningSum:
+        return self
+
+
+RUNNING = "running"
+"""The ``meta`` key under which a window of the outer SELECT carries its :class:`RunningSum`."""
+
+_FILTERS = ("where", "group", "having")
+_CUTS = ("distinct", "limit", "offset", "qualify")
 
 _Columns = Mapping[str, _Column]
 """What a query answers, by name; columns that are computed are not among them."""
@@ -73,11 +101,14 @@ class _Reader:
         for expression in (*select.expressions, *_parts(select)):
             for node in walk(expression):
                 if isinstance(node, exp.Window):
-                    self._note(_running(node, named, columns))
+                    self._note(node, _running(node, named, columns), filtered=_has(select, _FILTERS))
             for inner in expression.find_all(exp.Query):
                 if inner.parent_select is select:
                     self.query(inner, names)
-        return _answered(select, columns)
+        answered = _answered(select, columns)
+        if not _has(select, (*_FILTERS, *_CUTS)):
+            return answered
+        return {name: replace(column, whole=False) for name, column in answered.items()}
 
     def _from(self, item: exp.Expr, names: Mapping[str, _Columns]) -> _Columns:
         alias = item.args.get("alias")
@@ -88,11 +119,11 @@ class _Reader:
             return _renamed(names.get(name) or self._tables.get(name) or {}, alias)
         return {}
 
-    def _note(self, running: tuple[int, Cumulative] | None) -> None:
+    def _note(self, window: exp.Window, running: _Running | None, *, filtered: bool) -> None:
         """One series for each release: the first that is found, and all aggregates that run along it."""
         if running is None:
             return
-        number, one = running
+        number, one = running.release, running.sums
         query = self._releases[number]
         if query.sets:
             return
@@ -102,6 +133,8 @@ class _Reader:
         if (known.order, known.descending) == (one.order, one.descending):
             both = tuple(sorted({*known.aggregates, *one.aggregates}))
             self.found[number] = replace(known, aggregates=both)
+            if running.whole and not filtered and len(running.apart) + len(one.order) == len(query.keys):
+                window.meta[RUNNING] = RunningSum(number, f"a{one.aggregates[0]}")
 
 
 def _columns(number: int, query: Query) -> _Columns:
@@ -141,7 +174,11 @@ def _column(node: exp.Expr | None, columns: _Columns) -> _Column | None:
     return columns.get(_folded(node.this)) if isinstance(node, exp.Column) else None
 
 
-def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Columns) -> tuple[int, Cumulative] | None:
+def _has(select: exp.Select, parts: Sequence[str]) -> bool:
+    return any(select.args.get(part) is not None for part in parts)
+
+
+def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Columns) -> _Running | None:
     """The release and the running sum of it that a window is, if it is one."""
     if not isinstance(window.this, exp.Sum):
         return None
@@ -163,7 +200,8 @@ def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Colu
     if len(down) > 1 or nulls_first != down or places != sorted(set(places)):
         return None
     (descending,) = down
-    return summed.release, Cumulative(tuple(places), descending is forward, (summed.place,))
+    sums = Cumulative(tuple(places), descending is forward, (summed.place,))
+    return _Running(summed.release, sums, frozenset(others), summed.whole)
 
 
 def _is_forward(spec: exp.WindowSpec | None) -> bool | None:

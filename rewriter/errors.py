@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rewriter.missing import Missing
+
 SYNTAX = "42601"
 NOT_ANSWERED = "0A000"
 UNKNOWN_TABLE = "42P01"
@@ -33,3 +35,18 @@ class Refused(Exception):
         self.hint = hint
         self.sqlstate = sqlstate
         self.position = position
+
+
+class Unbounded(Refused):
+    """Nothing that was declared or learned bounds what one person adds; with ``missing`` known, something would.
+
+    Like every refusal it depends on text, policy and what was released before. ``certain`` are those without which
+    nothing does; of the others a part may do.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str, missing: frozenset[Missing], certain: frozenset[Missing] = frozenset()
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.missing = missing
+        self.certain = certain

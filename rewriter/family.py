@@ -16,7 +16,7 @@ from rewriter.cells import Addend, Builder, Cell, Vector
 from rewriter.conditions import Signature, signatures
 from rewriter.contribution import Norm
 from rewriter.plan import Linear
-from rewriter.strategies import STEPS, WORTH, Row, Strategy, Weights, choose, total
+from rewriter.strategies import STEPS, WORTH, Row, Strategy, Weights, choose, total, weight
 from rewriter.value import Value
 
 _MOST_STEPS = 1 << 44
@@ -92,10 +92,11 @@ class _Measurement:
         rows = [tuple(atom >> place & 1 for atom in atoms) for place in range(len(self.members))]
         workload = tuple(dict.fromkeys(row for row in rows if any(row)))
         fine = self.family.most * self.builder.rows * 2 * STEPS <= _MOST_STEPS
-        strategy = choose(workload, norm, fine=fine, apart=self.builder.apart).strategy
-        if len(workload) == len(rows) and self._is_plain(strategy, workload):
+        choice = choose(workload, norm, fine=fine, apart=self.builder.apart)
+        if len(workload) == len(rows) and self._is_plain(choice.strategy, workload):
             return self._apart(norm, atoms)
-        return self._by_atoms(strategy, workload, rows, atoms, known)
+        share = weight(choice.variance, norm)
+        return self._by_atoms(choice.strategy, workload, rows, atoms, known, share)
 
     def _is_plain(self, strategy: Strategy, workload: tuple[Row, ...]) -> bool:
         """Whether it is as good without atoms."""
@@ -110,18 +111,22 @@ class _Measurement:
         size = len(self.members)
         everything = next((place for place, member in enumerate(self.members) if member.test is None), None)
         by_total = total(_overlapping(size, everything))
-        if by_total.price(norm) < WORTH * size ** (3 if norm is Norm.L1 else 2):
-            return self._by_total(by_total.outputs, everything, atoms)
+        price = float(size ** (3 if norm is Norm.L1 else 2))
+        if by_total.price(norm) < WORTH * price:
+            share = weight(by_total.price(norm), norm)
+            return self._by_total(by_total.outputs, everything, atoms, share)
         names = [self.builder.cell() for _ in self.members]
         cells = [
             self._cell(name, self._said(member.text), (self._addend(1, member),), 1)
             for name, member in zip(names, self.members, strict=True)
         ]
-        self._add(cells, size, size, signed=self.family.minimum is None)
+        self._add(cells, size, size, weight(price, norm), signed=self.family.minimum is None)
         one = Fraction(1)
         return self._as_parts([[(name, one)] for name in names], atoms)
 
-    def _by_total(self, outputs: Weights, everything: int | None, atoms: Sequence[Signature] | None) -> list[Measured]:
+    def _by_total(
+        self, outputs: Weights, everything: int | None, atoms: Sequence[Signature] | None, share: Fraction
+    ) -> list[Measured]:
         whole = Member(None, "") if everything is None else self.members[everything]
         others = [member for member in self.members if member is not whole]
         names = [self.builder.cell() for _ in range(1 + len(others))]
@@ -129,7 +134,7 @@ class _Measurement:
         for name, member in zip(names[1:], others, strict=True):
             addends = (self._addend(2, member), self._addend(-1, whole))
             cells.append(self._cell(name, f"2 · {member.text} - {whole.text or self.family.what}", addends, 1))
-        self._add(cells, len(cells), len(cells), signed=True)
+        self._add(cells, len(cells), len(cells), share, signed=True)
         self._note("their total and differences from it")
         return self._as_parts([list(zip(names, row, strict=True)) for row in outputs], atoms)
 
@@ -145,6 +150,7 @@ class _Measurement:
         rows: Sequence[Row],
         atoms: Sequence[Signature],
         known: Sequence[Signature],
+        share: Fraction,
     ) -> list[Measured]:
         numbers: dict[Signature, int | None] = {0: None} if 0 in known else {}
         numbers |= {atom: place for place, atom in enumerate(atoms)}
@@ -159,7 +165,7 @@ class _Measurement:
             text = texts[place] if strategy.name == "atoms" else f"{strategy.name} {self.family.what} {place + 1}"
             cells.append(self._cell(name, text, addends, strategy.scale))
         signed = strategy.signed or self.family.minimum is None
-        self._add(cells, strategy.l1, strategy.l2_squared, signed=signed)
+        self._add(cells, strategy.l1, strategy.l2_squared, share, signed=signed)
         self._explain(strategy, len(rows), len(atoms))
         estimated = {
             row: list(zip(names, weights, strict=True)) for row, weights in zip(workload, strategy.outputs, strict=True)
@@ -196,9 +202,10 @@ class _Measurement:
     def _cell(self, name: str, text: str, addends: tuple[Addend, ...], scale: int) -> Cell:
         return Cell(name, text, self.family.granularity / scale, addends)
 
-    def _add(self, cells: Sequence[Cell], l1: int, l2_squared: int, *, signed: bool) -> None:
+    def _add(self, cells: Sequence[Cell], l1: int, l2_squared: int, share: Fraction, *, signed: bool) -> None:
         most = self.family.most
-        self.builder.vectors.append(Vector(tuple(cells), l1 * most, l2_squared * most * most, signed=signed))
+        vector = Vector(tuple(cells), l1 * most, l2_squared * most * most, signed=signed, weight=share)
+        self.builder.vectors.append(vector)
 
     def _linear(self, terms: Sequence[tuple[str, Fraction]], minimum: int | None) -> Linear:
         return self.family.linear([(name, weight * self.family.granularity) for name, weight in terms], minimum)

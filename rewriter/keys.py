@@ -21,11 +21,12 @@ from decimal import Decimal
 from sqlglot import exp
 
 from rewriter.dialects import Dialect, call, double, number
-from rewriter.functions_values import wrap
+from rewriter.functions_values import LIMITS, wrap
 from rewriter.interval import Interval, measure
 from rewriter.query import Key
 from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node, variable_behind
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
+from rewriter.unbounded import learned_ranges
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
 
 MAX_CELLS = 100_000
@@ -207,7 +208,7 @@ class _Enumeration:
 
     def _domain(self, node: exp.Expr) -> exp.Expr:
         domain = node.meta.get(DOMAIN)
-        if domain is None or self.closed or _size(domain) > MAX_CELLS:
+        if domain is None or self.closed or _size(domain) > MAX_CELLS or _is_learned(domain, node):
             raise _NotEnumerable
         # The same expression has one value in a row, wherever it stands: a guard and what it guards, for one.
         for place, (known, source, path) in enumerate(self.derived):
@@ -278,6 +279,14 @@ class _Enumeration:
         if nulls:
             query = exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)
         return query, size + len(nulls)
+
+
+def _is_learned(domain: Domain, node: exp.Expr) -> bool:
+    """Whether a range of whole numbers follows from what was learned of a column: that says where to clip, and not
+    which groups there are. What holds whatever the column does (WIDTH_BUCKET has limits) is a domain."""
+    if not isinstance(domain, IntegerRange) or node.meta.get(LIMITS) == (domain.low, domain.high):
+        return False
+    return learned_ranges(node)
 
 
 def _table_of(variable: Variable) -> str:

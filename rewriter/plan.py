@@ -13,11 +13,15 @@ from rewriter.types import Type
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A grouping key: column ``name`` of the engine's answer, as the analyst wrote it in ``text``."""
+    """A grouping key: column ``name`` of the engine's answer, as the analyst wrote it in ``text``.
+
+    ``family`` is a name that two keys over the same rows share only when they are the same expression.
+    """
 
     name: str
     type: Type
     text: str
+    family: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +30,15 @@ class Statistic:
 
     Column ``name`` counts steps of size ``granularity``: the number it stands for is
     ``integer * granularity``. ``bound`` is the most that one unit can move one cell, in steps.
+    ``family`` is a name that two statistics share only when the integer of a group is, whatever the data, the sum of
+    the other's integers over the groups that it is made of (:mod:`rewriter.lineage`); "" where nothing is known.
     """
 
     name: str
     granularity: Fraction
     bound: int
     text: str
+    family: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +46,13 @@ class Block:
     """Statistics that are clipped together: one vector over (group, statistic) with one joint sensitivity.
 
     With a ``prefix``, its integers are measured in place of those of the groups, and the sensitivity is theirs.
+    ``weight`` is its share of the price against the other blocks'; a single count has weight 1.
     """
 
     statistics: tuple[Statistic, ...]
     sensitivity: Sensitivity
     prefix: Prefix | None = None
+    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +143,9 @@ class Plan:
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
     group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
-    owner's word, every row of people is in one of them, so that they add up to what all rows have.
+    owner's word, every row of people is in one of them, so that they add up to what all rows have. ``clips``: people
+    who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists a public key set,
+    under the names of the keys, and reads no row of people; "" where there is none.
     """
 
     sql: str
@@ -148,6 +159,8 @@ class Plan:
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
     exhaustive: bool = False
+    groups: str = ""
+    clips: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

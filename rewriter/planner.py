@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rewriter.bound import bound
+from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
+from rewriter.lineage import with_families
 from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
 from rewriter.query import Query
 from rewriter.series import with_prefixes
+from rewriter.steps import steps_along
 from rewriter.workload import workload
 
 
@@ -37,9 +40,10 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     if query.cumulative is not None and public is not None:
         along = [query.keys[place] for place in query.cumulative.order]
         series = public_keys(along, query.filters, dialect)
-        steps = public.cells if series is None else min(public.cells, series.cells)
+        steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
-    bounded = bound(query, work, norm, contribution, public, dialect, one_group=constant or cells == 1)
+    one_group = constant or cells == 1
+    bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
     outputs = tuple(
         replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
     )
@@ -47,7 +51,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
-    return Plan(
+    planned = Plan(
         sql=bounded.tree.sql(dialect=dialect.name, comments=False),
         dialect=dialect.name,
         keys=tuple(KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(query.keys)),
@@ -59,7 +63,10 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
+        groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
+        clips=_clips(contribution, work),
     )
+    return with_families(planned, query, work, one_group=one_group)
 
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
@@ -70,6 +77,13 @@ def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
 def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
     terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
     return replace(estimator, terms=terms)
+
+
+def _clips(contribution: ContributionBound, work: Workload) -> bool:
+    """Whether rows or values may be cut: only where every person has one row, and rows are counted, nothing is."""
+    cells = [cell for vector in work.vectors for cell in vector.cells]
+    summed = any(addend.summed is not None for cell in cells for addend in cell.addends)
+    return summed or (not contribution.unique and bool(work.vectors))
 
 
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:

@@ -245,7 +245,8 @@ def _row_bound(
     factors = [source for source in inner if not _is_parent(source, inner, classes)] or inner[:1]
     bound = factors[0].bound
     for source in factors[1:]:
-        bound = replace(bound.times(source.bound.rows), unique=bound.unique and source.bound.unique)
+        product = bound.times(source.bound.rows, source.bound.undeclared)
+        bound = replace(product, unique=bound.unique and source.bound.unique)
     counted = {source.alias for source in inner}
     for source in private:
         if not source.optional:
@@ -255,7 +256,8 @@ def _row_bound(
         elif not source.bound.unique and not _meets_once(source, counted, sources, classes, outer):
             # A child's row goes with one row of its parent; by the unit alone, all rows go with all.
             of_parent = _refers_to(source, counted, sources, classes, outer)
-            bound = bound.plus(source.bound) if of_parent else bound.times(source.bound.rows)
+            theirs = source.bound
+            bound = bound.plus(theirs) if of_parent else bound.times(theirs.rows, theirs.undeclared)
         counted.add(source.alias)
     waiting = [source for source in sources if not source.private]
     while waiting:

@@ -10,8 +10,10 @@ from sqlglot import exp
 from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.errors import NOT_ANSWERED, TYPE_MISMATCH, Refused
+from rewriter.missing import LACKS
 from rewriter.source import ORIGIN, VARIABLE, Origin, Source, Variable
 from rewriter.types import Kind, Type, decimal
+from rewriter.unbounded import range_lacks
 from rewriter.value import DOMAIN, Value, Values
 
 UNIT = "u"
@@ -91,11 +93,13 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
     columns = []
     for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
         interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
+        column = exp.column(f"c{index}", alias)
+        column.meta[LACKS] = range_lacks(a.sql) | range_lacks(b.sql)
         columns.append(
             (
                 name,
                 Value(
-                    sql=exp.column(f"c{index}", alias),
+                    sql=column,
                     type=types[index],
                     interval=interval,
                     nullable=a.nullable or b.nullable,

@@ -8,7 +8,6 @@ pay where people have many rows in different groups and their L2 norm is much sm
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -18,8 +17,9 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.plan import Linear
 from rewriter.prefix import LONGEST, Prefix, Strategy, Toeplitz, best_tree
 from rewriter.query import Cumulative
+from rewriter.steps import Steps
 
-_MOST_STEPS = 1 << 28
+_MOST_STEPS = 1 << 26
 """Of one unit: beyond, what is measured in place of the groups would not fit into the noise that there is."""
 
 _WORTHWHILE = 1.5
@@ -27,11 +27,11 @@ _WORTHWHILE = 1.5
 
 
 def with_prefixes(
-    work: Workload, cumulative: Cumulative, steps: int, contribution: ContributionBound, norm: Norm
+    work: Workload, cumulative: Cumulative, steps: Steps, contribution: ContributionBound, norm: Norm
 ) -> Workload:
     """The workload, with a prefix strategy for every vector of which running sums are made where it lowers their error.
 
-    ``steps`` bounds the number of groups along the keys of ``cumulative``.
+    ``steps`` are the groups along the keys of ``cumulative``.
     """
     vectors, notes = [], []
     for vector in work.vectors:
@@ -39,14 +39,14 @@ def with_prefixes(
         vectors.append(replace(vector, prefix=prefix[0]) if prefix else vector)
         if prefix:
             notes.append(
-                f"running sums over at most {steps} groups are measured as such: their error is"
-                f" {math.sqrt(prefix[1]):.2g} times smaller than that of adding up the groups"
+                f"running sums over at most {steps.most} groups are measured as such: their error is about"
+                f" {math.sqrt(prefix[1]):.2g} times smaller than that of adding up as many groups"
             )
     return replace(work, vectors=tuple(vectors), notes=(*work.notes, *dict.fromkeys(notes)))
 
 
 def _chosen(
-    vector: Vector, work: Workload, cumulative: Cumulative, steps: int, contribution: ContributionBound, norm: Norm
+    vector: Vector, work: Workload, cumulative: Cumulative, steps: Steps, contribution: ContributionBound, norm: Norm
 ) -> tuple[Prefix, float] | None:
     """A prefix strategy, and by how much it lowers the variance of a prefix."""
     if not _is_wanted(vector, work, cumulative):
@@ -54,22 +54,19 @@ def _chosen(
     direct, clipped = reach_squared(vector, norm, contribution), reach_squared(vector, Norm.L1, contribution)
     if direct is None or clipped is None or clipped > _MOST_STEPS**2:
         return None
-    spread, strategy = min(
-        ((one.variance * (one.l1**2 if norm is Norm.L1 else one.l2_squared), one) for one in _strategies(steps, norm)),
-        key=lambda pair: pair[0],
-        default=(math.inf, None),
-    )
-    gain = float(Fraction(direct, clipped)) * (steps + 1) / 2 / spread
-    if strategy is None or gain < _WORTHWHILE:
+    strategy = _strategy(steps, norm)
+    if strategy is None:
         return None
-    return Prefix(strategy, cumulative.order, cumulative.descending), gain
+    spread = strategy.variance * (strategy.l1**2 if norm is Norm.L1 else strategy.l2_squared)
+    gain = float(Fraction(direct, clipped)) * (steps.most + 1) / 2 / spread
+    return (Prefix(strategy, cumulative.order, cumulative.descending), gain) if gain >= _WORTHWHILE else None
 
 
-def _strategies(steps: int, norm: Norm) -> Iterator[Strategy]:
-    if norm is Norm.L2 and steps <= LONGEST:
-        yield Toeplitz(steps)
-    elif (tree := best_tree(steps, squared=norm is Norm.L2)) is not None:
-        yield tree
+def _strategy(steps: Steps, norm: Norm) -> Strategy | None:
+    """The best that there is for so many groups. A tree loses where there are far fewer than it was made for."""
+    if norm is Norm.L2 and steps.most <= LONGEST:
+        return Toeplitz(steps.most)
+    return best_tree(steps.most, squared=norm is Norm.L2) if steps.tight else None
 
 
 def _is_wanted(vector: Vector, work: Workload, cumulative: Cumulative) -> bool:

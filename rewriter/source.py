@@ -184,6 +184,9 @@ def _keys(table: Table, catalog: Catalog) -> set[str]:
 def _bound(table: Table, unit_column: str | None, catalog: Catalog) -> ContributionBound:
     if catalog.unit is None or (unit_column is not None and table.columns[unit_column].unique):
         return ONE
+    if table.max_rows is None:
+        undeclared = frozenset({table.name})
+        return ContributionBound(table.learned_rows, table.max_groups, table.max_rows_per_group, undeclared=undeclared)
     return ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group)
 
 

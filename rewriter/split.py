@@ -24,6 +24,7 @@ from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
 from rewriter.functions_values import wrap
 from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
+from rewriter.missing import LACKS
 from rewriter.names import plain_names
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all
@@ -31,6 +32,7 @@ from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression
 from rewriter.types import BOOLEAN
+from rewriter.unbounded import lacks_of
 from rewriter.unit_windows import has_windows, windowed
 from rewriter.value import Value
 
@@ -418,11 +420,14 @@ class _Splitter:
         for number, aggregate in enumerate(grouped.aggregates):
             value = per_unit(aggregate, block.bound, self._dialect)
             expressions.append(exp.alias_(value.sql, f"a{number}"))
-            columns.append((f"a{number}", replace(value, sql=exp.column(f"a{number}", alias))))
+            column = exp.column(f"a{number}", alias)
+            column.meta[LACKS] = lacks_of(aggregate, block.bound)
+            columns.append((f"a{number}", replace(value, sql=column)))
         rows.set("expressions", expressions)
         rows.set("group", exp.Group(expressions=group))
         one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
-        bound = ONE if one_row else ContributionBound(rows=block.bound.rows, groups=block.bound.rows)
+        of_rows = block.bound
+        bound = ONE if one_row else ContributionBound(of_rows.rows, of_rows.rows, undeclared=of_rows.undeclared)
         for index, key in enumerate(grouped.keys):
             _keep_origin(columns[index][1], key.value)
         item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -17,18 +17,20 @@ from sqlglot import exp
 from rewriter.aggregates import both
 from rewriter.atoms import numbered
 from rewriter.cells import Addend, Builder, Cell, Vector, Workload
-from rewriter.clipping import clipped_steps, lattice
+from rewriter.clipping import clipped_steps, held, lattice
 from rewriter.conditions import Signature, signatures
 from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
-from rewriter.errors import Refused
+from rewriter.errors import Unbounded
 from rewriter.family import Family, Measured, Member, measure
 from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.narrowing import narrowed
 from rewriter.plan import Estimator, Linear, Output, Ratio
 from rewriter.query import Aggregate
+from rewriter.strategies import weight
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
+from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import Value
 
 ONE = Fraction(1)
@@ -50,8 +52,9 @@ def workload(
     """
     builder = Builder(dialect, filters, rows, apart=apart)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
+    _require_ranges(asked, filters)
     means = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function is exp.Avg}
-    pairs = _pairs(list(means.values()), builder)
+    pairs = _pairs(list(means.values()), builder, norm)
     found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
         number: (pairs[_pair_key(aggregate, builder)].ratio, ()) for number, aggregate in means.items()
     }
@@ -103,23 +106,44 @@ def _present(argument: Value | None) -> Value | None:
     return Value(sql=sql, type=BOOLEAN, nullable=False, constant=argument.constant)
 
 
-def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
-    """The argument with its declared range on the lattice, or a refusal that names what to declare."""
+def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
+    """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
+    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg]
+    sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
+    lacking = [aggregate for aggregate in (*means, *sums) if _range(aggregate, filters)[1] is None]
+    if not lacking:
+        return
+    missing = [missing_ranges(_range(aggregate, filters)[0].sql) for aggregate in lacking]
+    inner = _inner(lacking[0])
+    raise Unbounded(
+        f"{lacking[0].text} has no bounds: one person could move it without limit",
+        hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+        # One that nothing stands for cannot be answered, whatever is known of the others.
+        missing=frozenset().union(*missing) if all(missing) else frozenset(),
+        certain=frozenset().union(*(some for some in missing if len(some) == 1)),
+    )
+
+
+def _range(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
+    """The argument of SUM or AVG, and where it lies on the rows that are counted."""
     argument = aggregate.argument
     if argument is None:
         raise AssertionError("SUM and AVG have an argument")
-    conditions = [*filters, *([aggregate.condition] if aggregate.condition is not None else [])]
-    declared = narrowed(argument, conditions)
+    return argument, narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
+
+
+def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
+    """The argument with its declared range on the lattice."""
+    argument, declared = _range(aggregate, filters)
     if declared is None:
-        inner = _inner(aggregate)
-        raise Refused(
-            f"{aggregate.text} has no bounds: one person could move it without limit",
-            hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
-        )
+        raise AssertionError("a sum without a range was refused")
     # A mean adds up distances from the ends of the range, a sum the values.
     is_mean = aggregate.function is exp.Avg
-    granularity = lattice(argument.type, declared, declared.width if is_mean else None)
+    learned = learned_ranges(argument.sql)
+    granularity = lattice(argument.type, declared, declared.width if is_mean else None, learned=learned)
     interval = declared.outward(granularity)
+    if learned:
+        interval = held(interval, argument.type, granularity)
     if interval.width == 0:
         interval = Interval(interval.low, interval.high + granularity)
     return argument, interval, granularity
@@ -159,7 +183,7 @@ class _Pair:
         return total, (builder.part(replace(total, minimum=least), _unit(aggregate, self.granularity)),)
 
 
-def _pairs(means: Sequence[Aggregate], builder: Builder) -> dict[str, _Pair]:
+def _pairs(means: Sequence[Aggregate], builder: Builder, norm: Norm) -> dict[str, _Pair]:
     """A pair for each mean. Means of one value over rows that cannot be the same are one vector, others one each."""
     together: dict[tuple[str, Interval, Fraction], dict[str, Aggregate]] = {}
     for aggregate in means:
@@ -178,7 +202,8 @@ def _pairs(means: Sequence[Aggregate], builder: Builder) -> dict[str, _Pair]:
             pairs[key] = _Pair(cells[-1][0].name, cells[-1][1].name, interval, granularity)
         width = int(interval.width / granularity)
         vectors = [tuple(cell for pair in cells for cell in pair)] if column is not None else cells
-        builder.vectors += [Vector(vector, width, width * width) for vector in vectors]
+        share = weight(len(cells) / len(vectors), norm)
+        builder.vectors += [Vector(vector, width, width * width, weight=share) for vector in vectors]
         _note_clipping(next(iter(distinct.values())), interval, builder)
     return pairs
 

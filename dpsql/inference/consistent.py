@@ -17,17 +17,24 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
+from scipy.sparse.linalg import lsqr
 
 from dpsql.families import Family, Shape
 from dpsql.inference.apportion import round_lattice, round_tree
 from dpsql.inference.arrays import FloatArray, IntArray
+from dpsql.inference.evidence import Derived, Measurements, independent
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
-from dpsql.inference.parts import Column, measured, spread
+from dpsql.inference.parts import Column, finished, measured, spread
 from dpsql.inference.projection import nonnegative_lattice, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Part, Plan, Ratio
 from rewriter.types import INTEGER, Scalar
+
+_MOST_STEPS = 1_000
+_WHOLE = 1e-6
+"""Estimates this near to whole numbers are whole: what was measured agreed already."""
 
 MOST_LEAVES = 200_000
 """The most finest groups of a family that are made consistent; what would have more is answered as it was measured."""
@@ -40,21 +47,48 @@ def infer_all(
     shapes: Sequence[Shape],
     *,
     consistent: bool,
+    derived: Mapping[int, Derived] | None = None,
 ) -> dict[str, ReleasedTable]:
     """The tables that the outer SELECT reads, by name, from all measurements of a statement.
 
-    ``consistent`` False gives the unbiased measurements as they are, rounded where the column is of whole numbers.
+    ``derived`` are those that were made of earlier releases, which say more than these sums of them. ``consistent``
+    False gives the unbiased measurements as they are, rounded where the column is of whole numbers.
     """
     summed = {place for shape in shapes if shape.summed for place in shape.measurements}
     finished: dict[int, ReleasedTable] = {}
     for family in families:
-        joint = _joint(family, tables, plans) if consistent else None
-        if joint is not None:
-            finished |= _together(joint, tables, plans)
+        if consistent:
+            finished |= _consistent(family, tables, plans, derived or {})
         for place in family.measurements:
-            if place not in finished:
+            if place not in finished and derived and place in derived:
+                finished[place] = _alone(tables[place], plans[place], derived[place], consistent, place in summed)
+            elif place not in finished:
                 finished[place] = infer(tables[place], plans[place], consistent=consistent, summed=place in summed)
     return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
+
+
+def _consistent(
+    family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan], derived: Mapping[int, Derived]
+) -> dict[int, ReleasedTable]:
+    """The tables of a family that can be made consistent; none where there is only one."""
+    if len({plans[place].identity for place in family.measurements}) < 2:
+        return {}
+    own = {place: derived[place] for place in family.measurements if place in derived and _joins_in(plans[place])}
+    all_ = independent(family, tables, plans, own) if own else Measurements(family, tuple(tables), tuple(plans))
+    joint = _joint(all_)
+    return {} if joint is None else _together(joint, all_, shown=len(tables))
+
+
+def _joins_in(plan: Plan) -> bool:
+    """Whether the groups are all there are, and what is measured of them adds up and has noises of its own."""
+    adds_up = not plan.keys or all(part.additive for part in plan.parts)
+    return plan.exhaustive and adds_up and all(block.prefix is None for block in plan.blocks)
+
+
+def _alone(noisy: NoisyTable, plan: Plan, derived: Derived, consistent: bool, summed: bool) -> ReleasedTable:
+    """Sums over the groups must stay unbiased: they agree with no finer table whose parts were cut off at 0."""
+    columns = derived.columns if not summed and derived.columns is not None else finished(noisy, plan, summed=summed)
+    return table_of(noisy, plan, columns if consistent else None, {}, derived.shrunk)
 
 
 def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
@@ -76,15 +110,18 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
     for at, first in enumerate(tables[0].columns[len(shape.sets[0]) :]):
         parts = [table.columns[len(places) + at] for places, table in zip(shape.sets, tables, strict=True)]
         margins = [margin for part in parts for margin in (part.margins or ())]
+        reaches = [reach for part in parts for reach in (part.reaches or ())]
         whole = len(margins) == sum(len(part.values) for part in parts)
         outputs.append(
             replace(
                 first,
                 values=tuple(value for part in parts for value in part.values),
                 margins=tuple(margins) if whole and first.margins is not None else None,
+                reaches=tuple(reaches) if whole and first.reaches is not None else None,
             )
         )
-    return ReleasedTable((*columns, *marks, *outputs))
+    shrunk = [factor for table in tables for factor in table.shrunk or (1.0,) * table.rows]
+    return ReleasedTable((*columns, *marks, *outputs), tuple(shrunk))
 
 
 # One family
@@ -108,17 +145,16 @@ class _Joint:
         return len(self.chain) == len(self.members)
 
 
-def _joint(family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> _Joint | None:
+def _joint(all_: Measurements) -> _Joint | None:
     """The part of a family that can be made consistent: groups that are all there are, of parts that add up."""
+    family, tables, plans = all_.family, all_.tables, all_.plans
     first: dict[str, int] = {}
     copies: dict[int, int] = {}
     members: list[tuple[int, tuple[int, ...]]] = []
     for place, keys in zip(family.measurements, family.keys, strict=True):
-        plan = plans[place]
-        adds_up = not keys or all(part.additive for part in plan.parts)
-        if not plan.exhaustive or not adds_up or any(block.prefix is not None for block in plan.blocks):
+        if not _joins_in(plans[place]):
             continue
-        known = first.setdefault(plan.identity, place)
+        known = first.setdefault(plans[place].identity, place)
         if known != place:
             copies[place] = known
         else:
@@ -182,18 +218,22 @@ def _chain(keys: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(reversed(chain))
 
 
-def _together(joint: _Joint, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> dict[int, ReleasedTable]:
+def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, ReleasedTable]:
+    """The tables of the first ``shown`` places."""
+    tables, plans = all_.tables, all_.plans
     count = len(plans[joint.members[0]].parts)
-    estimated = [_estimate(joint, tables, _part_of(plans, joint, at)) for at in range(count)]
+    estimated = [_estimate(joint, all_, _part_of(plans, joint, at)) for at in range(count)]
     columns = {place: [estimate.columns[at] for estimate in estimated] for at, place in enumerate(joint.members)}
     shrunk = [_shrinkage(joint, at, estimated) for at in range(len(joint.members))]
     found: dict[int, ReleasedTable] = {}
     for at, place in enumerate(joint.members):
+        if place >= shown:
+            continue
         pairs = {}
         for output in plans[place].outputs:
             if isinstance(output.estimator, Ratio):
                 sides = (output.estimator.above, output.estimator.below)
-                pairs[output.name] = tuple(_side(joint, tables, plans, side)[at] for side in sides)
+                pairs[output.name] = tuple(_side(joint, all_, side)[at] for side in sides)
         found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
     return found | {copy: found[place] for copy, place in joint.copies.items()}
 
@@ -210,19 +250,44 @@ def _part_of(plans: Sequence[Plan], joint: _Joint, at: int) -> list[Part]:
     return [plans[place].parts[at] for place in joint.members]
 
 
-def _estimate(joint: _Joint, tables: Sequence[NoisyTable], parts: Sequence[Part]) -> _Estimated:
-    values, variances = [], []
-    for place, part, size in zip(joint.members, parts, joint.sizes, strict=True):
-        numerators, denominator = measured(tables[place], part.estimator, part.unit)
-        values.append(_padded([numerator / denominator for numerator in numerators], size, 0.0))
-        variances.append(_padded([spread(tables[place], part.estimator, part.unit)] * len(numerators), size, math.inf))
+def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Estimated:
+    numbers = [
+        _number(all_, place, part.estimator, part.unit, size)
+        for place, part, size in zip(joint.members, parts, joint.sizes, strict=True)
+    ]
+    values, variances = [one.values for one in numbers], [one.variances for one in numbers]
     estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
-    factors = tuple(
-        np.where((own > 0) & np.isfinite(own), after / np.where(own > 0, own, 1.0), 1.0)
-        for own, after in zip(variances, posterior, strict=True)
-    )
+    factors = tuple(_ratio(after, one.said) for one, after in zip(numbers, posterior, strict=True))
     nonnegative = parts[0].estimator.minimum is not None
     return _Estimated(_rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative), factors)
+
+
+def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:
+    """What inference left of the variances that were said; 1 where nothing was said."""
+    known = (said > 0) & np.isfinite(said)
+    return np.divide(after, said, out=np.ones_like(after), where=known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """One number of every cell, its variance as a measurement (inf: it is none), and the one that its noise says."""
+
+    values: FloatArray
+    variances: FloatArray
+    said: FloatArray
+
+
+def _number(all_: Measurements, place: int, estimator: Linear, unit: Fraction, size: int) -> _Number:
+    table = all_.tables[place]
+    if not all(name in table.statistics for name, _ in estimator.terms):
+        return _Number(np.zeros(size), np.full(size, math.inf), np.full(size, math.inf))
+    said = _padded([spread(table, estimator, unit)] * len(table.keys), size, math.inf)
+    if place in all_.unmeasured:
+        return _Number(np.zeros(size), np.full(size, math.inf), said)
+    source = all_.fresh.get(place, table)
+    numerators, denominator = measured(source, estimator, unit)
+    values = _padded([numerator / denominator for numerator in numerators], size, 0.0)
+    return _Number(values, _padded([spread(source, estimator, unit)] * len(numerators), size, math.inf), said)
 
 
 def _padded(numbers: Sequence[float], size: int, rest: float) -> FloatArray:
@@ -248,6 +313,8 @@ def _rounded(
         rounded = round_tree(parents, levels)
         back = dict(zip(joint.chain, rounded, strict=True))
         return tuple(back[at] for at in range(len(joint.members)))
+    if not negative and all(bool((np.abs(level - np.rint(level)) < _WHOLE).all()) for level in estimates):
+        return tuple([round(number) for number in level.tolist()] for level in estimates)
     leaves = _leaf_values(joint, estimates, values, variances, nonnegative=negative)
     finest = round_lattice(joint.groupings, leaves)
     columns = []
@@ -274,20 +341,21 @@ def _leaf_values(
     last = joint.groupings[-1]
     if np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
         return np.asarray(estimates[-1][last])
-    return _spread_out(joint, values, variances)
+    return _spread_out(joint, estimates)
 
 
-def _spread_out(joint: _Joint, values: Sequence[FloatArray], variances: Sequence[FloatArray]) -> FloatArray:
-    """Finest groups that nobody measured: any that add up to the estimates."""
-    identity = np.arange(len(joint.groupings[0]))
-    loose = np.full(len(identity), 1e12 * max(1.0, *(float(v[np.isfinite(v)].max(initial=1.0)) for v in variances)))
-    finest, _ = lattice(
-        [*joint.groupings, identity],
-        [*joint.sizes, len(identity)],
-        [*values, np.zeros(len(identity))],
-        [*variances, loose],
+def _spread_out(joint: _Joint, estimates: Sequence[FloatArray]) -> FloatArray:
+    """Finest groups that nobody measured: the smallest numbers that add up to the estimates of every measurement."""
+    count = len(joint.groupings[0])
+    ones, leaves = np.ones(count), np.arange(count)
+    sums = vstack(
+        [
+            csr_array((ones, (g, leaves)), shape=(size, count))
+            for g, size in zip(joint.groupings, joint.sizes, strict=True)
+        ]
     )
-    return finest[-1]
+    found = lsqr(sums, np.concatenate(estimates), atol=1e-15, btol=1e-15, iter_lim=_MOST_STEPS)[0]
+    return np.asarray(found)
 
 
 def _parents(joint: _Joint) -> list[IntArray]:
@@ -300,17 +368,14 @@ def _parents(joint: _Joint) -> list[IntArray]:
     return parents
 
 
-def _side(joint: _Joint, tables: Sequence[NoisyTable], plans: Sequence[Plan], name: str) -> list[FloatArray]:
+def _side(joint: _Joint, all_: Measurements, name: str) -> list[FloatArray]:
     """One side of a mean's pair, made consistent as a part is, in the steps of each measurement."""
-    values, variances, units = [], [], []
+    numbers, units = [], []
     for place, size in zip(joint.members, joint.sizes, strict=True):
-        unit = next(one.granularity for one in plans[place].statistics if one.name == name)
-        estimator = Linear(((name, unit),))
-        numerators, denominator = measured(tables[place], estimator, Fraction(1))
-        values.append(_padded([numerator / denominator for numerator in numerators], size, 0.0))
-        variances.append(_padded([spread(tables[place], estimator, Fraction(1))] * len(numerators), size, math.inf))
+        unit = next(one.granularity for one in all_.plans[place].statistics if one.name == name)
+        numbers.append(_number(all_, place, Linear(((name, unit),)), Fraction(1), size))
         units.append(float(unit))
-    estimates, _ = lattice(joint.groupings, joint.sizes, values, variances)
+    estimates, _ = lattice(joint.groupings, joint.sizes, [n.values for n in numbers], [n.variances for n in numbers])
     return [estimate / unit for estimate, unit in zip(estimates, units, strict=True)]
 
 

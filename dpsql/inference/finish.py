@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dpsql.inference.arrays import FloatArray
-from dpsql.inference.intervals import half_width, mean_half_widths, widest_mean_half_width
+from dpsql.inference.intervals import half_width, mean_reaches, widest_mean_half_width
 from dpsql.inference.parts import Column, finished, measured, values
 from dpsql.inference.prefix import decoded
 from dpsql.inference.rounding import nearest, quotients
@@ -34,7 +34,7 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Noise("laplace", Fraction(10))})
     >>> infer(noisy, Plan("SELECT …", "duckdb", (), (), (n,), None, 1)).columns[0]
     ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
-                   values=(0,), margins=(30.0,))
+                   values=(0,), margins=(30.0,), reaches=None)
     """
     groups = decoded(noisy, plan, consistent=consistent)
     columns = finished(groups.table, plan, summed=summed) if consistent else None
@@ -57,7 +57,7 @@ def table_of(
         for place, key in enumerate(plan.keys)
     )
     outputs = tuple(_finish(noisy, plan, output, columns, pairs.get(output.name), shrunk) for output in plan.outputs)
-    return ReleasedTable(keys + outputs)
+    return ReleasedTable(keys + outputs, None if shrunk is None else tuple(shrunk[: len(noisy.keys)].tolist()))
 
 
 def expected_half_width(
@@ -141,19 +141,20 @@ def _ratio(
         part = min(max(a, 0), total)
         means.append(value(low * total + span * part, unit * total) if total > 0 else None)
     noises = (noisy.noise[estimator.above], noisy.noise[estimator.below])
-    shares = _mean_half_widths(above, below, noises, shrunk)
-    return ReleasedColumn(output.name, output.type, tuple(means), tuple(float(width) * share for share in shares))
+    down, up = _mean_reaches(above, below, noises, shrunk)
+    reaches = tuple(zip((down * float(width)).tolist(), (up * float(width)).tolist(), strict=True))
+    return ReleasedColumn(output.name, output.type, tuple(means), tuple(map(max, reaches)), reaches)
 
 
-def _mean_half_widths(
+def _mean_reaches(
     above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise], shrunk: FloatArray | None
-) -> list[float]:
-    """Those of :func:`mean_half_widths`; less noise in a group is the same as larger sums in it."""
+) -> tuple[FloatArray, FloatArray]:
+    """Those of :func:`mean_reaches`; less noise in a group is the same as larger sums in it."""
     if shrunk is None:
-        return mean_half_widths(above, below, noises)
+        return mean_reaches(above, below, noises)
     factors = shrunk[: len(above)].tolist()
     larger = [
         [round(number / factor) if factor > 0 else number for number, factor in zip(side, factors, strict=True)]
         for side in (above, below)
     ]
-    return mean_half_widths(larger[0], larger[1], noises)
+    return mean_reaches(larger[0], larger[1], noises)

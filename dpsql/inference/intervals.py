@@ -9,6 +9,7 @@ import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,9 @@ from dpsql.table import Noise
 ALPHA = 0.05
 Z = 1.959963984540054
 """The standard normal's 97.5 % point."""
+
+ONE_SIDED = 2 * ALPHA
+"""The α of a half-width that noise goes beyond, on one side, with probability ``ALPHA``."""
 
 FINE = 1 << 10
 """Points of a lattice per standard deviation of the noise: the error of a half-width is below one in a thousand."""
@@ -33,8 +37,8 @@ Floats = NDArray[np.float64]
 
 
 @functools.lru_cache(maxsize=4096)
-def half_width(terms: Terms) -> float:
-    """The least w with P(|Σ weight · noise| > w) ≤ 5 %, for independent noises on their lattices.
+def half_width(terms: Terms, alpha: float = ALPHA) -> float:
+    """The least w with P(|Σ weight · noise| > w) ≤ α (5 %), for independent noises on their lattices.
 
     Where a standard deviation spans many lattice steps, the lattice is taken coarser than it is.
 
@@ -48,7 +52,7 @@ def half_width(terms: Terms) -> float:
     if not terms:
         return 0.0
     if len(terms) == 1 and terms[0][0].kind == "laplace":
-        return laplace_quantile(float(terms[0][0].scale)) * float(terms[0][1])
+        return laplace_quantile(float(terms[0][0].scale), alpha) * float(terms[0][1])
     terms = tuple((noise, weight) for noise, weight in terms if noise.scale >= SILENT[noise.kind])
     if not terms:
         return 0.0
@@ -56,13 +60,13 @@ def half_width(terms: Terms) -> float:
     step = _common_step([weight for _, weight in terms])
     if spread <= float(step) * FINE:
         lattice = [(noise.kind, float(noise.scale), int(weight / step)) for noise, weight in terms]
-        return float(step) * _quantile(lattice, spread / float(step))
+        return float(step) * _quantile(lattice, spread / float(step), alpha)
     if all(noise.kind == "gaussian" and noise.scale > SMOOTH for noise, _ in terms):
-        return Z * spread
-    return _coarse_half_width(terms, spread)
+        return NormalDist().inv_cdf(1 - alpha / 2) * spread
+    return _coarse_half_width(terms, spread, alpha)
 
 
-def _coarse_half_width(terms: Terms, spread: float) -> float:
+def _coarse_half_width(terms: Terms, spread: float, alpha: float) -> float:
     """On a lattice of ``FINE`` points per standard deviation, with every weight moved to it and every spread kept.
 
     Noises whose steps show, and are wider than those of this lattice, stay on it where they are.
@@ -77,7 +81,7 @@ def _coarse_half_width(terms: Terms, spread: float) -> float:
     for noise, weight in terms:
         multiple = max(1, round(float(weight) / unit))
         lattice.append((noise.kind, float(noise.scale * weight) / (multiple * unit), multiple))
-    return unit * (_quantile(lattice, spread / unit) + 1)
+    return unit * (_quantile(lattice, spread / unit, alpha) + 1)
 
 
 def laplace_quantile(scale: float, alpha: float = ALPHA) -> int:
@@ -103,7 +107,7 @@ def _common_step(weights: Sequence[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(weight * denominator) for weight in weights)), denominator)
 
 
-def _quantile(terms: Sequence[tuple[str, float, int]], spread: float) -> int:
+def _quantile(terms: Sequence[tuple[str, float, int]], spread: float, alpha: float) -> int:
     """The least integer w with P(|Σ multiple · noise| > w) ≤ α, noises being (kind, scale, multiple) on the integers.
 
     The characteristic function of a sum on the integers is a product, and its values at N points give the whole
@@ -116,7 +120,7 @@ def _quantile(terms: Sequence[tuple[str, float, int]], spread: float) -> int:
         transform *= _characteristic(kind, scale, multiple * angles)
     mass = np.fft.irfft(transform, size)
     inside = mass[0] + np.concatenate(([0.0], 2 * np.cumsum(mass[1 : size // 2])))
-    return int(np.searchsorted(inside, 1 - ALPHA - 1e-12))
+    return int(np.searchsorted(inside, 1 - alpha - 1e-12))
 
 
 def _characteristic(kind: str, scale: float, angles: Floats) -> Floats:
@@ -133,15 +137,26 @@ def _characteristic(kind: str, scale: float, angles: Floats) -> Floats:
 
 
 def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise]) -> list[float]:
-    """How far the share a/(a+b) may be from the true one, for noisy a and b: at most 1, which is to know nothing.
-
-    Test inversion (Fieller 1954): a share p is believed where ``(1-p)a - pb``, which is pure noise at the true p, lies
-    within its 95 % half-width. The answer is the distance to the farther end of the believed
-    range, so that share ± half-width holds all of it. Neither a nor b is truly negative, so they are not taken to be.
+    """How far the share a/(a+b) may be from the true one: the distance to the farther end of :func:`mean_reaches`.
 
     >>> noise = Noise("gaussian", Fraction(10))
     >>> [round(w, 4) for w in mean_half_widths([1000, 1000, 5], [1000, 0, 5], (noise, noise))]
     [0.0069, 0.0192, 0.5]
+    """
+    down, up = mean_reaches(above, below, noises)
+    widths: list[float] = np.maximum(up, down).tolist()
+    return widths
+
+
+def mean_reaches(above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise]) -> tuple[Floats, Floats]:
+    """How far below and above the share a/(a+b) the true one may be, for noisy a and b: 1 is to know nothing.
+
+    Test inversion (Fieller 1954): a share p is believed where ``(1-p)a - pb``, which is pure noise at the true p, lies
+    within its 95 % half-width. Neither a nor b is truly negative, so they are not taken to be.
+
+    >>> noise = Noise("gaussian", Fraction(10))
+    >>> [end.round(4).tolist() for end in mean_reaches([1000], [0], (noise, noise))]
+    [[0.0192], [0.0]]
     """
     a, b = (np.array([float(n) for n in side]) for side in (above, below))
     known = a + b > 0
@@ -153,8 +168,22 @@ def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[N
     both = (np.concatenate(pair) for pair in ((share, 1 - share), (total, total), (x, y), (y, x)))
     laplace = noises[0].kind == noises[1].kind == "laplace"
     up, down = (_laplace_reach(*both) if laplace else _gaussian_reach(*both)).reshape(2, -1)
-    widths: list[float] = np.where(known, np.maximum(up, down), 1.0).tolist()
-    return widths
+    return np.where(known, down, 1.0), np.where(known, up, 1.0)
+
+
+def count_ends(value: float, width: float, one_sided: float) -> tuple[float, float]:
+    """The 95 % interval of a number that is not negative, from its half-width and its one-sided one.
+
+    Why it is not ``value ± width`` cut at 0: for a number below ``width`` the upper end never falls short, so that cut
+    would hold it 97.5 % of the time. All of the 5 % is spent on the lower end there: a number up to ``width`` is left
+    out when noise is above ``one_sided``, a larger one when noise is beyond ``width`` on either side.
+
+    >>> [count_ends(n, 30, 23) for n in (0, 25, 55, 60, 100)]
+    [(0, 30), (2, 55), (30, 85), (30, 90), (70, 130)]
+    """
+    one_sided = min(one_sided, width)
+    low = value - one_sided if value <= width + one_sided else max(width, value - width)
+    return max(0, low), max(value, 0) + width
 
 
 def widest_mean_half_width(total: float, noises: tuple[Noise, Noise]) -> float:

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 
 from dpsql.inference.arrays import FloatArray
-from dpsql.inference.intervals import variance
+from dpsql.inference.intervals import Z, variance
 from dpsql.inference.least_squares import tree
 from dpsql.inference.projection import monotone
 from dpsql.table import Noise, NoisyTable
-from rewriter.plan import Block, Plan
+from rewriter.plan import Block, Linear, Plan
 from rewriter.prefix import Prefix, Strategy, Tree
 
 
@@ -84,6 +83,54 @@ def group_noise(blocks: Sequence[Block], noise: Mapping[str, Noise]) -> Mapping[
             for statistic in block.statistics:
                 one = noise[statistic.name]
                 found[statistic.name] = _of_variance(one, mean * variance(one))
+    return found
+
+
+def running_margins(plan: Plan, noise: Mapping[str, Noise]) -> Mapping[str, float]:
+    """The 95 % half-width to expect of a running sum, on average over its steps, by the output that is added up.
+
+    Of those outputs alone whose statistics are all measured for it.
+    """
+    spread: dict[str, float] = {}
+    for block in plan.blocks:
+        if block.prefix is not None:
+            mean = float(_variances(block.prefix.strategy, block.prefix.strategy.steps)[0].mean())
+            spread |= {one.name: mean * variance(noise[one.name]) for one in block.statistics}
+    return {
+        output: Z * sum(float(weight) ** 2 * spread[name] for name, weight in estimator.terms) ** 0.5
+        for output, estimator in running_outputs(plan).items()
+    }
+
+
+def running_outputs(plan: Plan) -> Mapping[str, Linear]:
+    """Outputs all of whose statistics are measured for their running sums, by name."""
+    names = {one.name for block in plan.blocks if block.prefix is not None for one in block.statistics}
+    return {
+        output.name: output.estimator
+        for output in plan.outputs
+        if isinstance(output.estimator, Linear) and names.issuperset(name for name, _ in output.estimator.terms)
+    }
+
+
+def running_half_widths(noisy: NoisyTable, plan: Plan) -> Mapping[str, tuple[float, ...]]:
+    """The 95 % half-width of the running sum that ends with each group, by the output that is added up.
+
+    Of the unbiased estimates, and so of those that are made monotone at most. A running sum is rounded.
+    """
+    spread: dict[str, FloatArray] = {}
+    steps: dict[str, float] = {}
+    for block in plan.blocks:
+        if block.prefix is None:
+            continue
+        for one in block.statistics:
+            spread[one.name] = prefix_variances(block.prefix, noisy.keys, noisy.noise[one.name])
+            steps[one.name] = _Rounding.of(one.name, plan, False).step
+    found: dict[str, tuple[float, ...]] = {}
+    for output, estimator in running_outputs(plan).items():
+        total = np.zeros(len(noisy.keys))
+        for name, weight in estimator.terms:
+            total += float(weight) ** 2 * (spread[name] + steps[name] ** 2 / 12)
+        found[output] = tuple((Z * np.sqrt(total)).tolist())
     return found
 
 
@@ -150,12 +197,13 @@ def _variances(strategy: Strategy, size: int) -> tuple[FloatArray, FloatArray]:
     """Of running sums and of groups, for noise of variance 1."""
     if isinstance(strategy, Tree):
         return _tree_variances(strategy, size), _leaves(strategy, np.zeros(strategy.size(size)), size)[1]
-    impulse = np.zeros(size)
-    impulse[:1] = 1.0
-    inverse = np.tril(toeplitz(lfilter([1.0], np.array(strategy.root[:size], dtype=np.float64), impulse)))
-    inverse /= np.array(strategy.weight[:size], dtype=np.float64)[:, None]
-    groups = np.square(inverse).sum(axis=1)
-    return np.square(np.cumsum(inverse, axis=0)).sum(axis=1), groups
+    root, weight = (np.array(entries[:size], dtype=np.float64) for entries in (strategy.root, strategy.weight))
+    inverse = lfilter([1.0], root, np.eye(1, size)[0]) if size else root
+    groups = np.cumsum(np.square(inverse)) / np.square(weight)
+    sums = np.zeros(size)
+    for noise in range(size):
+        sums[noise:] += np.square(np.cumsum(inverse[: size - noise] / weight[noise:]))
+    return sums, groups
 
 
 def _tree_variances(strategy: Tree, size: int) -> FloatArray:

@@ -29,6 +29,10 @@ class PreparedStatement:
     types: tuple[int, ...] | None = None
     fields: tuple[Field, ...] | None = None
     """Once they were described: answers keep to them."""
+    intervals: bool = False
+    """Whether those were described with the ends of intervals, as the session's setting was."""
+    told: bool = False
+    """Whether the client was told of them."""
 
     @property
     def size(self) -> int:
@@ -50,6 +54,8 @@ class Portal:
     rows: Rows | None = None
     tag: str = ""
     position: int = 0
+    told: bool | None = None
+    """Whether the client was told of columns with the ends of intervals; None where it was told of none."""
 
     @property
     def size(self) -> int:

@@ -291,10 +291,12 @@ class Protocol:
             prepared = session.names.statement(message.name)
             yield m.parameter_description(session.parameter_types(prepared))
             fields = session.fields(prepared)
+            prepared.told = True
             yield m.row_description(fields, (0,) * len(fields)) if fields else m.no_data()
             return
         portal = session.names.portal(message.name)
         fields = session.portal_fields(portal)
+        portal.told = session.settings.intervals
         formats = spread(portal.result_formats, len(fields)) if fields else ()
         yield m.row_description(fields, formats) if fields else m.no_data()
 

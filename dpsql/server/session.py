@@ -121,14 +121,23 @@ class WireSession:
 
     def fields(self, prepared: PreparedStatement) -> tuple[Field, ...]:
         """The columns that a statement answers with; none where it has no rows. Free, and reads no data."""
+        self._check_columns(prepared)
         if prepared.fields is None:
             with _placed(prepared.start):
                 prepared.fields = self._fields(prepared, None)
         return prepared.fields
 
+    def _check_columns(self, prepared: PreparedStatement) -> None:
+        """``dpsql.intervals`` changes the columns of a statement: one that a client knows is to be prepared again."""
+        if prepared.intervals != self.settings.intervals:
+            if prepared.told:
+                raise _other_columns()
+            prepared.fields, prepared.intervals = None, self.settings.intervals
+
     def portal_fields(self, portal: Portal) -> tuple[Field, ...]:
         if portal.rows is not None:
             return portal.rows.fields
+        self._check_columns(portal.statement)
         if portal.statement.fields is None:
             with _placed(portal.statement.start):
                 portal.statement.fields = self._fields(portal.statement, portal)
@@ -187,6 +196,7 @@ class WireSession:
         self._check_alive(kind)
         match kind:
             case sql.Query(text):
+                self._check_columns(bound.statement)
                 return self._query(bound, text)
             case sql.Setting():
                 return self._setting(kind, bound)
@@ -370,6 +380,8 @@ class WireSession:
         self._block.check_alive()
         if portal.rows is not None:
             return ()
+        if portal.told not in (None, self.settings.intervals):
+            raise _other_columns()
         outcome = self.run(Bound(portal.statement, portal.values, portal.formats, portal.result_formats))
         if outcome.rows is not None:
             self.names.check_rows(outcome.rows.count)
@@ -401,6 +413,11 @@ class WireSession:
         self._inner.settings = block.end(word, self.settings)
         self.names.end_transaction()
         return Outcome(word, notices=notices)
+
+
+def _other_columns() -> Error:
+    """As PostgreSQL says it, so that drivers prepare the statement again by themselves."""
+    return error("cached plan must not change result type", sqlstate="0A000", hint="prepare the statement again")
 
 
 @contextmanager

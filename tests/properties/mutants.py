@@ -9,16 +9,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from sqlglot import exp
 
 from rewriter import bound, clipping, contribution, family, keys, planner, privacy_unit, source, split, workload
-from rewriter.cells import Addend, Cell
-from rewriter.contribution import ONE
+from rewriter.cells import Addend, Cell, Vector
+from rewriter.contribution import ONE, Norm
 from rewriter.dialects import Dialect, number
 from rewriter.interval import Interval
 from rewriter.plan import Block
+from rewriter.prefix import Prefix
 from rewriter.sensitivity import Sensitivity
 from rewriter.source import VARIABLE, Variable
 from rewriter.strategies import Strategy
@@ -137,9 +139,11 @@ def largest_atom_left_out_of_a_sensitivity(patch: pytest.MonkeyPatch) -> None:
 def overlapping_conditions_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
     honest = family._Measurement._add
 
-    def add(self: family._Measurement, cells: Sequence[Cell], l1: int, l2_squared: int, *, signed: bool) -> None:
+    def add(
+        self: family._Measurement, cells: Sequence[Cell], l1: int, l2_squared: int, share: Fraction, *, signed: bool
+    ) -> None:
         apart = l1 == l2_squared == len(cells)
-        honest(self, cells, 1 if apart else l1, 1 if apart else l2_squared, signed=signed)
+        honest(self, cells, 1 if apart else l1, 1 if apart else l2_squared, share, signed=signed)
 
     patch.setattr(family._Measurement, "_add", add)
 
@@ -242,6 +246,32 @@ def groups_believed_constant(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(planner, "bound", lambda *args, one_group: honest(*args, one_group=True))
 
 
+@plant
+def running_sums_declared_as_their_groups(patch: pytest.MonkeyPatch) -> None:
+    def declared(prefix: Prefix, l1: int) -> Sensitivity:
+        steps = l1 * prefix.strategy.unit
+        return Sensitivity(steps, steps * steps)
+
+    patch.setattr(Prefix, "sensitivity", declared)
+
+
+@plant
+def running_sums_of_units_clipped_in_l2(patch: pytest.MonkeyPatch) -> None:
+    """The longest column bounds what a vector of that L1 norm moves, and not one of that L2 norm."""
+    honest = bound._ball
+
+    def ball(vector: Vector, norm: Norm, *rest: Any) -> bound._Ball:
+        return replace(honest(replace(vector, prefix=None), norm, *rest), vector=vector)
+
+    def measured(statistics: Any, sensitivity: Sensitivity, prefix: Prefix | None) -> Block:
+        if prefix is None:
+            return Block(statistics, sensitivity)
+        return Block(statistics, prefix.sensitivity(math.isqrt(sensitivity.l2_squared)), prefix)
+
+    patch.setattr(bound, "_ball", ball)
+    patch.setattr(bound, "_measured", measured)
+
+
 # Which rows and which groups.
 
 
@@ -300,11 +330,6 @@ def one_row_per_unit_believed(patch: pytest.MonkeyPatch) -> None:
 def suspects_counted_too_late(patch: pytest.MonkeyPatch) -> None:
     honest = bound._suspects
     patch.setattr(bound, "_suspects", lambda query, limit: honest(query, 3 * limit))
-
-
-@plant
-def zero_named_by_its_first_row(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(bound, "_key", lambda value: value.sql.copy())
 
 
 @plant

@@ -62,7 +62,11 @@ def call(random: Random, columns: Sequence[Field], order: str, condition: str, *
         safe = tame or frame.startswith("ROWS") or not order
         return random.choice(functions if safe else functions[:1]), frame if safe else "", found
     if form == "count":
-        return random.choice(["COUNT(*)", f"COUNT(*) FILTER (WHERE {condition})"]), frame, replace(_PLACES, span=(0, 60))
+        return (
+            random.choice(["COUNT(*)", f"COUNT(*) FILTER (WHERE {condition})"]),
+            frame,
+            replace(_PLACES, span=(0, 60)),
+        )
     number = random.choice(numbers)
     if form == "sum":
         kind = "ratio" if number.kind == "ratio" else "big"

@@ -41,6 +41,7 @@ class _Asker(Sources):
                 (self._distinct, 4),
                 (self._nested, 10 if self.world.entity else 0),
                 (self._post, 8),
+                (self._running, 6),
                 (self._several, 6),
             ]
         )
@@ -153,7 +154,7 @@ class _Asker(Sources):
         key = self._keys(source.fields, 1)[0]
         aggregate = self._aggregates(source.fields, 1)[0]
         where = self._where(source)
-        form = self.random.choice(["having", "order", "wrapper", "window", "running", "running", "arithmetic"])
+        form = self.random.choice(["having", "order", "wrapper", "window", "arithmetic"])
         self._has(form)
         head = f"{source.before}SELECT {key} AS g0, {aggregate} AS a0"
         body = f" FROM {source.text}{where} GROUP BY {key}"
@@ -166,13 +167,12 @@ class _Asker(Sources):
             return f"{source.before}SELECT * FROM ({inner}) AS virtual_table LIMIT 1000"
         if form == "window":
             return f"{head}, SUM(COUNT(*)) OVER () AS a1{body}"
-        if form == "running":
-            return self._running(source)
         return f"{source.before}SELECT {key} AS g0, 2 * {aggregate} + COUNT(*) AS a0{body}"
 
-    def _running(self, source: From) -> str:
+    def _running(self) -> str:
         """Running sums along one key, perhaps apart for another; in one SELECT or in two."""
-        self._has("window")
+        self._has("running", "window")
+        source = self._from()
         keys = list(dict.fromkeys(self._keys(source.fields, self.random.choice([1, 1, 2]))))
         names = [f"g{number}" for number, _ in enumerate(keys)]
         aggregates = self._aggregates(source.fields, 1)[:2]

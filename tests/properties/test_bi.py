@@ -326,3 +326,9 @@ def test_groups_are_those_of_the_rows_in_a_subquery(ana: Session, data: duckdb.D
     theirs = {row[:-1]: row[-1] for row in data.execute(sql).fetchall()}
     assert {key: count for key, count in ours.items() if key in theirs or count} == theirs
     assert len(ours) <= 25
+
+
+def test_a_sum_over_no_rows_of_a_person_is_null(ana: Session, data: duckdb.DuckDBPyConnection) -> None:
+    inner = "SELECT patient_id, SUM(CASE WHEN reason = 'acute' THEN 1 END) AS n, SUM(1) FILTER (WHERE cost > 300) AS m"
+    sql = f"SELECT COUNT(*), COUNT(n), COUNT(m) FROM ({inner} FROM visit GROUP BY patient_id) t"
+    assert ana.execute(sql).rows == tuple(data.execute(sql).fetchall())

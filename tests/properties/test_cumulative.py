@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -11,19 +13,25 @@ from random import Random
 import duckdb
 import numpy as np
 import pytest
+from sqlglot import exp
 
 from dpsql.accountant import Accounting
 from dpsql.answer import Proxy
 from dpsql.calibrate import calibrate
 from dpsql.inference.finish import infer
-from dpsql.inference.prefix import group_variances, prefix_variances
+from dpsql.inference.prefix import group_variances, prefix_variances, running_half_widths
 from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.sampling import OpenDPSampler
 from dpsql.perturb import perturb
-from dpsql.table import ExactTable, Noise
+from dpsql.table import ExactTable, Noise, NoisyTable
 from dpsql.testing import Measurement, measure, open_without_noise
+from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
+from rewriter.cumulative import RUNNING as MARK
+from rewriter.cumulative import RunningSum
+from rewriter.parse import Select, parse
 from rewriter.prefix import Prefix, Strategy, Toeplitz, Tree, best_tree, convolved
+from rewriter.split import split
+from tests.statistics.laws import draw
 
 DAYS = 30
 VISITS = 3
@@ -76,6 +84,15 @@ tables:
 """
     )
     return path
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Catalog]:
+    proxy = open_without_noise(path)
+    try:
+        yield proxy.catalog
+    finally:
+        proxy.close()
 
 
 # What is measured
@@ -246,10 +263,52 @@ def test_without_noise_an_answer_is_the_engines_own(accounting: str, folder: Pat
         proxy.close()
 
 
+NOBODY = "SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) FROM person WHERE day > DATE '2030-01-01' GROUP BY day"
+
+
+@pytest.mark.parametrize("accounting", ["zcdp", "pure"])
+def test_no_groups_have_no_running_sums(accounting: str, folder: Path) -> None:
+    proxy = Proxy.open(policy(folder, accounting))
+    try:
+        assert proxy.session().execute(NOBODY).rows == ()
+    finally:
+        proxy.close()
+
+
+@pytest.mark.parametrize("down", ["", " DESC", " DESC NULLS LAST", " NULLS FIRST"])
+def test_a_group_of_missing_keys_stands_where_the_order_puts_it(down: str, folder: Path) -> None:
+    """Monotone in the order of the window, and exact without noise, wherever NULL comes."""
+    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+        connection.execute("CREATE TABLE note (person_id INTEGER REFERENCES person (id), page INTEGER)")
+        connection.execute("INSERT INTO note SELECT i, CASE WHEN i % 20 > 0 THEN i % 20 END FROM range(400) t(i)")
+    path = policy(folder)
+    pages = ", ".join(map(str, range(1, 20)))
+    path.write_text(
+        f"{path.read_text()}  note: {{unit: person_id -> person.id, max_rows: 1, "
+        f"columns: {{person_id: {{}}, page: {{values: [{pages}, null]}}}}}}\n"
+    )
+    sql = f"SELECT page, SUM(COUNT(*)) OVER (ORDER BY page{down}) AS total FROM note GROUP BY page ORDER BY page{down}"
+    wanted = oracle(folder, f"{sql}{' NULLS FIRST' if down == ' DESC' else ''}".replace("DESC)", "DESC NULLS FIRST)"))
+    exact, noisy = open_without_noise(path), Proxy.open(path)
+    try:
+        assert plain(exact.session().execute(sql).rows) == plain(wanted)
+        session = noisy.session()
+        session.execute("SET dpsql.reuse = off")
+        session.execute("SET dpsql.epsilon = 0.1")
+        sums = [row[1] for row in session.execute(sql).rows]
+        assert len(sums) == 20
+        assert sums == sorted(sums)
+    finally:
+        exact.close()
+        noisy.close()
+
+
 def plain(rows: object) -> list[tuple[object, ...]]:
     """In one order and one arithmetic."""
     assert isinstance(rows, list | tuple)
-    return sorted(tuple(v if isinstance(v, str) or not hasattr(v, "real") else round(float(v), 4) for v in row) for row in rows)  # fmt: skip
+    numbers = int | float | Decimal
+    found = [tuple(round(float(v), 4) if isinstance(v, numbers) else v for v in row) for row in rows]
+    return sorted(found, key=repr)
 
 
 def test_a_running_sum_never_falls_and_ends_with_the_sum_of_its_groups(folder: Path) -> None:
@@ -279,6 +338,20 @@ def test_a_running_sum_never_falls_and_ends_with_the_sum_of_its_groups(folder: P
 # Accuracy
 
 
+class Fast:
+    """Draws for simulations only. The Gaussian ones span thousands of steps, whose edges do not show."""
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(20261121)
+
+    def laplace(self, scale: Fraction, count: int) -> list[int]:
+        return [int(n) for n in draw(self._rng, "laplace", float(scale), count)]
+
+    def gaussian(self, sigma: Fraction, count: int) -> list[int]:
+        assert sigma > 1000
+        return [round(n) for n in self._rng.normal(0, float(sigma), count).tolist()]
+
+
 def released(measured: Measurement, accounting: Accounting, consistent: bool, times: int) -> Iterator[np.ndarray]:
     """The running sums of repeated releases at ε = 1, a column of groups each."""
     epsilon = Fraction(1)
@@ -287,7 +360,7 @@ def released(measured: Measurement, accounting: Accounting, consistent: bool, ti
     names = [statistic.name for statistic in measured.plan.statistics]
     exact = ExactTable(keys, {name: tuple(measured.groups[key][name] for key in keys) for name in names})
     calibration = calibrate(measured.plan, accounting, price)
-    sampler = OpenDPSampler()
+    sampler = Fast()
     for _ in range(times):
         table = infer(perturb(exact, calibration, sampler), measured.plan, consistent=consistent)
         yield np.cumsum([float(value) for value in table.columns[-1].values])  # type: ignore[arg-type]
@@ -307,14 +380,14 @@ def plain_error(rows: int) -> float:
 @pytest.mark.parametrize(("sql", "rows", "least"), [(BY_DAY, 1, 15), (BY_DAY.replace("person", "visit"), VISITS, 15)])
 def test_thirty_days_are_fifteen_times_more_accurate(sql: str, rows: int, least: float, folder: Path) -> None:
     (measured,) = measure(sql, policy(folder))
-    found = errors(measured, Accounting.ZCDP, consistent=True, times=400)
+    found = errors(measured, Accounting.ZCDP, consistent=True, times=150)
     gain = plain_error(rows) / np.sqrt(np.square(found).mean())
     assert gain >= least, f"{gain:.1f} times"
 
 
 @pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
 def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Accounting, folder: Path) -> None:
-    times = 1500
+    times = 600
     path = policy(folder, str(accounting))
     (measured,) = measure(BY_DAY, path, norm=Norm.L2 if accounting is Accounting.ZCDP else Norm.L1)
     (block,) = measured.plan.blocks
@@ -332,7 +405,7 @@ def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Acco
     assert np.abs(found.mean(axis=0) / np.sqrt(said / times)).max() < 5, "biased"
     # 1/12 more, since a running sum is rounded
     assert np.abs(np.square(found).mean(axis=0) / (said + 1 / 12) - 1).max() < 5 * (6 / times) ** 0.5
-    assert np.square(found).mean() == pytest.approx((said + 1 / 12).mean(), rel=0.08)
+    assert np.square(found).mean() == pytest.approx((said + 1 / 12).mean(), rel=0.12)
 
 
 def test_margins_of_groups_cover(folder: Path) -> None:
@@ -341,8 +414,83 @@ def test_margins_of_groups_cover(folder: Path) -> None:
     keys = tuple(measured.groups)
     exact = ExactTable(keys, {"s0": tuple(row["s0"] for row in measured.groups.values())})
     truth = np.array(exact.statistics["s0"])
-    inside = []
+    inside, sampler = [], Fast()
     for _ in range(300):
-        column = infer(perturb(exact, calibration, OpenDPSampler()), measured.plan, consistent=False).columns[-1]
+        column = infer(perturb(exact, calibration, sampler), measured.plan, consistent=False).columns[-1]
         inside.append(np.abs(np.array(column.values) - truth) <= np.array(column.margins))
     assert 0.935 <= np.mean(inside) <= 0.97
+
+
+@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
+def test_margins_of_running_sums_cover(accounting: Accounting, folder: Path) -> None:
+    path = policy(folder, str(accounting))
+    path.write_text(path.read_text().replace(f"2025-01-{DAYS}", "2025-03-31"))
+    for sql in (BY_DAY, BY_DAY.replace("COUNT(*)", "SUM(weight)")):
+        (measured,) = measure(sql, path, norm=Norm.L2 if accounting is Accounting.ZCDP else Norm.L1)
+        (block,) = measured.plan.blocks
+        assert block.prefix is not None
+        price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=Fraction(1))
+        noise = calibrate(measured.plan, accounting, price).noise
+        widths = running_half_widths(NoisyTable(tuple(measured.groups), {}, noise), measured.plan)["a0"]
+        for consistent in (False, True):
+            inside = np.abs(errors(measured, accounting, consistent=consistent, times=150)) <= np.array(widths)
+            assert 0.92 <= inside.mean() <= (1 if consistent else 0.97)
+
+
+@pytest.mark.parametrize(
+    ("sql", "marked"),
+    [
+        *((sql, "FROM person GROUP BY day, sex" not in sql) for sql in RUNNING),
+        (f"{BY_DAY} HAVING COUNT(*) > 5", False),
+        (f"{BY_DAY} ORDER BY day LIMIT 3", True),
+        ("SELECT d, SUM(n) OVER (ORDER BY d) FROM (SELECT day d, COUNT(*) n FROM person GROUP BY 1 LIMIT 9) t", False),
+        ("SELECT d, SUM(n) OVER (ORDER BY d) FROM (SELECT day d, COUNT(*) n FROM person GROUP BY 1) t WHERE n > 9", False),
+        ("SELECT day, SUM(COUNT(*)) OVER (ORDER BY day), SUM(COUNT(*)) OVER (ORDER BY day DESC) FROM person GROUP BY 1",
+         True),
+    ],
+)  # fmt: skip
+def test_only_what_adds_up_whole_series_has_their_margin(sql: str, marked: bool, folder: Path) -> None:
+    with opened(policy(folder)) as catalog:
+        statement = parse(sql)
+        assert isinstance(statement, Select)
+        outer = split(statement.tree, catalog).outer.copy()
+    marks = [window.meta[MARK] for window in outer.find_all(exp.Window) if MARK in window.meta]
+    several = "FILTER" in sql
+    assert marks == ([RunningSum(0, "a0"), RunningSum(0, "a1")] if several else [RunningSum(0, "a0")]) * marked
+
+
+def test_explain_says_what_to_expect_of_a_running_sum(folder: Path) -> None:
+    """As accurate as it says, on average over its steps."""
+    proxy = Proxy.open(policy(folder))
+    try:
+        told = proxy.session().explain(BY_DAY)
+        (release,) = told.releases
+        (measured,) = measure(BY_DAY, policy(folder))
+        spread = np.sqrt(np.square(errors(measured, Accounting.ZCDP, consistent=False, times=200)).mean())
+        assert release.running["a0"] == pytest.approx(1.96 * spread, rel=0.1)
+        assert release.margins["a0"] < release.running["a0"]
+        assert any("running sums over at most 30 groups" in notice for notice in told.notices)
+    finally:
+        proxy.close()
+
+
+def test_intervals_of_running_sums_hold_the_truth(folder: Path) -> None:
+    sql = "SELECT day, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY day) AS total FROM person GROUP BY day ORDER BY day"
+    truth = {row[0]: row[1:] for row in oracle(folder, sql)}
+    proxy = Proxy.open(policy(folder))
+    inside = np.zeros((60, 2))
+    try:
+        session = proxy.session()
+        for setting in ("intervals = on", "reuse = off", "consistent = off", "epsilon = 0.1"):
+            session.execute(f"SET dpsql.{setting}")
+        for number in range(60):
+            rows = session.execute(sql).rows
+            names = [(row[2] <= truth[row[0]][0] <= row[3], row[5] <= truth[row[0]][1] <= row[6]) for row in rows]
+            inside[number] = np.mean(names, axis=0)
+        shifted = "SELECT n - LAG(n) OVER (ORDER BY day) AS change FROM (SELECT day, COUNT(*) AS n, SUM(COUNT(*)) OVER"
+        change = session.execute(f"{shifted} (ORDER BY day) AS t FROM person GROUP BY day) AS d")
+        assert [column.name for column in change.columns] == ["change", "change_low", "change_high"]
+    finally:
+        proxy.close()
+    assert (inside.mean(axis=0) >= 0.93).all()
+    assert (inside.mean(axis=0) <= 0.975).all()

@@ -148,12 +148,8 @@ def test_inference_is_a_function_of_released_numbers(ana: Session) -> None:
         (("F",), ("M",)),
         ((),),
     ]
-    noise = {
-        plan.statistics[0].name: ana._calibrations(prepared, ana._opened.accountant.price(Fraction(1), Fraction(0)))[
-            at
-        ].noise
-        for at, plan in enumerate(plans)
-    }  # type: ignore[arg-type]
+    calibrations = ana._proxy.pricing.calibrations(prepared, ana._opened.accountant.price(Fraction(1), Fraction(0)))  # type: ignore[arg-type]
+    noise = {plan.statistics[0].name: one.noise for plan, one in zip(plans, calibrations, strict=True)}
     tables = [
         NoisyTable(key, {"s0": tuple(random.randrange(50, 90) for _ in key)}, noise[plan.statistics[0].name])
         for key, plan in zip(keys, plans, strict=True)

@@ -12,11 +12,13 @@ from dpsql.engines.duckdb import DuckDBEngine
 from dpsql.policy import Policy
 from dpsql.schema import catalog
 from dpsql.table import ExactTable
+from dpsql.testing import measure
 from rewriter.contribution import Norm
 from rewriter.errors import Refused
 from rewriter.parse import parse
 from rewriter.planner import plan
 from rewriter.split import split
+from tests.engines.postgres_server import shared_server
 from tests.properties.campaign import Tally, campaign
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Table
@@ -38,7 +40,7 @@ COVERED = frozenset(
         "self-join on the unit", "unit of an outer join", "public join", "public left join", "public range join",
         "public cross join", "two public tables", "subquery", "cte", "union all", "per-person aggregate",
         "per-person aggregate by another key", "per-person having", "in private", "exists private",
-        "not exists private", "in public", "exists public", "post-processing", "several releases", "running",
+        "not exists private", "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
         "window of a person", "window of a person: plain", "window of a person: first", "window of a person: few",
         "window of a person: qualify", "window of a person: distinct on", "window of a person and a key",
     }
@@ -106,6 +108,23 @@ def integers(table: ExactTable) -> list[tuple[int, ...]]:
 
 def values(table: Table) -> list[tuple[int, ...]]:
     return [tuple(row.values()) for row in table.values()]
+
+
+def test_zero_is_one_group_whoever_is_in_it(tmp_path: Path) -> None:
+    """0.0 equals -0.0, and the row that comes first must not say how the group is spelt, as it would on PostgreSQL."""
+    server = shared_server()
+    for number, values in enumerate(((-0.0, 0.0), (0.0, -0.0), (-0.0,), (0.0,))):
+        rows = ", ".join(f"({place}, '{value}')" for place, value in enumerate(values))
+        database = server.database(
+            f"CREATE TABLE person (id int PRIMARY KEY, x float8); INSERT INTO person VALUES {rows}"
+        )
+        policy = tmp_path / f"{number}.yaml"
+        policy.write_text(
+            f"database: {server.url(database)}\nledger: sqlite:l{number}\nprivacy_unit: person.id\n"
+            "budget: {epsilon: 1, delta: 1e-6}\ntables: {person: {columns: {id: {}, x: {}}}}\n"
+        )
+        (measured,) = measure("SELECT x, COUNT(*) FROM person GROUP BY x", policy)
+        assert [repr(key) for key in measured.groups] == ["(0.0,)"], values
 
 
 @pytest.mark.campaign

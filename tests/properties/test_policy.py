@@ -226,6 +226,7 @@ def test_yaml_1_1_turns_no_text_into_something_else() -> None:
         ("{epsilon: 0.1, max_epsilon: 1}", "{epsilon: 2, max_epsilon: 1}", "statement", "above max_epsilon"),
         ("{epsilon: 0.1, max_epsilon: 1}", "{delta: 1e-5}", "statement", "above budget.delta"),
         ("{epsilon: 0.1, max_epsilon: 1}", "{epsilon: x}", "statement.epsilon", "not a number"),
+        ("{epsilon: 0.1, max_epsilon: 1}", "{bounds: 20}", "statement.bounds", "not a part of a price"),
         ("{epsilon: 0.1, max_epsilon: 1}", "[1]", "statement", "a mapping is expected"),
         ("{epsilon: 3}", "{epsilon: 0}", "analysts.ana.budget.epsilon", "not above 0"),
         ("{epsilon: 3}", "{epsilon: 3, delta: 1}", "analysts.ana.budget.delta", "unknown key"),
@@ -562,6 +563,18 @@ def test_check_warns_of_refusals_to_come() -> None:
     assert "SUM and AVG" in warnings["tables.visit.columns.cost"]
     assert "tables.visit.columns.patient_id" not in warnings, "keys are not summed"
     assert found(CLINIC, severity="error") == {}
+
+
+def test_check_says_which_bounds_will_be_paid_for() -> None:
+    text = CLINIC.replace("    max_rows: 40\n", "").replace("cost: {range: [0, 5000]}", "cost: {}")
+    opted = re.sub(r"statement: \{([^}]*)\}", r"statement: {\1, bounds: 0.2}", text)
+    assert opted != text
+    assert found(opted, severity="warning").keys() == found(CLINIC, severity="warning").keys()
+    said = found(opted, severity="info")
+    assert (
+        said["tables.visit"] == "no max_rows: COUNT and SUM over it pay 20 % of the first statement's price for a bound"
+    )
+    assert said["tables.visit.columns.cost"].startswith("no range: SUM and AVG of it pay 20 %")
 
 
 def test_check_warns_where_one_row_per_person_is_only_hoped_for() -> None:

@@ -22,7 +22,7 @@ from dpsql.accountant import Accountant, Accounting
 from dpsql.errors import OperationalError
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
-from dpsql.store import ReleaseStore, _digest, _read, _write, variance
+from dpsql.store import Facts, ReleaseStore, _digest, _read, _write, variance
 from dpsql.table import Noise, NoisyTable
 
 TOTAL = Accountant(Accounting.PURE, Fraction(10), Fraction(0))
@@ -96,7 +96,7 @@ def exactly(value: object) -> object:
 def test_what_is_written_is_read(released: NoisyTable) -> None:
     noise, body = _write(released)
     assert (noise + body).isascii()
-    found = _read(noise, body, _digest(noise, body))
+    found = _read(noise, body, "", _digest(noise, body, ""))
     assert found == released
     assert exactly(found.keys) == exactly(released.keys)
     assert list(found.statistics) == list(released.statistics)
@@ -105,7 +105,7 @@ def test_what_is_written_is_read(released: NoisyTable) -> None:
 def test_odd_scalars_are_read_as_they_were() -> None:
     odd = (float("nan"), float("-inf"), -0.0, 5e-324, Decimal("1.00"), Decimal("NaN"), "\ud800\x00", True, 1, "1", None)
     noise, body = _write(NoisyTable((odd,), {}, {}))
-    assert exactly(_read(noise, body, _digest(noise, body)).keys) == exactly((odd,))
+    assert exactly(_read(noise, body, "", _digest(noise, body, "")).keys) == exactly((odd,))
 
 
 @pytest.mark.parametrize("key", [b"bytes", (1,), datetime.time(1), Fraction(1, 2), {"a": 1}, ["date", "2020-01-01"]])
@@ -325,3 +325,74 @@ def test_a_forked_child_misses(store: ReleaseStore) -> None:
             os._exit(0 if missed else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert store.get("plan", "1", wanted(10)) == table()
+
+
+KNOWN = Facts(("region",), {"n": "rows", "m": "", "s": "ages"}, exhaustive=True, scope="policy")
+
+
+def test_a_release_is_found_by_what_it_measures(store: ReleaseStore) -> None:
+    store.put("plan", "1", table(value=1), KNOWN)
+    store.put("another", "1", table(value=2), KNOWN)
+    store.put("nothing is known", "1", table())
+    latest, earlier = store.related(["rows", "else"], "1", "policy", most=9)
+    assert latest.facts == earlier.facts == KNOWN
+    assert (latest.table, earlier.table) == (table(value=2), table(value=1))
+    assert latest.number > earlier.number
+    assert store.related(["ages"], "1", "policy", most=1) == (latest,)
+
+
+@pytest.mark.parametrize(
+    ("families", "version", "scope"),
+    [
+        (["else"], "1", "policy"),
+        ([""], "1", "policy"),
+        ([], "1", "policy"),
+        (["rows"], "2", "policy"),
+        (["rows"], "1", ""),
+    ],
+)
+def test_nothing_is_found_of_other_families_data_or_policies(
+    store: ReleaseStore, families: list[str], version: str, scope: str
+) -> None:
+    store.put("plan", "1", table(), KNOWN)
+    assert store.related(families, version, scope, most=9) == ()
+
+
+def test_what_another_ledger_paid_for_is_not_found_by_what_it_measures(
+    path: Path, tmp_path: Path, store: ReleaseStore
+) -> None:
+    store.put("plan", "1", table(), KNOWN)
+    other = tmp_path / "other"
+    with Ledger.open(other, TOTAL):
+        shutil.copy(f"{path}-releases", f"{other}-releases")
+        with contextlib.closing(ReleaseStore.open(other)) as opened:
+            assert opened.related(["rows"], "1", "policy", most=9) == ()
+
+
+def test_what_is_thrown_away_is_not_found(path: Path, store: ReleaseStore) -> None:
+    with contextlib.closing(ReleaseStore.open(path, capacity=1500)) as small:
+        for number in range(20):
+            small.put(f"plan {number}", "1", table(value=number), KNOWN)
+        kept = small.related(["rows"], "1", "policy", most=99)
+        assert 0 < len(kept) < 20
+        assert [entry.table.statistics["n"][0] for entry in kept] == list(range(19, 19 - len(kept), -1))
+    with contextlib.closing(sqlite3.connect(f"{path}-releases")) as connection:
+        assert connection.execute("SELECT count(DISTINCT number) FROM measured").fetchone() == (len(kept),)
+
+
+def test_facts_that_were_tampered_with_are_not_used(path: Path, store: ReleaseStore) -> None:
+    store.put("plan", "1", table(), KNOWN)
+    with contextlib.closing(sqlite3.connect(f"{path}-releases")) as connection:
+        connection.execute("UPDATE release SET facts = replace(facts, 'rows', 'ages')")
+        connection.commit()
+    with contextlib.closing(ReleaseStore.open(path)) as another:
+        assert another.related(["rows"], "1", "policy", most=9) == ()
+
+
+def test_a_store_of_the_former_format_is_begun_anew(path: Path, ledger: Ledger) -> None:
+    with contextlib.closing(sqlite3.connect(f"{path}-releases")) as connection:
+        connection.executescript("CREATE TABLE release (number INTEGER PRIMARY KEY) STRICT; PRAGMA user_version = 1")
+    ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1, 10)), "q")
+    with contextlib.closing(ReleaseStore.open(path)) as opened:
+        opened.put("plan", "1", table(), KNOWN)
+        assert len(opened.related(["rows"], "1", "policy", most=9)) == 1

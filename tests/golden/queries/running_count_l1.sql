@@ -10,7 +10,7 @@ SELECT birth_year, SUM(COUNT(*)) OVER (ORDER BY birth_year) AS total FROM patien
 --   measured as running sums up k0: Tree(steps=127, branching=16, levels=2)
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: running sums over at most 127 groups are measured as such: their error is 1.6 times smaller than that of adding up the groups
+-- note: running sums over at most 127 groups are measured as such: their error is about 1.6 times smaller than that of adding up as many groups
 WITH released AS (
   SELECT
     k0,

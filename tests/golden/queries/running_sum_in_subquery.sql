@@ -14,7 +14,7 @@ FROM (SELECT * FROM daily) AS t;
 -- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
--- note: running sums over at most 2192 groups are measured as such: their error is 9.9 times smaller than that of adding up the groups
+-- note: running sums over at most 2192 groups are measured as such: their error is about 9.9 times smaller than that of adding up as many groups
 WITH suspect AS MATERIALIZED (
   SELECT
     u

@@ -1,0 +1,206 @@
+"""The error bars of an answer: which columns have them, and the two columns that ``dpsql.intervals`` puts beside each.
+
+What columns there are follows from text and policy alone; what is in them, from released numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from dpsql.engines.deadlines import Cancellation
+from dpsql.inference.consistent import infer_all
+from dpsql.inference.evidence import Derived
+from dpsql.inference.prefix import decoded, running_half_widths
+from dpsql.inference.propagate import Ends, Piece, Row, exact_ends, located, row_number
+from dpsql.inference.replicates import generator, replicated
+from dpsql.inference.rounding import EXACT
+from dpsql.prepared import Prepared, margin_name
+from dpsql.reply import AnswerColumn
+from dpsql.sandbox import Sandbox
+from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.tried import Tables, effort, tried_ends
+from rewriter.measured import Measured, Running
+from rewriter.plan import Plan
+from rewriter.trace import row_column
+from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
+
+Column = Sequence[Ends | None]
+Cells = Sequence[tuple[Scalar | None, ...]]
+
+
+def pieced(
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    prepared: Prepared,
+    *,
+    consistent: bool,
+    derived: Mapping[int, Derived] | None = None,
+) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
+    """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them."""
+    released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived)
+    pieces: list[Piece] = []
+    for shape in prepared.shapes:
+        table = released[shape.name]
+        numbers: list[Scalar | None] = []
+        for place in shape.measurements:
+            first = len(numbers)
+            numbers += [row_number(len(pieces), row) for row in range(first, first + len(tables[place].keys))]
+            pieces.append(_piece(plans[place], tables[place], table, first))
+        extra = [
+            ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
+            for column in table.columns
+            if column.margins is not None
+        ]
+        rows = ReleasedColumn(row_column(0), BIGINT, tuple(numbers))
+        released[shape.name] = replace(table, columns=(*table.columns, *extra, rows))
+    return released, tuple(pieces)
+
+
+def exact_bars(measured: Sequence[Measured], rows: Cells, pieces: Sequence[Piece]) -> tuple[Column | None, ...]:
+    """The interval of every cell of every column; None for a column of which nothing exact is known.
+
+    ``rows`` end with the numbers of the released rows that each of them was made from.
+    """
+    width = len(measured)
+    places = [[located(number, pieces) for number in row[width:]] for row in rows]
+    found: list[Column | None] = []
+    for at, column in enumerate(measured):
+        if isinstance(column.form, Running):
+            found.append(_running_bars(column.form, [row[at] for row in rows], places))
+            continue
+        ends = exact_ends(column, places) if column.noisy else None
+        if ends is not None:
+            ends = [None if row[at] is None else pair for pair, row in zip(ends, rows, strict=True)]
+        found.append(None if ends is None else tuple(ends))
+    return tuple(found)
+
+
+def tried_bars(
+    prepared: Prepared,
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    rows: Cells,
+    released: Tables,
+    virtual: Tables,
+    sandbox: Sandbox,
+    cancellation: Cancellation,
+    consistent: bool,
+) -> dict[int, Column]:
+    """The intervals of columns of which nothing exact is known, from replicates of what was released."""
+
+    def replicates(count: int) -> list[Tables]:
+        drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
+        return [pieced(one, plans, prepared, consistent=consistent)[0] | dict(virtual) for one in drawn]
+
+    work = effort(tables, plans, prepared.families)
+    every = {**released, **virtual}
+    return dict(tried_ends(prepared.question, rows, every, work, replicates, sandbox, cancellation))
+
+
+def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> Piece:
+    if all(block.prefix is None for block in plan.blocks):
+        return Piece(plan, noisy.noise, table, first)
+    return Piece(plan, decoded(noisy, plan).table.noise, table, first, running_half_widths(noisy, plan))
+
+
+def _running_bars(
+    form: Running, shown: Sequence[Scalar | None], places: Sequence[Sequence[Row | None]]
+) -> tuple[Ends | None, ...]:
+    slot, name = form.term
+    found: list[Ends | None] = []
+    for value, row in zip(shown, places, strict=True):
+        place = row[slot]
+        if place is None or not isinstance(value, int | float | Decimal):
+            found.append(None)
+            continue
+        piece, number = place
+        width = piece.running[name][number - piece.first]
+        low, high = float(value) - width, float(value) + width
+        estimator = piece.outputs[name].estimator
+        found.append((max(low, 0.0) if getattr(estimator, "minimum", None) == 0 else low, high))
+    return tuple(found)
+
+
+def has_interval(column: Measured, kind: Type) -> bool:
+    """Whether a column gets ends beside it: a number that was measured."""
+    return column.noisy and kind.numeric
+
+
+def widened_columns(columns: Sequence[AnswerColumn], measured: Sequence[Measured]) -> tuple[AnswerColumn, ...]:
+    """With ``<column>_low`` and ``<column>_high`` right after every measured number, in the column's own type."""
+    found: list[AnswerColumn] = []
+    for column, one in zip(columns, measured, strict=True):
+        found.append(column)
+        if has_interval(one, column.type):
+            found += [AnswerColumn(f"{column.name}_{end}", column.type) for end in ("low", "high")]
+    return tuple(found)
+
+
+def widened_rows(
+    columns: Sequence[AnswerColumn], measured: Sequence[Measured], rows: Cells, bars: Sequence[Column | None]
+) -> tuple[tuple[Scalar | None, ...], ...]:
+    """The rows of those columns. An end that is not known is NULL."""
+    parts: list[Sequence[Scalar | None]] = []
+    for at, (column, one) in enumerate(zip(columns, measured, strict=True)):
+        parts.append([row[at] for row in rows])
+        if has_interval(one, column.type):
+            for side, keep in ((0, min), (1, max)):
+                as_type = _outwards(column.type, up=bool(side))
+                ends = bars[at] or (None,) * len(rows)
+                typed = [None if pair is None else as_type(pair[side]) for pair in ends]
+                # A number of more digits than a float has is inside of its interval, too.
+                inside = zip(typed, parts[-1 - side], strict=True)
+                parts.append([None if end is None else keep(end, value) for end, value in inside])  # type: ignore[type-var]
+    return tuple(zip(*parts, strict=True)) if parts and rows else tuple(() for _ in rows)
+
+
+def known_margins(rows: Cells, bars: Sequence[Column | None]) -> tuple[tuple[float | None, ...], ...]:
+    """The distance of each cell to the farther end of its interval."""
+    if not any(bars):
+        return ((None,) * len(bars),) * len(rows)
+    parts = [
+        (None,) * len(rows)
+        if ends is None
+        else tuple(_margin(row[at], pair) for row, pair in zip(rows, ends, strict=True))
+        for at, ends in enumerate(bars)
+    ]
+    return tuple(zip(*parts, strict=True))
+
+
+def widened_margins(
+    columns: Sequence[AnswerColumn], measured: Sequence[Measured], known: Sequence[tuple[float | None, ...]]
+) -> tuple[tuple[float | None, ...], ...]:
+    """The margins of widened rows: ends have none of their own."""
+    more = [2 if has_interval(one, column.type) else 0 for column, one in zip(columns, measured, strict=True)]
+    return tuple(
+        tuple(cell for margin, count in zip(row, more, strict=True) for cell in (margin, *(None,) * count))
+        for row in known
+    )
+
+
+def _margin(value: Scalar | None, ends: Ends | None) -> float | None:
+    if ends is None or not isinstance(value, int | float | Decimal) or any(map(math.isinf, ends)):
+        return None
+    return max(ends[1] - float(value), float(value) - ends[0], 0.0)
+
+
+def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
+    """An end in a column's type: never moved inwards, but for dust of floating point."""
+    if kind.kind is Kind.DOUBLE:
+        return lambda end: None if math.isinf(end) else end
+    places = kind.scale if kind.kind is Kind.DECIMAL else 0
+    turn = math.ceil if up else math.floor
+    dust = -1e-12 if up else 1e-12
+    low, high = kind.limits if kind.kind is Kind.INTEGER else (1 - 10**kind.precision, 10**kind.precision - 1)
+
+    def exact(end: float) -> Scalar | None:
+        if math.isinf(end):
+            return None
+        steps = end * 10.0**places
+        units: int = min(max(turn(steps + dust * max(1.0, abs(steps))), low), high)
+        return Decimal(units).scaleb(-places, EXACT) if kind.kind is Kind.DECIMAL else units
+
+    return exact

@@ -1,0 +1,201 @@
+"""The error to expect of every column of an answer, before any data is read: from plans and their noise alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from dpsql.calibrate import NOMINAL_GROUP, Calibration
+from dpsql.inference.fieller import quotient_ends
+from dpsql.inference.finish import expected_half_width, infer
+from dpsql.inference.intervals import half_width
+from dpsql.inference.prefix import group_noise, running_margins
+from dpsql.prepared import Prepared
+from dpsql.table import Noise, NoisyTable
+from dpsql.target import Target
+from rewriter.measured import Affine, Form, Mean, Other, Quotient, Running
+from rewriter.plan import Linear, Output, Plan, Ratio
+
+Sizes = Mapping[str, float]
+"""How large outputs are that were released before, by the identity of their plan and their name."""
+
+
+def expected_errors(prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
+    """The 95 % half-width of every column; None for what is no measured number, or of no form that is known.
+
+    Means and quotients are those of a group of ``NOMINAL_GROUP`` rows: what they are above and below the line follows
+    from :func:`nominal_size`. Of several grouping sets, the one with the most noise.
+    """
+    slots = _slots(prepared, calibrations)
+    return tuple(_half_width(column.form, slots) for column in prepared.measured)
+
+
+def nominal_size(output: Output, calibration: Calibration) -> float:
+    """How large an output is in a group of ``NOMINAL_GROUP`` people, by public facts.
+
+    A count is taken for 1,000; a sum for 1,000 times half of the most that one person may add; a mean for the half of
+    its range's larger end.
+    """
+    estimator = output.estimator
+    if isinstance(estimator, Ratio):
+        return float(max(abs(estimator.low), abs(estimator.high))) / 2
+    if estimator.integer and estimator.minimum == 0:
+        return float(NOMINAL_GROUP)
+    bounds = {statistic.name: statistic.bound for statistic in calibration.plan.statistics}
+    return NOMINAL_GROUP * float(sum(abs(weight) * bounds[name] for name, weight in estimator.terms)) / 2
+
+
+def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Sizes:
+    """The median size of each output over its groups, where it was released before; rounded down to powers of √2, so
+    that the price of a question does not follow the noise of its own answers.
+    """
+    sizes: dict[str, float] = {}
+    for options in prepared.plans:
+        for plan in options:
+            table = stored(plan) if plan.blocks else None
+            for column in infer(table, plan).columns[len(plan.keys) :] if table is not None else ():
+                known = [abs(float(value)) for value in column.values if isinstance(value, int | float | Decimal)]
+                if median := float(np.median(known)) if known else 0.0:
+                    sizes[_size_name(plan, column.name)] = 2 ** (math.floor(2 * math.log2(median)) / 2)
+    return sizes
+
+
+def excess_of(
+    prepared: Prepared, wanted: Target, sizes: Sizes, calibrated: Callable[[Fraction], tuple[Calibration, ...]]
+) -> Callable[[Fraction], float]:
+    """By what factor the widest column is wider than it may be, at a price.
+
+    Where a column's error is not known before it is answered, the outputs of the releases stand in for it.
+    """
+
+    def excess(epsilon: Fraction) -> float:
+        calibrations = calibrated(epsilon)
+        slots = _slots(prepared, calibrations)
+        forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [(one.form, slots) for one in prepared.measured]
+        if _unknown_columns(prepared):
+            for calibration in calibrations:
+                forms += [(_alone(output), [[calibration]]) for output in calibration.plan.outputs]
+        ratios = [0.0]
+        for form, places in forms:
+            error, size = _half_width(form, places), _size(form, places, sizes)
+            if error is not None and (allowed := wanted.of(size)):
+                ratios.append(error / allowed)
+        return max(ratios)
+
+    return excess
+
+
+def target_notes(prepared: Prepared, wanted: Target, epsilon: Fraction) -> tuple[str, ...]:
+    """What to say of a price that came from an error."""
+    notes = [f"an error of {wanted} takes ε = {float(epsilon):g}"]
+    if wanted.relative:
+        notes = [f"{notes[0]}; it is a part of what was released before, else of a group of {NOMINAL_GROUP:,} people"]
+    if unknown := _unknown_columns(prepared):
+        notes.append(f"the error of {', '.join(unknown)} is not known before, so it is that of the aggregates below")
+    return tuple(notes)
+
+
+def _unknown_columns(prepared: Prepared) -> list[str]:
+    pairs = zip(prepared.columns, prepared.measured, strict=True)
+    return [name for (name, kind), one in pairs if isinstance(one.form, Other) and kind.numeric]
+
+
+def _alone(output: Output) -> Form:
+    return Mean((0, output.name)) if isinstance(output.estimator, Ratio) else Affine((((0, output.name), Fraction(1)),))
+
+
+def _size_name(plan: Plan, output: str) -> str:
+    return f"{plan.identity} {output}"
+
+
+def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> float | None:
+    """How large a column is: of its outputs as they were released before, else by :func:`nominal_size`."""
+
+    def size(slot: int, name: str) -> float:
+        calibration = slots[slot][0]
+        return sizes.get(_size_name(calibration.plan, name)) or nominal_size(_output(calibration, name), calibration)
+
+    def affine(one: Affine) -> float:
+        return max((float(abs(weight)) * size(*term) for term, weight in one.terms), default=float(abs(one.constant)))
+
+    if isinstance(form, Affine) and form.terms:
+        return affine(form)
+    if isinstance(form, Mean):
+        return abs(float(form.factor)) * size(*form.term)
+    if isinstance(form, Running):
+        steps = [block.prefix.strategy.steps for block in slots[form.term[0]][0].plan.blocks if block.prefix]
+        return size(*form.term) * (max(steps, default=1) + 1) / 2
+    if isinstance(form, Quotient):
+        return affine(form.above) / affine(form.below) if affine(form.below) else None
+    return None
+
+
+def _slots(prepared: Prepared, calibrations: Sequence[Calibration]) -> list[list[Calibration]]:
+    """The measurements that each slot may be a row of, the noisiest first."""
+    shapes = {shape.name: shape for shape in prepared.shapes}
+    return [
+        sorted(
+            (calibrations[place] for name in sorted(origin) for place in shapes[name].measurements),
+            key=lambda calibration: -max((float(one.scale) for one in calibration.noise.values()), default=0.0),
+        )
+        for origin in prepared.origins
+    ]
+
+
+def _output(calibration: Calibration, name: str) -> Output:
+    return next(output for output in calibration.plan.outputs if output.name == name)
+
+
+def _half_width(form: Form, slots: Sequence[Sequence[Calibration]]) -> float | None:
+    if isinstance(form, Affine) and form.terms:
+        joint = _joint(form, Affine(), slots)
+        return half_width(tuple((noise, weight) for noise, weight, _ in joint)) + float(form.slack)
+    if isinstance(form, Mean):
+        calibration = slots[form.term[0]][0]
+        estimator = _output(calibration, form.term[1]).estimator
+        steps = {statistic.name: statistic.granularity for statistic in calibration.plan.statistics}
+        noise = group_noise(calibration.plan.blocks, calibration.noise)
+        return abs(float(form.factor)) * expected_half_width(estimator, noise, steps, NOMINAL_GROUP)
+    if isinstance(form, Running):
+        calibration = slots[form.term[0]][0]
+        return running_margins(calibration.plan, calibration.noise).get(form.term[1])
+    if isinstance(form, Quotient):
+        return _quotient_half_width(form, slots)
+    return None
+
+
+def _quotient_half_width(form: Quotient, slots: Sequence[Sequence[Calibration]]) -> float | None:
+    """Where both sides are of a nominal group; what would have no end has no expected error either."""
+    above, below = (_nominal(side, slots) for side in (form.above, form.below))
+    if not below:
+        return None
+    low, high = quotient_ends(np.array([above]), np.array([below]), _joint(form.above, form.below, slots))
+    width = max(float(high[0]) - above / below, above / below - float(low[0])) + float(form.slack)
+    return width if math.isfinite(width) else None
+
+
+def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]]) -> float:
+    total = float(form.constant)
+    for (slot, name), weight in form.terms:
+        total += float(weight) * nominal_size(_output(slots[slot][0], name), slots[slot][0])
+    return total
+
+
+def _joint(
+    above: Affine, below: Affine, slots: Sequence[Sequence[Calibration]]
+) -> tuple[tuple[Noise, Fraction, Fraction], ...]:
+    weights: dict[tuple[int, str], list[Fraction]] = {}
+    noises: dict[tuple[int, str], Noise] = {}
+    for side, form in enumerate((above, below)):
+        for (slot, name), weight in form.terms:
+            calibration = slots[slot][0]
+            noise = group_noise(calibration.plan.blocks, calibration.noise)
+            estimator = _output(calibration, name).estimator
+            for statistic, part in estimator.terms if isinstance(estimator, Linear) else ():
+                noises[slot, statistic] = noise[statistic]
+                weights.setdefault((slot, statistic), [Fraction(0), Fraction(0)])[side] += weight * part
+    return tuple((noises[key], pair[0], pair[1]) for key, pair in weights.items() if any(pair))

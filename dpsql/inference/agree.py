@@ -1,0 +1,59 @@
+"""A table that agrees with the finer one that it was made of, as that one was shown.
+
+What was shown of a finer table is rounded, and nothing in it is below 0. Its sums are what a reader compares the
+coarser table with; but numbers that were cut off at 0 and added up are too high, and where most groups are empty far
+too high. So a group agrees exactly where it has few parts, or where that moves it by no more than a fraction of its own
+standard deviation; elsewhere it is the unbiased sum.
+
+Why four: of so many empty groups, the sum of what is shown is still as accurate as the unbiased sum, its 95 % interval
+still holds it 95.8 % of the time, and with fewer empty ones it is better. Of eight it is worse (1.27 times; 91 %).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dpsql.inference.parts import Column, finished, measured, spread
+from dpsql.table import NoisyTable
+from rewriter.plan import Plan
+
+FEW = 4
+"""Parts whose sum as they are shown is never less accurate than the unbiased sum."""
+
+FARTHEST = 0.4
+"""How far agreement may move the sum of more parts, in its standard deviations."""
+
+
+def agreeing(
+    table: NoisyTable, plan: Plan, finer: NoisyTable, parents: Sequence[int], shrunk: Sequence[float]
+) -> list[Column]:
+    """Every part of ``table``, whose groups are sums of those of ``finer``: the sums of what is shown of ``finer``.
+
+    ``parents`` are the groups of the finer ones, -1 for none; ``shrunk`` is each group's standard deviation over the
+    one that the table's noise has.
+    """
+    size = len(table.keys)
+    columns = finished(table, plan, summed=False)
+    shown = [_sums(column, parents, size) for column in finished(finer, plan, summed=False)]
+    counts = _sums([1] * len(parents), parents, size)
+    near = [True] * size
+    for part, sums in zip(plan.parts, shown, strict=True):
+        numerators, denominator = measured(table, part.estimator, part.unit)
+        deviation = math.sqrt(spread(table, part.estimator, part.unit))
+        for group, (total, numerator) in enumerate(zip(sums, numerators, strict=True)):
+            farthest = FARTHEST * deviation * shrunk[group]
+            close = abs(total * denominator - numerator) <= farthest * denominator
+            near[group] = near[group] and (close or counts[group] <= FEW)
+    return [
+        [total if close else own for total, own, close in zip(sums, column, near, strict=True)]
+        for sums, column in zip(shown, columns, strict=True)
+    ]
+
+
+def _sums(column: Sequence[int], parents: Sequence[int], size: int) -> list[int]:
+    sums = [0] * size
+    for number, parent in zip(column, parents, strict=True):
+        if parent >= 0:
+            sums[parent] += number
+    return sums

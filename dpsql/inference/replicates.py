@@ -1,0 +1,99 @@
+"""Replicates of what was released: the same numbers with more noise of the same law.
+
+The noise here hides nothing: what it is added to is released already. It is drawn by numpy from a seed that follows
+from the released numbers and the question, so that the same question shows the same interval again. What hides people
+is drawn in :mod:`dpsql.mechanisms`, from a source without a seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpsql.inference.arrays import FloatArray, IntArray
+from dpsql.inference.propagate import Ends
+from dpsql.table import Noise, NoisyTable
+from rewriter.plan import Plan
+
+FEWEST = 39
+"""The least number of replicates that has a 2.5 % quantile."""
+
+_SMOOTH = 1e6
+"""From this scale on, discrete noise is continuous noise rounded."""
+
+
+def generator(question: str, tables: Sequence[NoisyTable]) -> np.random.Generator:
+    """A source that follows from a question and released numbers."""
+    digest = hashlib.sha256(question.encode())
+    for table in tables:
+        digest.update(repr((table.keys, sorted(table.statistics.items()), sorted(table.noise))).encode())
+    return np.random.default_rng(int.from_bytes(digest.digest()[:16], "big"))
+
+
+def replicated(
+    tables: Sequence[NoisyTable], plans: Sequence[Plan], count: int, rng: np.random.Generator
+) -> list[list[NoisyTable]]:
+    """``count`` times the tables with noise added once more; tables of one measurement get the same."""
+    found: dict[str, list[NoisyTable]] = {}
+    for table, plan in zip(tables, plans, strict=True):
+        if plan.identity in found:
+            continue
+        draws = {
+            name: drawn(table.noise[name], count * len(column), rng).reshape(count, len(column))
+            for name, column in table.statistics.items()
+        }
+        found[plan.identity] = [
+            NoisyTable(
+                table.keys,
+                {
+                    name: tuple(n + more for n, more in zip(column, draws[name][number].tolist(), strict=True))
+                    for name, column in table.statistics.items()
+                },
+                table.noise,
+            )
+            for number in range(count)
+        ]
+    return [[found[plan.identity][number] for plan in plans] for number in range(count)]
+
+
+def drawn(noise: Noise, count: int, rng: np.random.Generator) -> IntArray:
+    """Discrete Laplace or Gaussian noise, from numpy.
+
+    >>> rng = np.random.default_rng(1)
+    >>> from fractions import Fraction
+    >>> draws = [drawn(Noise(kind, Fraction(10)), 10_000, rng) for kind in ("laplace", "gaussian")]
+    >>> [round(float(one.std())) for one in draws]
+    [14, 10]
+    """
+    scale = float(noise.scale)
+    if scale <= 0:
+        return np.zeros(count, dtype=np.int64)
+    if noise.kind == "laplace":
+        if scale > _SMOOTH:
+            return np.rint(rng.laplace(0, scale, count)).astype(np.int64)
+        chance = -math.expm1(-1 / scale)
+        return np.asarray(rng.geometric(chance, count) - rng.geometric(chance, count), dtype=np.int64)
+    if scale > 20:
+        return np.rint(rng.normal(0, scale, count)).astype(np.int64)
+    support = np.arange(-math.ceil(9 * scale) - 1, math.ceil(9 * scale) + 2)
+    mass = np.exp(-0.5 * (support / scale) ** 2)
+    return np.asarray(support[np.searchsorted(np.cumsum(mass) / mass.sum(), rng.random(count))], dtype=np.int64)
+
+
+def replicate_ends(value: float, replicates: FloatArray) -> Ends | None:
+    """The 95 % interval of a number, from what replicates make of it; None where they say too little.
+
+    Replicates err around what was released as that errs around the truth, so their quantiles are turned around it
+    (Davison, Hinkley 1997, basic bootstrap).
+
+    >>> replicate_ends(10.0, np.arange(8.0, 47.0))
+    (-26.0, 12.0)
+    """
+    present = replicates[np.isfinite(replicates)]
+    if len(present) < FEWEST or not math.isfinite(value):
+        return None
+    low, high = np.quantile(present, [0.025, 0.975], method="weibull")
+    return min(value, 2 * value - float(high)), max(value, 2 * value - float(low))

@@ -1,0 +1,214 @@
+"""What a statement costs, and the noise that this buys: the part of the flow before the charge.
+
+Guarantee: no private row is looked at. A price depends on the text, the policy, the settings and what was released
+before; what is released already is free, and of what can be made of other releases only the rest is paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from dpsql.accountant import Accounting
+from dpsql.bounds import Settled, part_of
+from dpsql.calibrate import Calibration, calibrate, covers
+from dpsql.derive import Offer
+from dpsql.errors import DataError, InternalError
+from dpsql.expected import Sizes, excess_of, released_sizes, target_notes
+from dpsql.families import shares
+from dpsql.loss import PrivacyLoss
+from dpsql.opening import Opened
+from dpsql.prepared import Prepared
+from dpsql.reuse import Reuse
+from dpsql.settings import Settings
+from dpsql.table import Noise, NoisyTable
+from dpsql.target import Target, price_for
+from rewriter.plan import Plan
+
+_REMEMBERED = 512
+_REPEATED = "answered from what was released before, at no price"
+_DERIVED = "derived from what was released before, at no price"
+_TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
+    what is made of other releases only the rest is paid.
+
+    ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
+    """
+
+    epsilon: Fraction
+    calibrations: tuple[Calibration, ...]
+    stored: Mapping[str, NoisyTable]
+    offers: Mapping[str, Offer] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        fresh = {c.plan.identity: self._loss(c) for c in self.calibrations if c.plan.identity not in self.stored}
+        return sum(fresh.values(), PrivacyLoss())
+
+    def _loss(self, calibration: Calibration) -> PrivacyLoss:
+        found = self.offers.get(calibration.plan.identity)
+        return calibration.loss if found is None else found.loss
+
+    def origin(self, plan: Plan) -> str:
+        """Where a release comes from, if it is not all measured afresh."""
+        found = self.offers.get(plan.identity)
+        if found is not None:
+            return _TOPPED_UP if found.fresh is not None else _DERIVED
+        return _REPEATED if plan.identity in self.stored else ""
+
+
+class Pricing:
+    """The prices of one proxy's statements, remembered. ``rest`` is the part that is left when bounds are bought."""
+
+    def __init__(self, opened: Opened, reuse: Reuse, rest: Fraction) -> None:
+        self._opened = opened
+        self._reuse = reuse
+        self._rest = rest
+        self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
+        self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction]] = {}
+
+    def price(self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1)) -> Priced:
+        """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
+        opened = self._opened
+        epsilon, notes = self._epsilon(prepared, settings)
+        calibrations = self.calibrations(prepared, part_of(self._whole_price(prepared, epsilon), part))
+        stored: dict[str, NoisyTable] = {}
+        if settings.reuse:
+            for calibration in calibrations:
+                if not calibration.loss:
+                    continue
+                table = opened.store.get(calibration.plan.identity, self._opened.policy.data_version, calibration.noise)
+                if table is not None:
+                    stored[calibration.plan.identity] = table
+        return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings), notes)
+
+    def _offers(
+        self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable], settings: Settings
+    ) -> Mapping[str, Offer]:
+        """What can be made of other releases."""
+        missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
+        found = {name: self._reuse.offer(c) for name, c in missing.items()} if settings.reuse else {}
+        return {name: offer for name, offer in found.items() if offer is not None}
+
+    def most(self, prepared: Prepared, settings: Settings) -> PrivacyLoss:
+        """The most that a query costs beside its bounds, whatever they are: planned with the loosest ones."""
+        if settings.target_error is not None:
+            raise DataError(
+                "the error is known when the bounds are that the policy leaves open",
+                sqlstate="22023",
+                hint="ask once with SET dpsql.target_error = off, which buys them",
+            )
+        whole = part_of(self._whole_price(prepared, settings.epsilon), self._rest)
+        loss = Priced(settings.epsilon, self.calibrations(prepared, whole), {}).loss
+        # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
+        return replace(loss, delta=whole.delta)
+
+    def settled(self, settled: Settled, settings: Settings) -> Priced:
+        """The price of a query whose bounds are known. What was released for less, when they were bought, serves."""
+        if not settled.bounds or settings.target_error is not None:
+            return self.price(settled.prepared, settings)
+        first = self.price(settled.prepared, settings, self._rest)
+        if settled.purchase is None:
+            return self.price(settled.prepared, settings) if first.loss else first
+        if not covers(settled.purchase.rest, first.loss):
+            raise InternalError("a statement costs more than was charged for it", sqlstate="XX000")
+        return first
+
+    def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
+        """The ε of a statement: as it is set, or what the error that is asked for takes."""
+        wanted = settings.target_error
+        if wanted is None or not any(options[0].blocks for options in prepared.plans):
+            return settings.epsilon, ()
+
+        def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
+            return self.calibrations(prepared, self._whole_price(prepared, epsilon))
+
+        sizes = released_sizes(prepared, self._stored_before) if wanted.relative else {}
+        found = self._remembered(prepared, wanted, sizes, calibrated)
+        return found, target_notes(prepared, wanted, found)
+
+    def _stored_before(self, plan: Plan) -> NoisyTable | None:
+        """The most accurate release of a plan that there was, however wide its noise."""
+        anything = {statistic.name: Noise("laplace", Fraction(1 << 200)) for statistic in plan.statistics}
+        return self._opened.store.get(plan.identity, self._opened.policy.data_version, anything)
+
+    def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
+        accountant = self._opened.accountant
+        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
+        delta = self._opened.policy.statement.delta if needs_delta else Fraction(0)
+        return accountant.price(epsilon, Fraction(0) if accountant.accounting is Accounting.PURE else delta)
+
+    def calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
+        """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""
+        accounting = self._opened.accountant.accounting
+        found: dict[int, Calibration] = {}
+        divided = shares(price, prepared.families, [plans[0] for plans in prepared.plans], accounting)
+        for family in prepared.families:
+            norms = range(len(prepared.plans[family.measurements[0]]))
+            candidates = [
+                [self._calibrated(prepared.plans[place][norm], divided[place]) for place in family.measurements]
+                for norm in norms
+            ]
+            cheapest = min(candidates, key=lambda options: sum(map(_total_variance, options)))
+            found.update(zip(family.measurements, cheapest, strict=True))
+        return tuple(found[place] for place in range(len(prepared.plans)))
+
+    def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
+        """The noise of a release at a price, remembered: it depends on nothing else."""
+        key = (plan.identity, share)
+        found = self._calibrations.get(key)
+        if found is None or found.plan != plan:
+            if len(self._calibrations) > _REMEMBERED:
+                self._calibrations.clear()
+            found = self._calibrations[key] = calibrate(plan, self._opened.accountant.accounting, share)
+        return found
+
+    def _remembered(
+        self,
+        prepared: Prepared,
+        wanted: Target,
+        sizes: Sizes,
+        calibrated: Callable[[Fraction], tuple[Calibration, ...]],
+    ) -> Fraction:
+        """The ε that an error takes, remembered: it depends on nothing else."""
+        key = (id(prepared), wanted, tuple(sorted(sizes.items())))
+        found = self._prices.get(key)
+        if found is None:
+            if len(self._prices) > _REMEMBERED:
+                self._prices.clear()
+            excess = excess_of(prepared, wanted, sizes, calibrated)
+            epsilon = price_for(wanted, excess, self._opened.policy.statement.max_epsilon)
+            # The key's identity is that of what is kept here, and of nothing else meanwhile.
+            found = self._prices[key] = (prepared, epsilon)
+        return found[1]
+
+
+def _total_variance(calibration: Calibration) -> float:
+    steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
+    return sum(
+        measured.mechanism.variance
+        * steps[statistic.name] ** 2
+        * (measured.block.prefix.relative if measured.block.prefix else 1)
+        for measured in calibration.measured
+        for statistic in measured.block.statistics
+    )
+
+
+def notices(priced: Priced) -> tuple[str, ...]:
+    """What to tell of a price and of what bounds the answer."""
+    notes: dict[str, None] = dict.fromkeys(priced.notes)
+    for calibration in priced.calibrations:
+        notes.update(dict.fromkeys(calibration.plan.notes))
+        if calibration.selected is not None and calibration.threshold is not None:
+            notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
+        if origin := priced.origin(calibration.plan):
+            notes[origin] = None
+    if any(calibration.plan.clips for calibration in priced.calibrations):
+        notes["error bars do not cover what such bounds cut off"] = None
+    return tuple(notes)

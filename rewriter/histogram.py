@@ -1,0 +1,121 @@
+"""How large are the contributions of people, where nothing declares it: a histogram of one number per person.
+
+For ``max_rows`` of a table it is a person's number of rows; for the range of a column a person's greatest value, and,
+in a histogram of its own, the least one, the signs apart. Bin i holds the persons whose number m has 2^(e-1) < m ≤ 2^e,
+where e is the i-th exponent; a person is in one bin or in none, so that the sensitivity is 1. Each histogram is a
+release like any other: a :class:`Query` with a public key set over one row per person.
+
+Why exponents end at 20 for rows: a million rows of a person, each of 2²⁰ steps, can still be added up exactly. Why at
+±64 for numbers: a binary exponent more costs noise in nobody's bin, and numbers beyond are clipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.block import build_block
+from rewriter.catalog import Catalog
+from rewriter.clipping import limit_of
+from rewriter.contribution import ONE
+from rewriter.dialects import Dialect, number
+from rewriter.missing import Learned, Missing
+from rewriter.query import Aggregate, Key, Query
+from rewriter.relation import UNIT
+from rewriter.source import Source, base_table
+from rewriter.types import BIGINT, Kind, Type
+from rewriter.value import IntegerRange, Value
+
+_MOST_ROWS = 20
+_MOST_EXPONENT = 64
+_LEAST_DOUBLE = -32
+
+
+def exponents(missing: Missing, catalog: Catalog) -> range:
+    """The exponents of a histogram's bins; the first bin also holds everything smaller, the last everything larger.
+
+    >>> from rewriter.catalog import Column, Table
+    >>> from rewriter.types import decimal
+    >>> catalog = Catalog({"visit": Table("visit", {"cost": Column("cost", decimal(8, 2))})}, None)
+    >>> exponents(Missing("visit", "cost"), catalog)
+    range(-2, 21)
+    """
+    if not missing.column:
+        return range(_MOST_ROWS + 1)
+    kind = catalog.tables[missing.table].columns[missing.column].type
+    if kind.kind is Kind.INTEGER:
+        return range(min(kind.bits - 1, _MOST_EXPONENT) + 1)
+    if kind.kind is Kind.DECIMAL:
+        # 2^-e has e digits after the point: no more than the column, so that a comparison needs no wider type.
+        most = (10 ** (kind.precision - kind.scale) - 1).bit_length()
+        return range(-min(kind.scale, -_LEAST_DOUBLE), min(most, _MOST_EXPONENT) + 1)
+    return range(_LEAST_DOUBLE, _MOST_EXPONENT + 1)
+
+
+def greatest(missing: Missing, catalog: Catalog) -> Learned:
+    """The loosest bound that can be learned: what is planned with it can be planned with any."""
+    most = Fraction(2) ** exponents(missing, catalog)[-1]
+    return Learned(missing, -most if missing.column else Fraction(0), most)
+
+
+def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Query, ...]:
+    """The histogram of rows; or those of the greatest values and of the least ones, in this order."""
+    table = catalog.tables[missing.table]
+
+    def resolve(item: exp.Expr) -> Source:
+        return base_table(table, table.name, "t1", catalog, dialect)
+
+    def membership(*_: object) -> Value:
+        raise AssertionError("no condition stands here")
+
+    block = build_block(exp.select().from_(table.name), resolve, membership, catalog, dialect)
+    if block.unit is None:
+        raise AssertionError("a table of people has owners")
+    powers = [Fraction(2) ** exponent for exponent in exponents(missing, catalog)]
+    if not missing.column:
+        sizes: Sequence[tuple[exp.Expr, bool]] = [(exp.Count(this=exp.Star()), False)]
+        kind = BIGINT
+    else:
+        value = block.scope.sources[0].reference(missing.column)
+        kind = value.type
+        sizes = [(exp.Max(this=value.sql), False), (exp.Min(this=value.sql.copy()), True)]
+    found = []
+    for size, negative in sizes:
+        rows = block.rows.copy()
+        rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT), exp.alias_(size, "m")])
+        rows.set("group", exp.Group(expressions=[block.unit.copy()]))
+        people = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
+        place = Value(
+            _place(exp.column("m", "p"), powers, kind, negative=negative),
+            BIGINT,
+            constant=True,
+            domain=IntegerRange(0, len(powers) - 1),
+        )
+        word = str(missing) if not missing.column else f"{'least' if negative else 'greatest'} {missing.column}"
+        found.append(
+            Query(
+                rows=exp.Select().from_(people, copy=False),
+                unit=exp.column(UNIT, "p"),
+                bound=ONE,
+                filters=(),
+                keys=(Key(place, f"size of {word}"),),
+                aggregates=(Aggregate(exp.Count, None, None, False, "COUNT(*)"),),
+            )
+        )
+    return tuple(found)
+
+
+def _place(column: exp.Column, powers: Sequence[Fraction], kind: Type, *, negative: bool) -> exp.Expr:
+    """The number of a person's bin, NULL for nobody's sign: by comparisons alone, which are exact and never fail."""
+    within = exp.GTE if negative else exp.LTE
+
+    def inside(side: Fraction) -> exp.Expr:
+        return within(this=column.copy(), expression=limit_of(-side if negative else side, kind))
+
+    tests = [exp.If(this=inside(Fraction(0)), true=exp.Null())]
+    tests += [exp.If(this=inside(power), true=number(place)) for place, power in enumerate(powers[:-1])]
+    known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+    tests.append(exp.If(this=known, true=number(len(powers) - 1)))
+    return exp.Case(ifs=tests)
