@@ -129,13 +129,10 @@ def _rank(at: _Call) -> Value:
 
 def _place(at: _Call, function: exp.Expr, order: Sequence[exp.Ordered]) -> Value:
     most = at.bound.rows
-    return Value(
-        at.over.sql(function, order, None),
-        BIGINT,
-        None if most is None else Interval.of(1, most),
-        nullable=False,
-        domain=None if most is None else IntegerRange(1, most),
-    )
+    # What was learned says where to clip, not which numbers there are.
+    domain = None if most is None or at.bound.undeclared else IntegerRange(1, most)
+    interval = None if most is None else Interval.of(1, most)
+    return Value(at.over.sql(function, order, None), BIGINT, interval, nullable=False, domain=domain)
 
 
 def _share(at: _Call) -> Value:
