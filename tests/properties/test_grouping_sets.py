@@ -100,6 +100,20 @@ def test_a_total_is_the_sum_of_its_parts(ana: Session, seed: int) -> None:
             assert min(cells) >= 0  # type: ignore[type-var]
 
 
+@pytest.mark.parametrize(
+    "sets", ["CUBE (region, smoker)", "CUBE (smoker, region)", "GROUPING SETS ((region), (smoker), ())"]
+)
+def test_where_nobody_can_be_in_any_group_every_total_is_zero(ana: Session, sets: str) -> None:
+    """WHERE leaves no declared value of one key: the sets with it have no group, the others no finest cell."""
+    sql = "SELECT COUNT(*), SUM(height_cm), AVG(height_cm) FROM patient WHERE region = 'nowhere'"
+    assert ana.execute(f"{sql} GROUP BY {sets}").rows == ((0, 0, None),) * 4
+    ana.execute("SET dpsql.intervals = on")
+    rows = ana.execute(f"{sql} GROUP BY {sets}").rows
+    ana.execute("SET dpsql.intervals = off")
+    assert len(rows) == 4
+    assert {row[0] for row in rows} == {0}
+
+
 def test_branches_of_a_union_agree(ana: Session) -> None:
     ana.execute("SET dpsql.epsilon = 0.02")
     sql = (
