@@ -42,6 +42,8 @@ COVERED = frozenset(
         "public cross join", "two public tables", "subquery", "cte", "union all", "per-person aggregate",
         "per-person aggregate by another key", "per-person having", "in private", "exists private",
         "not exists private", "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
+        "window of a person", "window of a person: plain", "window of a person: first", "window of a person: few",
+        "window of a person: qualify", "window of a person: distinct on", "window of a person and a key",
     }
 )  # fmt: skip
 """Every form that is answered."""
