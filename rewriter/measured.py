@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from rewriter.plan import Output, Ratio
+from rewriter.plan import Figure, Moment, Output, Ratio
 from rewriter.types import Kind
 
 Term = tuple[int, str]
@@ -138,6 +138,10 @@ def output(slot: int, column: Output) -> Measured:
     term = (slot, column.name)
     if isinstance(column.estimator, Ratio):
         return Measured(Mean(term), nonnegative=column.estimator.low >= 0)
+    if isinstance(column.estimator, Moment):
+        is_mean = column.estimator.figure is Figure.MEAN
+        never = column.estimator.x.low >= 0 if is_mean else column.estimator.figure.nonnegative
+        return Measured(Mean(term), nonnegative=never)
     counted = column.estimator.minimum == 0
     return Measured(Affine(((term, Fraction(1)),)), whole=column.type.kind is Kind.INTEGER, nonnegative=counted)
 

@@ -11,7 +11,7 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
 from rewriter.lineage import with_families
-from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
+from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan, Ratio
 from rewriter.query import Query
 from rewriter.series import with_prefixes
 from rewriter.steps import steps_along
@@ -71,6 +71,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
     """Weights per step of the lattice that the bounded query really counts in."""
+    if isinstance(estimator, Moment):
+        return estimator.finer(refinement)
     return estimator if isinstance(estimator, Ratio) else _refined_sum(estimator, refinement)
 
 

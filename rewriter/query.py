@@ -23,7 +23,8 @@ class Aggregate:
     """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER. ``within`` is the same over people, where
-    CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x ELSE 0 END).
+    CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of
+    CORR(y, x), y being the ``argument``.
     """
 
     function: type[exp.Expr]
@@ -32,6 +33,7 @@ class Aggregate:
     distinct: bool
     text: str
     within: Aggregate | None = None
+    second: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
