@@ -231,7 +231,7 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
             continue
         pairs = {}
         for output in plans[place].outputs:
-            if not isinstance(output.estimator, Linear):
+            if isinstance(output.estimator, Ratio | Moment):
                 sides = _sides(output.estimator)
                 pairs[output.name] = tuple(_side(joint, all_, side)[at] for side in sides)
         found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
@@ -311,8 +311,10 @@ def _rounded(
     nonnegative: bool,
 ) -> tuple[Column, ...]:
     """Integers of every measurement that agree, from least-squares estimates that agree."""
+    if not joint.groupings[0].size:  # nobody can be in any group: a WHERE that no declared key satisfies
+        return tuple([0] * size for size in joint.sizes)
     levels = [estimates[at] for at in joint.chain]
-    negative = nonnegative and any(bool((estimate < 0).any()) for estimate in estimates)
+    negative = nonnegative and any(bool((estimate < -_WHOLE).any()) for estimate in estimates)
     if joint.is_tree:
         parents = _parents(joint)
         if negative:

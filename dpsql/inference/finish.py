@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dpsql.inference.arrays import FloatArray
+from dpsql.inference.chosen import chosen_column
 from dpsql.inference.intervals import half_width, mean_reaches, widest_mean_half_width
 from dpsql.inference.moments import expected_moment, moment_ends, moment_values
 from dpsql.inference.parts import Column, finished, measured, values
 from dpsql.inference.prefix import decoded
 from dpsql.inference.rounding import nearest, quotients
 from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.plan import Estimator, Linear, Moment, Output, Plan, Ratio
+from rewriter.plan import Chosen, Estimator, Linear, Moment, Output, Plan, Ratio
 from rewriter.types import Scalar
 
 
@@ -72,6 +73,8 @@ def expected_half_width(
         return linear_half_width(estimator, noise)
     if isinstance(estimator, Moment):
         return expected_moment(estimator, [noise[name] for name, _ in estimator.cells], group_size)[1]
+    if isinstance(estimator, Chosen):
+        raise ValueError("how far a quantile is off depends on the data")
     width = estimator.high - estimator.low
     total = float(group_size * width / steps[estimator.above])
     return float(width) * widest_mean_half_width(total, (noise[estimator.above], noise[estimator.below]))
@@ -97,6 +100,8 @@ def _finish(
 ) -> ReleasedColumn:
     if isinstance(output.estimator, Moment):
         return _moment(noisy, output, output.estimator, pair, shrunk)
+    if isinstance(output.estimator, Chosen):
+        return chosen_column(noisy, plan, output, output.estimator, ordered=columns is not None)
     if isinstance(output.estimator, Ratio):
         return _ratio(noisy, output, output.estimator, pair, shrunk)
     if output.parts and columns is not None:
