@@ -12,7 +12,7 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
 from rewriter.lineage import with_families
-from rewriter.plan import Estimator, KeyColumn, Linear, Plan
+from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
 from rewriter.quantiles import quantiles
 from rewriter.query import Query
 from rewriter.series import with_prefixes
@@ -88,6 +88,8 @@ def _named(work: Workload, places: Sequence[int]) -> Workload:
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
     """Weights per step of the lattice that the bounded query really counts in."""
+    if isinstance(estimator, Moment):
+        return estimator.finer(refinement)
     return estimator if not isinstance(estimator, Linear) else _refined_sum(estimator, refinement)
 
 
