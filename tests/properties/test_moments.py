@@ -133,7 +133,8 @@ def test_a_row_adds_exactly_one_unit_whatever_it_holds(asked: str, norm: Norm, t
         squares = sum(cells[name] ** 2 for name in block[0])
         assert squares <= block[1].l2_squared
         if norm is Norm.L1:
-            assert block[1].l1 is not None and sum(cells[name] for name in block[0]) <= block[1].l1
+            assert block[1].l1 is not None
+            assert sum(cells[name] for name in block[0]) <= block[1].l1
         largest = max(largest, squares)
     assert largest > 0.99 * block[1].l2_squared, "a row at the ends of the ranges reaches the bound"
 
@@ -173,7 +174,8 @@ def test_moments_of_the_same_rows_are_one_vector(folder: Path) -> None:
 def near(mine: object, theirs: object, tolerance: float = 2e-5) -> bool:
     if theirs is None or (isinstance(theirs, float) and math.isnan(theirs)):
         return mine is None
-    assert isinstance(mine, int | float) and isinstance(theirs, int | float)
+    assert isinstance(mine, int | float)
+    assert isinstance(theirs, int | float)
     return abs(mine - theirs) <= tolerance * max(1.0, abs(theirs))
 
 
@@ -271,7 +273,8 @@ def test_answers_are_possible_whatever_the_noise(folder: Path) -> None:
                     assert one is None or low - 1e-3 <= one <= high + 1e-3
                 seen += cells
         proxy.close()
-    assert any(one is None for one in seen) and sum(one is not None for one in seen) > 100
+    assert any(one is None for one in seen)
+    assert sum(one is not None for one in seen) > 100
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
