@@ -23,7 +23,8 @@ class Aggregate:
     """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER. ``within`` is the same over people, where
-    CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x ELSE 0 END).
+    CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x ELSE 0 END). ``row`` are the values of
+    a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)).
     """
 
     function: type[exp.Expr]
@@ -32,6 +33,7 @@ class Aggregate:
     distinct: bool
     text: str
     within: Aggregate | None = None
+    row: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewriter.contribution import ContributionBound
+from rewriter.errors import Unbounded
 from rewriter.missing import LACKS, Missing
 from rewriter.query import Aggregate
 from rewriter.source import ORIGIN, VARIABLE, Origin, Variable
@@ -38,6 +39,18 @@ def lacks_of(aggregate: Aggregate, bound: ContributionBound) -> frozenset[Missin
     if aggregate.function is exp.Sum:
         return argument | frozenset(Missing(table) for table in bound.undeclared)
     return argument
+
+
+def unbounded_rows(bound: ContributionBound, rows: exp.Select) -> Unbounded:
+    """The refusal of what one person could add to with any number of rows."""
+    missing = frozenset(Missing(table) for table in bound.undeclared)
+    tables = ", ".join(dict.fromkeys(table.name for table in rows.find_all(exp.Table))) or "the table"
+    return Unbounded(
+        "nothing bounds how many rows one person adds to this",
+        hint=f"the owner can declare max_rows for {tables} in the policy; COUNT(DISTINCT key) may do",
+        missing=missing,
+        certain=missing,
+    )
 
 
 def _found(node: exp.Expr, *, learned: bool) -> frozenset[Missing]:
