@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from dpsql.cells import bar, grid, left_over, loss
 from dpsql.table import Noise
-from rewriter.plan import Block, Plan, Ratio
+from rewriter.plan import Block, Moment, Plan, Ratio
 
 if TYPE_CHECKING:
     from dpsql.reply import Explanation, ReleaseExplanation
@@ -108,7 +108,7 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     for block, hidden_by in zip(plan.blocks, release.mechanisms, strict=True):
         yield from _block(block, hidden_by)
     yield _outputs(release)
-    if any(isinstance(output.estimator, Ratio) for output in plan.outputs):
+    if any(isinstance(output.estimator, Ratio | Moment) for output in plan.outputs):
         # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
         from dpsql.calibrate import NOMINAL_GROUP
 

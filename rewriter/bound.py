@@ -44,7 +44,7 @@ _REFINE_BITS = 12
 _WEIGHT_BITS = 20
 _MOST_SELECTED_GROUPS = 1 << 16
 _MOST_STEPS = 1 << 48
-_SHRINK = 1 - 2.0**-40
+SHRINK = 1 - 2.0**-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _suspects(query: Query, limit: int) -> exp.Select:
     """The units with more than ``limit`` rows."""
     rows = query.rows.copy()
     rows.set("expressions", [exp.alias_(query.unit.copy(), "u")])
-    select = exp.Select(expressions=[exp.column("u")]).from_(_from_rows(rows), copy=False)
+    select = exp.Select(expressions=[exp.column("u")]).from_(from_rows(rows), copy=False)
     select.set("group", exp.Group(expressions=[exp.column("u")]))
     select.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(limit))))
     return select
@@ -185,7 +185,7 @@ def _with_harmless(
                 total = exp.Mul(this=total, expression=number(ball.refinement))
             expressions.append(exp.alias_(total, cell.name))
             totals.append(exp.alias_(exp.Sum(this=exp.column(cell.name)), cell.name))
-    harmless = exp.Select(expressions=expressions).from_(_from_rows(rows.copy()), copy=False)
+    harmless = exp.Select(expressions=expressions).from_(from_rows(rows.copy()), copy=False)
     harmless.set("where", exp.Where(this=dialect.none_among(exp.column("u", "r"), "suspect")))
     harmless.set("group", exp.Group(expressions=_columns(keys)))
     both = exp.union(harmless, suspects, distinct=False, copy=False)
@@ -223,7 +223,7 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:
-        raise unbounded_rows(contribution, query.rows)
+        raise unbounded_rows(contribution, query)
     if math.isqrt(reach) > _MOST_STEPS:
         raise Refused(
             "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"
@@ -253,24 +253,29 @@ def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
         "expressions",
         [
             exp.alias_(query.unit.copy(), "u"),
-            *(exp.alias_(_key(key.value), f"k{place}") for place, key in enumerate(query.keys)),
+            *(exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)),
             *(exp.alias_(sql, name) for name, sql in work.columns),
         ],
     )
     if dialect.recomputes:
         # A fence: a column that several aggregates read is not copied into each of them.
         rows.set("offset", exp.Offset(expression=number(0)))
-    return rows
+    if not work.derived:
+        return rows
+    names = ["u", *(f"k{place}" for place in range(len(query.keys))), *(name for name, _ in work.columns)]
+    derived = [exp.alias_(one.sql, one.name) for one in work.derived]
+    inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("x")))
+    return exp.Select(expressions=[*_columns(names), *derived]).from_(inner, copy=False)
 
 
-def _key(value: Value) -> exp.Expr:
+def grouping_key(value: Value) -> exp.Expr:
     """A grouping key. 0.0 and -0.0 are one group, and whose row comes first must not name it."""
     if value.type.kind is not Kind.DOUBLE:
         return value.sql.copy()
     return exp.Paren(this=exp.Add(this=wrap(value.sql.copy()), expression=double(0.0)))
 
 
-def _from_rows(rows: exp.Select) -> exp.Subquery:
+def from_rows(rows: exp.Select) -> exp.Subquery:
     return exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("r")))
 
 
@@ -328,7 +333,7 @@ def _one_row_per_unit(
     selection = Selection("w", Fraction(1), 1) if selected else None
     if selection is not None:
         expressions.append(exp.alias_(exp.Count(this=exp.Star()), selection.name))
-    final = exp.Select(expressions=expressions).from_(_from_rows(rows), copy=False)
+    final = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     if keys:
         final.set("group", exp.Group(expressions=_columns(keys)))
     names = [cell.name for cell in _cells(work)]
@@ -348,7 +353,7 @@ def _partial(rows: exp.Select, keys: list[str], work: Workload, dialect: Dialect
     """Step 1: a row per (unit, group)."""
     expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
     expressions += [exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)]
-    select = exp.Select(expressions=expressions).from_(_from_rows(rows), copy=False)
+    select = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     select.set("group", exp.Group(expressions=_columns(["u", *keys])))
     return select
 
@@ -404,7 +409,7 @@ def _radius(ball: _Ball) -> int:
 
 def _factor(ball: _Ball, norm: exp.Expr, dialect: Dialect) -> exp.Expr:
     """C·2ʳ/norm, a little less: what a vector outside of the ball is multiplied by."""
-    radius = math.sqrt(ball.radius_squared) * ball.refinement * _SHRINK
+    radius = math.sqrt(ball.radius_squared) * ball.refinement * SHRINK
     size = dialect.cast(norm, DOUBLE)
     divisor = size if ball.norm is Norm.L1 else exp.Sqrt(this=size)
     return exp.Paren(this=exp.Div(this=double(radius), expression=divisor))
@@ -475,7 +480,7 @@ def _weight(selection: Selection, one_group: bool, dialect: Dialect) -> exp.Expr
         return number(steps)
     groups = exp.column("t", "scale")
     share = _truncated(
-        dialect, exp.Div(this=double(steps * _SHRINK), expression=exp.Sqrt(this=dialect.cast(groups, DOUBLE)))
+        dialect, exp.Div(this=double(steps * SHRINK), expression=exp.Sqrt(this=dialect.cast(groups, DOUBLE)))
     )
     return _case(
         [

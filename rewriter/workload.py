@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.aggregates import both, present
+from rewriter.aggregates import both
 from rewriter.atoms import numbered
 from rewriter.cells import Addend, Builder, Cell, Credit, Vector, Workload
 from rewriter.clipping import clipped_steps, held, lattice
@@ -26,8 +26,10 @@ from rewriter.errors import Unbounded
 from rewriter.family import Family, Measured, Member, measure
 from rewriter.functions_values import wrap
 from rewriter.interval import Interval
+from rewriter.moments import FIGURES, Moments, present
+from rewriter.moments import Measured as Bernstein
 from rewriter.narrowing import narrowed
-from rewriter.plan import Estimator, Linear, Output, Ratio
+from rewriter.plan import Estimator, Figure, Linear, Output, Ratio
 from rewriter.query import Aggregate
 from rewriter.strategies import weight
 from rewriter.types import BIGINT, DOUBLE, Kind, Type, decimal
@@ -54,11 +56,18 @@ def workload(
     builder = Builder(dialect, filters, rows, apart=apart)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
     _require_ranges(asked, filters)
+    second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function in FIGURES}
+    moments = Moments(list(second_order.values()), builder, norm)
+    found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
+        number: (moments.estimator(aggregate), ()) for number, aggregate in second_order.items()
+    }
+    for number, aggregate in enumerate(asked):
+        if (measured := moments.beside(aggregate)) is not None and number not in found:
+            found[number] = _beside(aggregate, measured, builder)
+    asked = [replace(one, function=exp.Expr) if number in found else one for number, one in enumerate(asked)]
     means = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function is exp.Avg}
     pairs = _pairs(list(means.values()), builder, norm)
-    found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
-        number: (pairs[_pair_key(aggregate, builder)].ratio, ()) for number, aggregate in means.items()
-    }
+    found |= {number: (pairs[_pair_key(aggregate, builder)].ratio, ()) for number, aggregate in means.items()}
     found |= _sums(
         {n: aggregate for n, aggregate in enumerate(asked) if aggregate.function is exp.Sum}, pairs, norm, builder
     )
@@ -89,21 +98,42 @@ def workload(
         tuple(builder.notes),
         tuple(builder.parts),
         tuple(builder.orders),
+        tuple(builder.derived.values()),
     )
+
+
+def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> tuple[Estimator, tuple[int, ...]]:
+    """A count, sum or mean of what moments are measured of."""
+    if aggregate.function is exp.Count:
+        return measured.rows, (builder.part(measured.rows, ONE),)
+    argument = aggregate.argument
+    if argument is None:
+        raise AssertionError("SUM and AVG have an argument")
+    text = builder.spelt(argument.sql)
+    mean = measured.moment(Figure.MEAN, text, None)
+    if aggregate.function is exp.Avg:
+        return mean, ()
+    total = replace(measured.total(text), integer=_is_integer(aggregate))
+    least = 0 if mean.x.low >= 0 else None
+    unit = _unit(aggregate, Fraction(1, 1 << 20) * (mean.x.high - mean.x.low))
+    return total, (builder.part(replace(total, minimum=least), unit),)
 
 
 def _type(aggregate: Aggregate) -> Type:
     argument = aggregate.argument
     if aggregate.function is exp.Count:
         return BIGINT
-    if aggregate.function is exp.Avg or argument is None or argument.type.kind is Kind.DOUBLE:
+    if aggregate.function is exp.Avg or aggregate.function in FIGURES:
+        return DOUBLE
+    if argument is None or argument.type.kind is Kind.DOUBLE:
         return DOUBLE
     return decimal(38, argument.type.scale) if argument.type.kind is Kind.DECIMAL else BIGINT
 
 
 def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
     """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
-    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg]
+    aggregates = [one for aggregate in aggregates for one in _of_each_argument(aggregate)]
+    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg or aggregate.function in FIGURES]
     sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
     lacking = [aggregate for aggregate in (*means, *sums) if _range(aggregate, filters)[1] is None]
     if not lacking:
@@ -117,6 +147,12 @@ def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -
         missing=frozenset().union(*missing) if all(missing) else frozenset(),
         certain=frozenset().union(*(some for some in missing if len(some) == 1)),
     )
+
+
+def _of_each_argument(aggregate: Aggregate) -> list[Aggregate]:
+    if aggregate.second is None:
+        return [aggregate]
+    return [replace(aggregate, second=None), replace(aggregate, argument=aggregate.second, second=None)]
 
 
 def _range(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
