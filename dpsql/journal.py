@@ -74,18 +74,17 @@ class SQLiteJournal:
         self._path, self._timeout = path, timeout
         if not create and not os.path.exists(path):
             raise Missing("there is none yet")
-        # For the owner's eyes: SQLite gives the files that it puts beside this one the same mode.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._file = _file(path)
         self._lock = os.open(f"{path}-lock", os.O_CREAT | os.O_RDWR, 0o600)
         self._connections: list[sqlite3.Connection] = []
         try:
-            self._writer = self._connect(path)
             with self._turn():
+                if not os.path.exists(path):
+                    self._begin(facts)
+                self._file = _file(path)
+                self._writer = self._connect(path)
                 self._prepare(facts)
             self._reader = self._connect(path)
             self.identity = self._verify(facts)
-            _sync_directory(path)
         except BaseException:
             self.close()
             raise
@@ -115,25 +114,41 @@ class SQLiteJournal:
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
+    def _begin(self, facts: Mapping[str, str]) -> None:
+        """Make a ledger beside its place, and move it there when it is whole and on the disk.
+
+        So a file that is there and empty is one that lost what was in it, and not one that nobody has begun.
+        """
+        if os.path.exists(f"{self._path}-wal"):
+            raise Unsound("its log is there without it")
+        new = f"{self._path}-new"
+        for left in (new, f"{new}-journal"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(left)
+        # For the owner's eyes: SQLite gives the files that it puts beside this one the same mode.
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = self._connect(new)
+        with _transaction(connection, "EXCLUSIVE"):
+            for statement in _SCHEMA.split(";\n"):
+                # A trigger's body ends inside its line; executescript would commit half of this.
+                connection.execute(statement)
+            first = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}
+            connection.executemany("INSERT INTO ledger VALUES (?, ?)", first.items())
+        connection.close()
+        os.replace(new, self._path)
+        _sync_directory(self._path)
+
     def _prepare(self, facts: Mapping[str, str]) -> None:
+        """Adopt: a ledger that was begun before a fact was kept belongs to the first policy that states it."""
         if self._writer.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
             raise Unsound("the file system does not allow a write-ahead log")
         with _transaction(self._writer, "IMMEDIATE"):
-            if self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-                self._adopt(facts)
-                return
-            for statement in _SCHEMA.split(";\n"):
-                # A trigger's body ends inside its line; executescript would commit half of this.
-                self._writer.execute(statement)
-            first = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}
-            self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", first.items())
-
-    def _adopt(self, facts: Mapping[str, str]) -> None:
-        """A ledger that was begun before some of these facts were kept belongs to the first policy that opens it."""
-        known = dict(self._writer.execute("SELECT fact, value FROM ledger"))
-        if known.get("format") == FORMAT:
-            new = [(fact, value) for fact, value in facts.items() if fact not in known and fact != ACCOUNTING]
-            self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", new)
+            if not self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                raise Unsound("the file is empty: what was charged in it is lost; remove it only if nothing ever was")
+            known = dict(self._writer.execute("SELECT fact, value FROM ledger"))
+            if known.get("format") == FORMAT:
+                new = [(fact, value) for fact, value in facts.items() if fact not in known and fact != ACCOUNTING]
+                self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", new)
 
     def _verify(self, wanted: Mapping[str, str]) -> str:
         """The ledger's identity, after its facts and totals were found to be sound."""
@@ -258,7 +273,7 @@ def _loss(parts: Sequence[str]) -> PrivacyLoss:
     try:
         epsilon, rho, delta = (Fraction(part) for part in parts)
         return PrivacyLoss(epsilon, rho, delta)
-    except (ValueError, ZeroDivisionError) as cause:
+    except (ValueError, TypeError, ZeroDivisionError) as cause:
         raise Unsound("a loss in the ledger is not a number") from cause
 
 

@@ -220,7 +220,7 @@ class PostgresJournal:
             raise Unsound("the ledger is not the one that was opened, or has lost charges")
         if not known and not fits:
             self._last = before
-            return {name: _loss(parts) for name, parts in spent.items()}
+            return {name: _loss(parts) for name, parts in sorted(spent.items())}
         self._last = before + len(charges) - known
         return None
 
