@@ -26,6 +26,7 @@ from rewriter.relation import only
 from rewriter.total import compile_expression
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
+from rewriter.unit_quantiles import median_of_one, percentile_of_one
 from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM, AVG, STDDEV, VARIANCE, CORR, COVAR and REGR_* are answered"
@@ -270,8 +271,9 @@ def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: 
         raise Refused("a percentile needs one order", hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
     fraction = _fraction(node.this.this)
     value = compile_expression(order[0].this, scope, dialect)
-    fraction = 1 - fraction if order[0].args.get("desc") else fraction
-    return Aggregate(type(node.this), value, test, False, text, fraction=fraction)
+    down = bool(order[0].args.get("desc"))
+    fraction = 1 - fraction if down else fraction
+    return Aggregate(type(node.this), value, test, False, text, fraction=fraction, descending=down)
 
 
 _MOST_PARTS = 10**6
@@ -342,7 +344,9 @@ def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -
         hint = f"ask for the {name} over people, or for AVG(x) and AVG(x * x) of each person"
         raise Refused(f"{name} of one person's rows is not answered", hint=hint)
     if aggregate.function not in _PER_UNIT:
-        raise Refused(f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG and SUM are")
+        raise Refused(
+            f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG, SUM and MEDIAN are"
+        )
     return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
 
 
@@ -432,4 +436,7 @@ _PER_UNIT: dict[type[exp.Expr], Callable[[Aggregate, ContributionBound, Dialect]
     exp.Max: _unit_same,
     exp.LogicalOr: _unit_same,
     exp.LogicalAnd: _unit_same,
+    exp.Median: lambda aggregate, _, dialect: median_of_one(aggregate, dialect),
+    exp.PercentileCont: lambda aggregate, _, dialect: median_of_one(aggregate, dialect),
+    exp.PercentileDisc: lambda aggregate, _, dialect: percentile_of_one(aggregate, dialect),
 }
