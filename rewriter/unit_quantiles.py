@@ -2,7 +2,7 @@
 
 A median is the mean of two rows, of which each is picked by PERCENTILE_DISC, from below and from above. Why not the
 engine's own: DuckDB rounds the median of decimals to decimals, PostgreSQL answers doubles, and the two interpolate
-with different last bits. Other fractions of PERCENTILE_CONT lie between two rows and are refused.
+with different last bits, as they do for other fractions of PERCENTILE_CONT.
 """
 
 from __future__ import annotations
@@ -17,24 +17,14 @@ from rewriter.query import Aggregate
 from rewriter.types import DOUBLE, Kind
 from rewriter.value import Value
 
-_HALF = Fraction(1, 2)
-_ORDERED = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP})
+ENDS_AND_MIDDLE = frozenset({Fraction(0), Fraction(1, 2), Fraction(1)})
+"""Fractions of PERCENTILE_CONT that need no other arithmetic than the mean of two rows."""
+_ORDERED = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP, Kind.TEXT})
 
 
 def median_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
     """MEDIAN(x), and PERCENTILE_CONT of 0, 0.5 and 1, as a double. NULL where no row has a value."""
-    argument, fraction = _argument(aggregate), _fraction(aggregate)
-    if not argument.type.numeric:
-        raise Refused(
-            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
-            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x) picks one of the rows",
-            sqlstate=TYPE_MISMATCH,
-        )
-    if fraction not in (0, _HALF, 1):
-        raise Refused(
-            f"{aggregate.text} of one person's rows lies between two of them, and is not answered",
-            hint="PERCENTILE_DISC picks one of the rows; PERCENTILE_CONT(0.5) is answered",
-        )
+    argument, fraction = numbers_of_one(aggregate), _fraction(aggregate)
     halves = [
         exp.Mul(
             this=dialect.cast(_picked(aggregate, argument.sql, fraction, down=down), DOUBLE), expression=double(0.5)
@@ -46,12 +36,24 @@ def median_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
     return Value(middle, DOUBLE, argument.interval)
 
 
+def numbers_of_one(aggregate: Aggregate) -> Value:
+    """The argument, which must be a number to have something between two of its values."""
+    argument = _argument(aggregate)
+    if not argument.type.numeric:
+        raise Refused(
+            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
+            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
+            sqlstate=TYPE_MISMATCH,
+        )
+    return argument
+
+
 def percentile_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
     """PERCENTILE_DISC(q) WITHIN GROUP (ORDER BY x [DESC]): one of the person's own values."""
     argument = _argument(aggregate)
     if argument.type.kind not in _ORDERED:
         raise Refused(
-            f"{aggregate.text} of one person's rows needs a number or a time, not a {argument.type}",
+            f"{aggregate.text} of one person's rows needs a number, a time or a text, not a {argument.type}",
             hint="ROW_NUMBER() OVER (PARTITION BY the person ORDER BY …) = 1 picks a row",
             sqlstate=TYPE_MISMATCH,
         )

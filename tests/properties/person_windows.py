@@ -79,7 +79,7 @@ def call(random: Random, columns: Sequence[Field], order: str, condition: str, *
         return f"SUM({number.text})", frame, Field("", kind, span=(0, 1))
     if form == "gap":
         kind = "ratio" if number.kind == "ratio" else "big"
-        other = random.choice(["{x} - LAG({x})", "{x} - LEAD({x})", "LEAD({x}) - {x}"])
+        other = random.choice(["{x} - LAG({x})", "{x} - LEAD({x})", "{x} - LAG({x}, 2)"])
         return other.format(x=number.text), "", Field("", kind, span=(-1, 1))
     if form == "mean":
         return f"AVG({number.text})", frame, Field("", "ratio", span=number.span)

@@ -1,4 +1,4 @@
-SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(cost) AS m FROM visit GROUP BY patient_id) AS t;
+SELECT AVG(m) FROM (SELECT patient_id, PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY cost) AS m FROM visit GROUP BY patient_id) AS t;
 
 -- ----
 -- release 0
@@ -29,7 +29,7 @@ WITH released AS (
         SELECT
           t1."patient_id" AS u,
           t1."patient_id" AS k0,
-          QUANTILE_CONT(CAST(t1."cost" AS DOUBLE), 0.5 ORDER BY CAST(t1."cost" AS DOUBLE)) AS a0
+          QUANTILE_CONT(CAST(t1."cost" AS DOUBLE), 0.9 ORDER BY CAST(t1."cost" AS DOUBLE)) AS a0
         FROM "main"."visit" AS t1
         GROUP BY
           t1."patient_id"
