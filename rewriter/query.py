@@ -27,6 +27,7 @@ class Aggregate:
     from the least value also where the order is ``descending``.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
     SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
+    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)).
     """
 
     function: type[exp.Expr]
@@ -38,6 +39,7 @@ class Aggregate:
     second: Value | None = None
     fraction: Fraction | None = None
     descending: bool = False
+    row: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
