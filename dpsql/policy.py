@@ -52,6 +52,7 @@ Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
 Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
 Unit = Annotated[tuple[str, str] | None, BeforeValidator(fields.unit)]
 Database = Annotated[Place, BeforeValidator(fields.place("duckdb", "postgresql", "spark"))]
+Releases = Annotated[Place, BeforeValidator(fields.place("sqlite"))]
 LedgerPlace = Annotated[Place, BeforeValidator(fields.place("sqlite", "postgresql"))]
 
 
@@ -203,6 +204,7 @@ class Policy(_Section):
     analysts: ByName[Analyst] | None = None
     tables: ByName[Table]
     data_version: Text = ""
+    releases: Releases | None = None
     minmax: MinMax = "refused"
     path: Path | None = Field(default=None, exclude=True)
 

@@ -435,6 +435,42 @@ def _argument(aggregate: Aggregate) -> Value:
     return aggregate.argument
 
 
+def _unit_quantile(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+    """A quantile of one person's values: between two of them, of numbers; else one of them."""
+    argument = _argument(aggregate)
+    between = aggregate.function is not exp.PercentileDisc
+    if between and not argument.type.numeric:
+        raise Refused(
+            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
+            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
+            sqlstate=TYPE_MISMATCH,
+        )
+    if between and (
+        argument.interval is None or max(map(abs, (argument.interval.low, argument.interval.high))) > 2**500
+    ):
+        raise Unbounded(
+            f"{aggregate.text} per person needs a declared range",
+            hint="declare a range for the column in the policy",
+            missing=missing_ranges(argument.sql),
+        )
+    value = dialect.cast(argument.sql.copy(), DOUBLE) if between else argument.sql.copy()
+    if aggregate.condition is not None:
+        value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
+    fraction = exp.Literal.number(str(float(_fraction_of(aggregate))))
+    function = exp.PercentileCont if between else exp.PercentileDisc
+    order = exp.Order(expressions=[exp.Ordered(this=value, nulls_first=False)])
+    same = _unit_same(aggregate, bound, dialect)
+    return replace(
+        same, sql=exp.WithinGroup(this=function(this=fraction), expression=order), type=DOUBLE if between else same.type
+    )
+
+
+def _fraction_of(aggregate: Aggregate) -> Fraction:
+    if aggregate.fraction is None:
+        raise AssertionError("a quantile has a fraction")
+    return aggregate.fraction
+
+
 def _unit_same(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = _argument(aggregate)
     sql = _filtered(aggregate.function(this=argument.sql.copy()), aggregate.condition)
@@ -445,6 +481,9 @@ _PER_UNIT: dict[type[exp.Expr], Callable[[Aggregate, ContributionBound, Dialect]
     exp.Count: _unit_count,
     exp.Sum: _unit_sum,
     exp.Avg: _unit_avg,
+    exp.Median: _unit_quantile,
+    exp.PercentileCont: _unit_quantile,
+    exp.PercentileDisc: _unit_quantile,
     exp.Min: _unit_same,
     exp.Max: _unit_same,
     exp.LogicalOr: _unit_same,

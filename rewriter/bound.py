@@ -96,6 +96,9 @@ def bound(
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
         return Bounded(_with_keys(None, [], [], keys, [], None, public, dialect), (), None, {})
+    if not keys and not work.vectors:
+        # What is picked reads its own rows.
+        return Bounded(exp.Select(), (), None, {})
     rows = _rows(query, work, dialect)
     selected = bool(keys) and public is None
     if contribution.unique:

@@ -242,9 +242,10 @@ class Expressions:
         if not times and not numbers:
             return ""
         what = self.random.choice(times if times and (not numbers or self._maybe(0.3)) else numbers)
-        fraction = self.random.choice(["0.5", "0.25", "0.9", "0", "1"])
-        forms = [f"PERCENTILE_DISC({fraction}) WITHIN GROUP (ORDER BY {what}{self.random.choice(['', ' DESC'])})"]
+        fraction = self.random.choice(["0.5", "0.25", "0.9"])
+        forms = [f"PERCENTILE_DISC({fraction}) WITHIN GROUP (ORDER BY {what})"]
         if not self.tame:
+            forms += [f"PERCENTILE_DISC({fraction}) WITHIN GROUP (ORDER BY {what} DESC)"]
             forms += [f"MEDIAN({what})", f"MIN({what})", f"MAX({what})"]
             forms += [f"PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {what})"]
         return self.random.choice(forms)

@@ -98,8 +98,8 @@ def resolution(plans: Sequence[Plan]) -> float:
         for output in one.outputs:
             how = output.estimator
             if isinstance(how, Chosen):
-                continue
-            if isinstance(how, Ratio):
+                most = max([most, *(choice.granularity * 2**14 for choice in one.choices)])
+            elif isinstance(how, Ratio):
                 most = max(most, abs(how.low) / 16, abs(how.high) / 16)
             elif isinstance(how, Moment):
                 spans = [axis.high - axis.low for axis in (how.x, how.y) if axis.degree]

@@ -5,7 +5,7 @@ SELECT date_trunc('year', day) AS year, COUNT(*), COUNT(DISTINCT reason), COUNT(
 -- release 0
 -- groups: public, at most 2192
 --   k0: DATE_TRUNC('YEAR', day) (timestamp)
--- one unit moves: l1 40, l2 √120
+-- one unit moves: l1 21, l2 √63
 --   s0: COUNT(DISTINCT reason) (steps of 1, at most 3)
 -- one unit moves: l1 40, l2 40
 --   s1: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (steps of 1, at most 40)
@@ -174,7 +174,7 @@ WITH suspect AS MATERIALIZED (
       ) AS d
     ) AS d
     WHERE
-      p <= 3 AND q <= 40
+      p <= 3 AND q <= 21
   ) AS d
   GROUP BY
     k0
