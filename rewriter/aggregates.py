@@ -34,8 +34,7 @@ _INSTEAD: dict[type[exp.Expr], str] = {
     exp.WithinGroup: "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is answered; or GROUP BY x with COUNT(*)",
     exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
-    exp.LogicalOr: "count the rows: COUNT(*) FILTER (WHERE …)",
-    exp.LogicalAnd: "count the rows: COUNT(*) FILTER (WHERE NOT …)",
+    exp.AnyValue: "it would be somebody's value; GROUP BY x names the values there are, MEDIAN(x) one in the middle",
 }
 
 
@@ -65,6 +64,7 @@ _WORDS: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "STRING_AGG",
     exp.LogicalOr: "BOOL_OR",
     exp.LogicalAnd: "BOOL_AND",
+    exp.ApproxDistinct: "APPROX_COUNT_DISTINCT",
     exp.PercentileCont: "PERCENTILE_CONT",
     exp.PercentileDisc: "PERCENTILE_DISC",
     exp.VariancePop: "VAR_POP",

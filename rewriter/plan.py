@@ -225,6 +225,7 @@ class Output:
     """A column of the release: how it is finished from the measurements, and how it was asked in ``text``.
 
     ``parts`` are places in the plan's parts whose sum the output is; none for what is no such sum, as a mean.
+    ``decides`` is what turns where it exceeds its margin, as it was asked.
     """
 
     name: str
@@ -232,6 +233,7 @@ class Output:
     estimator: Estimator
     text: str
     parts: tuple[int, ...] = ()
+    decides: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ class Aggregate:
     from the least value also where the order is ``descending``.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
     SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
-    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)).
+    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the
+    BOOL_OR or BOOL_AND that turns where this count exceeds its margin.
     """
 
     function: type[exp.Expr]
@@ -40,6 +41,7 @@ class Aggregate:
     fraction: Fraction | None = None
     descending: bool = False
     row: tuple[Value, ...] = ()
+    decides: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from rewriter.aggregates import check_measured, per_unit
 from rewriter.block import Block, BlockScope, build_block, conjuncts, resolved
+from rewriter.booleans import as_counts, plain_every
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
 from rewriter.contribution import ONE, ContributionBound
@@ -67,7 +68,8 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
     """
     splitter = _Splitter(catalog, dialect)
-    resolved = splitter.query(plain_constants(plain_quantiles(plain_names(tree, database))), {})
+    plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
+    resolved = splitter.query(plain, {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     releases = with_running_sums(splitter.releases, resolved.tree)
@@ -343,7 +345,7 @@ class _Splitter:
             return self._per_unit(grouped, block)
         if block.unit is None:
             raise AssertionError("a private block has an owner")
-        grouped = with_counted_maxima(grouped, block.scope, self._dialect)
+        grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
         if self._catalog.declared_extremes:
             grouped, notes = with_declared_extremes(grouped)
             self.notes |= dict.fromkeys(notes)
