@@ -28,7 +28,7 @@ from dpsql.loss import PrivacyLoss
 from tests.engines.postgres_server import start
 
 TOTAL = Accountant(Accounting.ZCDP, Fraction(10**9), Fraction(1, 10**6))
-PRICE = [Due(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), "SELECT count(*) FROM patient", ("patient",))]
+PRICE = [Due(PrivacyLoss(rho=Fraction(1, 200)), "SELECT count(*) FROM patient", ("patient",))]
 CLIENTS = 8
 
 
@@ -104,8 +104,8 @@ def measured(folder: Path, seconds: float, say: Callable[[Measured], object]) ->
     with postgres() as url:
         for place, where in (("SQLite", str(folder / "ledger")), ("PostgreSQL", url)):
             with Ledger.open(where, TOTAL) as ledger:
-                for clients, under_way in ((1, 1), (CLIENTS, 1), (CLIENTS, 32), (CLIENTS, 128)):
-                    name = f"{place}, {clients} client{'s' * (clients > 1)}, {under_way} under way"
+                for clients, under_way in ((1, 1), (CLIENTS, 1), (CLIENTS, 32), (CLIENTS, 64)):
+                    name = f"{place}, {clients} × {under_way} under way"
                     say(charging(name, ledger, clients, under_way, seconds))
 
 
