@@ -142,11 +142,15 @@ class Analyst(_Section):
 
 
 class Column(_Section):
-    """What is declared of a column. Scalars are as written; :mod:`dpsql.schema` reads them as the column's type."""
+    """What is declared of a column. Scalars are as written; :mod:`dpsql.schema` reads them as the column's type.
+
+    ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values.
+    """
 
     values: Domain | None = None
     values_from: Reference | None = None
     range: Ends | None = None
+    max_distinct: Count | None = None
 
     @model_validator(mode="after")
     def _one_domain(self) -> Column:
