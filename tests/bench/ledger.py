@@ -7,6 +7,8 @@ line is what one flush to the disk per charge would give.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import multiprocessing.queues
 import os
 import tempfile
 import threading
@@ -76,6 +78,31 @@ def charging(name: str, ledger: Ledger, clients: int, under_way: int, seconds: f
     return Measured(name, len(waits) / passed, waits[len(waits) // 2] * 1e3, waits[-1] * 1e3)
 
 
+_FORK = multiprocessing.get_context("fork")
+
+
+def _proxy(place: str, who: str, end: float, waits: multiprocessing.queues.Queue[list[float]]) -> None:
+    with Ledger.open(place, TOTAL) as ledger:
+        own = []
+        while (asked := time.monotonic()) < end:
+            ledger.begin(who, PRICE).result()
+            own.append(time.monotonic() - asked)
+        waits.put(own)
+
+
+def taking_turns(name: str, place: str, proxies: int, seconds: float) -> Measured:
+    """Processes that each charge one after the other: one flush to the disk for each."""
+    queue: multiprocessing.queues.Queue[list[float]] = _FORK.Queue()
+    end = time.monotonic() + seconds
+    running = [_FORK.Process(target=_proxy, args=(place, f"analyst {i}", end, queue)) for i in range(proxies)]
+    for one in running:
+        one.start()
+    waits = sorted(wait for _ in running for wait in queue.get())
+    for one in running:
+        one.join()
+    return Measured(name, len(waits) / seconds, waits[len(waits) // 2] * 1e3, waits[-1] * 1e3)
+
+
 def flushing(folder: Path, seconds: float) -> Measured:
     """As many flushes of one block as the disk does, one after the other."""
     waits: list[float] = []
@@ -107,6 +134,7 @@ def measured(folder: Path, seconds: float, say: Callable[[Measured], object]) ->
                 for clients, under_way in ((1, 1), (CLIENTS, 1), (CLIENTS, 32), (CLIENTS, 64)):
                     name = f"{place}, {clients} × {under_way} under way"
                     say(charging(name, ledger, clients, under_way, seconds))
+            say(taking_turns(f"{place}, {CLIENTS} processes", where, CLIENTS, seconds))
 
 
 def main() -> None:
