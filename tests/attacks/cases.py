@@ -85,7 +85,7 @@ def _case(name: str, header: str, body: str) -> Case:
     elsewhere = []
     for other in others:
         if other != "rows vary":
-            places = re.match(r"(?:(?:wire|dbapi|extended|duckdb|postgres) )+", other)
+            places = re.match(r"(?:(?:wire|dbapi|simple|extended|duckdb|postgres) )+", other)
             if places is None:
                 raise ValueError(f"{name}: where is {other!r}")
             elsewhere.append((places[0].strip(), Expected.read(other[places.end() :])))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dpsql.table import ExactTable
 from rewriter.plan import Plan
 from tests.attacks.cases import Case
 from tests.attacks.dbapi_way import SECONDS, Step
+from tests.attacks.wire_way import Exchange
 from tests.properties.neighbours import Table, compare
 
 
@@ -43,7 +45,31 @@ def _alike(case: Case, one: Step, other: Step, paid_before: bool) -> None:
         compare(plan, _table(plan, ours), _table(plan, theirs))
 
 
-def _table(plan: Plan, exact: object) -> Table:
-    keys, statistics = exact.keys, exact.statistics  # type: ignore[attr-defined]
+def judge_wire(case: Case, here: list[Exchange], there: list[Exchange], *where: str) -> None:
+    """The same for what was sent: byte for byte where nothing was paid, all but the values where something was."""
+    expected = case.expected("wire", *where)
+    last = here[-1]
+    got = f"{case.name} {where} {last.kind} {last.error or ''}: {last.raw[:300]!r}"
+    assert last.kind in expected.kinds, got
+    assert last.error is None or not expected.codes or last.error in expected.codes, got
+    paid = False
+    for one, other in zip(here, there, strict=True):
+        assert one.replies, f"{case.name}: the connection ended"
+        assert one.replies[-1].kind == "Z" or one.error is not None, f"{case.name}: the connection ended"
+        assert "XX000" not in (one.error, other.error), f"{case.name}: a bug of ours"
+        assert one.after == other.after, f"{case.name} costs {one.after} here, {other.after} there"
+        assert one.kind == other.kind
+        if one.kind != "ended":
+            assert max(one.seconds, other.seconds) < SECONDS, f"{case.name} took {one.seconds:.1f} s"
+        if one.charged or paid:
+            rows = not case.rows_vary
+            assert one.outline(rows=rows) == other.outline(rows=rows), f"{case.name}: not alike"
+        else:
+            assert one.raw == other.raw, f"{case.name}: {one.raw[:200]!r} is not {other.raw[:200]!r}"
+        paid = paid or one.charged
+
+
+def _table(plan: Plan, exact: ExactTable) -> Table:
+    keys, statistics = exact.keys, exact.statistics
     spelt = [tuple((type(value).__name__, repr(value)) for value in key) for key in keys]
     return {key: {name: column[row] for name, column in statistics.items()} for row, key in enumerate(spelt)}

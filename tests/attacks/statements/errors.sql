@@ -1,4 +1,4 @@
---- charged: a division by what is 0 for nobody but the person
+--- refused or charged: a division by what is 0 for nobody but the person
 SELECT SUM(1 / (score - 50)) FROM member
 --- charged: a division by 0 where the person is
 SELECT COUNT(*) FROM member WHERE 1 / (id - 7777) > 0

@@ -120,3 +120,7 @@ SELECT SUM(wealth * 1e-99999999) FROM member
 SELECT COUNT(*) FROM member WHERE wealth > '1e999999999'::numeric
 --- refused or charged: an exponent in a text that is cast to a double
 SELECT COUNT(*) FROM member WHERE wealth > '1e-999999999'::double precision
+--- refused or charged: keys that double in each of many subqueries
+SELECT score, COUNT(*) FROM «(SELECT id, score % 2 + score % 2 AS score FROM |25|»member«) AS t|25|» GROUP BY score
+--- refused or charged: keys of a declared list that double
+SELECT sex, COUNT(*) FROM «(SELECT id, CASE WHEN sex = 'F' THEN sex WHEN sex = 'M' THEN sex END AS sex FROM |25|»member«) AS t|25|» GROUP BY sex

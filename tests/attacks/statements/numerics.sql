@@ -1,10 +1,10 @@
---- charged: the least doubles are on no lattice
+--- refused or charged: the least doubles are on no lattice
 SELECT SUM(price * 5e-324) FROM loan
 --- refused or charged: the greatest ones
 SELECT SUM(price * 1e308) FROM loan
 --- refused or charged: the greatest ones, twice
 SELECT SUM(wealth * 1e308 * 1e308) FROM member
---- charged: NaN is moved to nowhere
+--- refused or charged: NaN is moved to nowhere
 SELECT SUM(CASE WHEN id = 7777 THEN 'NaN'::double precision ELSE 0 END) FROM member
 --- charged: NaN by arithmetic
 SELECT SUM(price - price) FROM loan
@@ -14,7 +14,7 @@ SELECT COUNT(*) FROM loan WHERE price - price <> 0
 SELECT COUNT(*) FROM loan WHERE price > 1e300
 --- charged: NaN is equal to itself
 SELECT COUNT(*) FROM loan WHERE price = price
---- charged: infinity as a literal
+--- refused or charged: infinity as a literal
 SELECT COUNT(*) FROM loan WHERE price = 'Infinity'::double precision
 --- charged: minus zero
 SELECT COUNT(*) FROM loan WHERE price = -0.0 AND 1 / price < 0
@@ -44,13 +44,13 @@ SELECT SUM(ROUND(wealth, score)) FROM member
 SELECT SUM(ROUND(dues, 1000)) FROM member
 --- charged: the low bits of a number, one sum each
 SELECT SUM(CAST(wealth AS INTEGER) % 2), SUM(score % 2) FROM member
---- charged: the digits of a number that one person has
+--- refused or charged: the digits of a number that one person has
 SELECT SUM(CASE WHEN code > 100 THEN code % 10 ELSE 0 END) FROM member
 --- charged: a mean of a constant
 SELECT AVG(5) FROM member WHERE id = 7777
 --- charged: a mean of nobody's values
 SELECT AVG(price), SUM(price) FROM loan WHERE id < 0
---- charged: a clamp that GREATEST and LEAST do not make of NULL
+--- refused or charged: a clamp that GREATEST and LEAST do not make of NULL
 SELECT SUM(GREATEST(LEAST(code, 10), 0)) FROM member
 --- charged: a clamp by hand, of NaN
 SELECT SUM(GREATEST(LEAST(price, 10), 0)) FROM loan
@@ -70,7 +70,7 @@ SELECT SUM(wealth * 1e400) FROM member
 SELECT COUNT(*) FROM member WHERE wealth > «9|1000|»
 --- charged; rows vary: division above the noise, by what may be 0
 SELECT branch, 1 / COUNT(*) FROM member WHERE id = 7777 GROUP BY branch ORDER BY branch
---- charged fails 22003: an overflow above the noise
+--- charged fails 22P02 22003: an overflow above the noise
 SELECT CAST(COUNT(*) * 100000 AS SMALLINT) FROM member
 --- charged fails 22003 22012: an overflow that depends on the sign of noise
 SELECT POWER(10, 400) * COUNT(*) FROM member WHERE id = 7777

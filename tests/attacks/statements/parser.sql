@@ -21,7 +21,7 @@ SELECT ｃａｒｄ FROM member
 SELECT COUNT(*) FROM ｍｅｍｂｅｒ
 --- refused: a long s, whose upper case is S
 SELECT COUNT(*) FROM member WHERE ſcore > 1
---- refused: a Kelvin sign, whose lower case is k
+--- refused or charged: a Kelvin sign, whose lower case is k
 SELECT COUNT(*) FROM loan WHERE «U+212A»ind = 'book'
 --- refused: a dotted capital I
 SELECT COUNT(*) FROM member WHERE «U+0130»d = 7777
@@ -108,7 +108,7 @@ SELECT "pg_read_file"('/etc/passwd'), COUNT(*) FROM member
 SELECT pg_catalog.pg_sleep(1), COUNT(*) FROM member
 --- refused: a function by a method
 SELECT card.upper(), COUNT(*) FROM member GROUP BY 1
---- refused: a function by an ODBC escape
+--- refused or charged: a function by an ODBC escape
 SELECT {fn count(card)} FROM member
 --- refused: a struct
 SELECT {'a': card}, COUNT(*) FROM member GROUP BY 1

@@ -18,7 +18,7 @@ SELECT branch.city, member.card FROM member JOIN branch ON branch.name = member.
 WITH everybody AS (SELECT * FROM member) SELECT card FROM everybody
 --- refused 42501: rows of a child table
 SELECT title FROM loan WHERE member_id = 7777
---- refused 42501: a whole row as one value
+--- refused: a whole row as one value
 SELECT member FROM member
 --- refused: a whole row, serialised
 SELECT ROW(card, code) FROM member
@@ -34,7 +34,7 @@ FROM member
 FROM member SELECT card
 --- refused: a row number is no aggregate
 SELECT row_number() OVER () FROM member
---- refused 42501: distinct rows on something
+--- refused: distinct rows on something
 SELECT DISTINCT ON (branch) card FROM member
 --- refused: all rows, then all rows again
 SELECT card FROM member UNION ALL SELECT title FROM loan
