@@ -110,7 +110,9 @@ def _seconds(value: str) -> float:
 
 
 # Without a bound on its exponent, one number takes all memory and all time.
-_PRICE = re.compile(r"\+?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,2})?|\d{1,20}/0*[1-9]\d{0,19}", re.ASCII)
+_PRICE = re.compile(
+    r"\+?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,2})?|\d{1,20}/0*[1-9]\d{0,19}", re.ASCII
+)
 
 
 def _epsilon(value: str, owner: Statement) -> Fraction:

@@ -5,6 +5,7 @@ A file holds cases. A case begins with ``--- EXPECTATION``, and goes on to the n
 - ``refused CODES``: an error with one of these SQLSTATEs; nothing is charged, and the engine is not asked.
 - ``charged``: an answer that was paid for.
 - ``free``: an answer that costs nothing and asks the engine nothing.
+- ``reused``: free, and the same numbers as those that were paid for before.
 - ``refused or charged``: what is refused today and may be answered tomorrow.
 - ``fails CODES``: paid for, and then an error that follows from released numbers.
 - ``ended CODES``: an error, and it took as long as a statement may.
@@ -39,12 +40,12 @@ class Expected:
         True
         """
         words = text.split()
-        kinds = frozenset(word for word in words if word in ("refused", "charged", "free", "fails", "ended"))
+        kinds = frozenset(word for word in words if word in ("refused", "charged", "free", "reused", "fails", "ended"))
         codes = frozenset(word for word in words if re.fullmatch(r"[0-9A-Z]{5}", word))
         left = [word for word in words if word not in kinds | codes | {"or"}]
         if not kinds or left:
             raise ValueError(f"what is expected here: {text!r}")
-        return cls(kinds, codes)
+        return cls(kinds | {"free"} if "reused" in kinds else kinds, codes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ class Case:
     elsewhere: tuple[tuple[str, Expected], ...]
     rows_vary: bool
     why: str
+
+    @property
+    def reuses(self) -> bool:
+        return "reused" in self.usual.kinds
 
     def expected(self, *where: str) -> Expected:
         """Of the interface and the engine, the most particular one last."""

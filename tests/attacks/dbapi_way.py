@@ -39,9 +39,7 @@ class Watched:
     def __getattr__(self, name: str) -> object:
         return getattr(self._engine, name)
 
-    def run(
-        self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None
-    ) -> ExactTable:
+    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
         exact = self._engine.run(plan, timeout, cancellation)
         self.seen.append((plan, exact))
         return exact

@@ -17,7 +17,7 @@ def judge(case: Case, here: list[Step], there: list[Step], *where: str) -> None:
     got = f"{case.name} {last.kind} {last.error or ''}: {str(last.told)[:300]}"
     assert last.kind in expected.kinds, got
     assert last.error is None or not expected.codes or last.error in expected.codes, got
-    paid = False
+    paid = case.reuses
     for one, other in zip(here, there, strict=True):
         _alike(case, one, other, paid)
         paid = paid or bool(one.charged)
@@ -52,7 +52,7 @@ def judge_wire(case: Case, here: list[Exchange], there: list[Exchange], *where: 
     got = f"{case.name} {where} {last.kind} {last.error or ''}: {last.raw[:300]!r}"
     assert last.kind in expected.kinds, got
     assert last.error is None or not expected.codes or last.error in expected.codes, got
-    paid = False
+    paid = case.reuses
     for one, other in zip(here, there, strict=True):
         assert one.replies, f"{case.name}: the connection ended"
         assert one.replies[-1].kind == "Z" or one.error is not None, f"{case.name}: the connection ended"

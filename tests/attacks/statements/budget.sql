@@ -66,7 +66,7 @@ SELECT CASE WHEN FALSE THEN (SELECT COUNT(*) FROM member) ELSE 0 END
 SELECT COUNT(*) FROM member WHERE score >= 0 AND score < 0
 --- free or charged: nothing, or all, is measured for a CTE that nobody reads
 WITH unread AS (SELECT COUNT(*) AS n FROM member) SELECT 1 AS one
---- free: the same release again is the same answer
+--- reused: the same release again is the same answer
 SET dpsql.reuse = on
 \g
 SELECT COUNT(*) FROM member WHERE score > 55

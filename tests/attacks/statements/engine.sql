@@ -120,7 +120,7 @@ EXPLAIN SELECT card, COUNT(*) FROM member WHERE id = 7777 GROUP BY card
 SUMMARIZE member
 --- refused: columns with their statistics
 DESCRIBE member
---- refused; wire refused: a prepared statement over DB-API
+--- refused; wire free: a statement that is prepared, and not run
 PREPARE p AS SELECT card FROM member WHERE id = $1
 --- refused: a cursor over rows, step by step
 BEGIN
@@ -138,7 +138,7 @@ CREATE SCHEMA member
 SELECT 1; SELECT card FROM member
 --- refused: a statement behind a comment
 SELECT COUNT(*) FROM region; -- ; DROP TABLE member
---- refused; wire charged: a lost transaction gives nothing back, and nothing else is in it
+--- refused: a lost transaction gives nothing back, and nothing else is in it
 BEGIN
 \g
 SELECT COUNT(*) FROM member WHERE score > 98

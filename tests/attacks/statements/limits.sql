@@ -100,13 +100,13 @@ SELECT COUNT(*) FROM member WHERE seen« AT TIME ZONE 'UTC'|100|» > '2020-01-01
 SELECT COUNT(*) FROM member WHERE born + INTERVAL '999999999999 years' > '2020-01-01'
 --- refused: a date that is none
 SELECT COUNT(*) FROM member WHERE born > DATE '99999999-99-99'
---- refused or charged: sums that double in each subquery
+--- refused or charged; postgres refused or charged or ended: sums that double in each subquery
 SELECT COUNT(*) FROM «(SELECT id, code + code AS code FROM |25|»member«) AS t|25|» WHERE code > 5
 --- refused or charged: keys that double in each subquery
 SELECT score, COUNT(*) FROM «(SELECT id, score + score AS score FROM |12|»member«) AS t|12|» GROUP BY score
 --- refused or charged: texts that double in a few subqueries
 SELECT COUNT(*) FROM «(SELECT id, card || card AS card FROM |8|»member«) AS t|8|» WHERE card = 'x'
---- refused or charged: conditions that double in each subquery
+--- refused or charged; postgres refused or charged or ended: conditions that double in each subquery
 SELECT COUNT(*) FROM «(SELECT id, active AND NOT active OR active AS active FROM |20|»member«) AS t|20|» WHERE active
 --- refused or charged: counts that double above the noise
 SELECT n FROM «(SELECT n + n AS n FROM |20|»(SELECT COUNT(*) AS n FROM member) AS c«) AS t|20|»
