@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dpsql.calibrate import Calibration
+from collections.abc import Mapping, Sequence
+
+from dpsql.calibrate import Calibration, Picked
 from dpsql.errors import error
+from dpsql.mechanisms.quantile import Quantile
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.table import ExactTable, NoisyTable
+from dpsql.table import ExactTable, Key, NoisyTable, Rank
 
 
 def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
@@ -34,7 +37,20 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
             measured = [column[place] for place in places] if prefix is None else prefix.measured(column, exact.keys)
             draws = noise[number * size : (number + 1) * size]
             statistics[statistic.name] = tuple(integer + n for integer, n in zip(measured, draws, strict=True))
-    return NoisyTable(tuple(exact.keys[place] for place in places), statistics, calibration.noise)
+    keys = tuple(exact.keys[place] for place in places)
+    chosen = {one.choice.name: _picks(one, exact.ranks[one.choice.name], keys, sampler) for one in calibration.picked}
+    return NoisyTable(keys, statistics, calibration.noise, chosen)
+
+
+def _picks(
+    picked: Picked, ranks: Mapping[Key, Sequence[Rank]], keys: Sequence[Key], sampler: Sampler
+) -> tuple[tuple[int | None, ...], ...]:
+    """The columns of a choice: a value for each fraction, and then what is below it and above it for each of them."""
+    ends: list[Quantile | None] = [end for pair in picked.ends for end in (pair or (None, None))]
+    return tuple(
+        tuple(None if one is None else one.pick(ranks.get(key, ()), sampler) for key in keys)
+        for one in (*picked.quantiles, *ends)
+    )
 
 
 def _check(exact: ExactTable, calibration: Calibration) -> None:
@@ -42,7 +58,8 @@ def _check(exact: ExactTable, calibration: Calibration) -> None:
     names = [statistic.name for statistic in calibration.plan.statistics]
     if calibration.plan.selection:
         names.append(calibration.plan.selection.name)
-    if len(set(names)) != len(names) or set(names) != set(exact.statistics):
+    choices = {choice.name for choice in calibration.plan.choices}
+    if len(set(names)) != len(names) or set(names) != set(exact.statistics) or choices != set(exact.ranks):
         raise error("the engine's answer has other columns than the plan", sqlstate="XX000")
     for column in exact.statistics.values():
         if len(column) != len(exact.keys) or not all(type(integer) is int for integer in column):

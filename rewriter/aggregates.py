@@ -7,7 +7,7 @@ count p.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,6 +19,7 @@ from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect, double
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
+from rewriter.moments import FIGURES, present
 from rewriter.names import written
 from rewriter.query import Aggregate
 from rewriter.relation import only
@@ -27,17 +28,9 @@ from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import IntegerRange, Value
 
-_HINT = "over people, COUNT, SUM and AVG are answered"
+_HINT = "over people, COUNT, SUM, AVG, STDDEV, VARIANCE, CORR, COVAR and REGR_* are answered"
 _INSTEAD: dict[type[exp.Expr], str] = {
-    exp.Min: "`minmax: declared` in the policy gives the ends of a declared range; or COUNT(*) … WHERE x < limit",
-    exp.Max: "`minmax: declared` in the policy gives the ends of a declared range; or COUNT(*) … WHERE x > limit",
-    exp.Median: "count by ranges: GROUP BY FLOOR(x / 10)",
-    exp.Stddev: "ask for AVG(x) and AVG(x * x)",
-    exp.StddevSamp: "ask for AVG(x) and AVG(x * x)",
-    exp.StddevPop: "ask for AVG(x) and AVG(x * x)",
-    exp.Variance: "ask for AVG(x) and AVG(x * x)",
-    exp.VariancePop: "ask for AVG(x) and AVG(x * x)",
-    exp.WithinGroup: "count by ranges: GROUP BY FLOOR(x / 10)",
+    exp.WithinGroup: "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is answered; or GROUP BY x with COUNT(*)",
     exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.LogicalOr: "count the rows: COUNT(*) FILTER (WHERE …)",
@@ -56,11 +49,16 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, text:
     if compile_ is None:
         hint = _INSTEAD.get(type(node), _HINT)
         raise Refused(f"{_word(node)} is not answered over people", hint=hint)
-    only(node, frozenset({"this", "big_int"}), _word(node))
+    if not isinstance(node, exp.WithinGroup):
+        only(node, _PARTS | {"expression"} if type(node) in _OF_TWO else _PARTS, _word(node))
+    if type(node) in _OF_TWO and (node.this is None or node.args.get("expression") is None):
+        raise Refused(f"{_word(node)} needs two arguments", hint=f"write {_word(node)}(y, x)", sqlstate="42883")
     if node.this is None:
         raise Refused(f"{_word(node)} needs an argument", hint=f"write {_word(node)}(x), or COUNT(*)", sqlstate="42883")
     return compile_(node, test, scope, dialect, text)
 
+
+_PARTS = frozenset({"this", "big_int"})
 
 _WORDS: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "STRING_AGG",
@@ -68,6 +66,7 @@ _WORDS: dict[type[exp.Expr], str] = {
     exp.LogicalAnd: "BOOL_AND",
     exp.PercentileCont: "PERCENTILE_CONT",
     exp.PercentileDisc: "PERCENTILE_DISC",
+    exp.VariancePop: "VAR_POP",
 }
 
 
@@ -96,10 +95,29 @@ def _count_distinct(
     node: exp.Distinct, test: Value | None, scope: BlockScope, dialect: Dialect, text: str
 ) -> Aggregate:
     only(node, frozenset({"expressions"}), "DISTINCT")
-    if len(node.expressions) != 1:
-        raise Refused("COUNT(DISTINCT) of several columns is not answered", hint="count the key of the person")
-    value = compile_expression(node.expressions[0], scope, dialect)
-    return Aggregate(exp.Count, value, test, True, text)
+    listed, row = node.expressions, _row(node.expressions)
+    values = tuple(compile_expression(one, scope, dialect) for one in (listed if row is None else row))
+    for value in values:
+        if value.type.kind is Kind.INTERVAL:
+            raise Refused("spans of time are not counted", hint="count the dates", sqlstate=TYPE_MISMATCH)
+    if row is None and len(values) == 1:
+        return Aggregate(exp.Count, values[0], test, True, text)
+    if row is None:
+        # Values side by side count where none of them is NULL, as where there is one of them; a row always does.
+        for value in values:
+            test = both(test, present(value))
+    return Aggregate(exp.Count, None, test, True, text, row=values)
+
+
+def _row(listed: Sequence[exp.Expr]) -> Sequence[exp.Expr] | None:
+    """The values of (a, b) or ROW(a, b), where that is all that is listed."""
+    one = listed[0]
+    is_row = isinstance(one, exp.Tuple) or (isinstance(one, exp.Anonymous) and one.name.upper() == "ROW")
+    return one.expressions if len(listed) == 1 and is_row and one.expressions else None
+
+
+def _approximate(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    return _count_distinct(exp.Distinct(expressions=[node.this]), test, scope, dialect, text)
 
 
 def _counted(case: exp.Case) -> exp.Expr | None:
@@ -200,6 +218,39 @@ def _avg(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect
     return Aggregate(exp.Avg, value, test, False, text, _within(node, test, scope, dialect, text))
 
 
+def _moment(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    value = _number(node.this, scope, dialect, _word(node))
+    return Aggregate(type(node), value, test, False, text, _within(node, test, scope, dialect, text))
+
+
+def _moment_of_two(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    """Of (y, x), over the rows that have both. What is of one of them alone is that aggregate of these rows."""
+    y, x = (_number(part, scope, dialect, _word(node)) for part in (node.this, node.expression))
+    if type(node) not in _OF_ONE_OF_TWO:
+        return Aggregate(type(node), y, test, False, text, second=x)
+    function, subject = _OF_ONE_OF_TWO[type(node)]
+    names = written(node.this), written(node.expression)
+    kept, other = (0, 1) if subject == "y" else (1, 0)
+    value = (y, x)[kept]
+    test = both(test, present((y, x)[other]))
+    if function is exp.Count:
+        return Aggregate(exp.Count, None, both(test, present(value)), False, text)
+    spelt = f"{_word(node)}({names[kept]})"
+    within = Aggregate(function, value, test, False, spelt)
+    return replace(within, text=text, within=within)
+
+
+_OF_ONE_OF_TWO: dict[type[exp.Expr], tuple[type[exp.Expr], str]] = {
+    exp.RegrCount: (exp.Count, ""),
+    exp.RegrAvgx: (exp.Avg, "x"),
+    exp.RegrAvgy: (exp.Avg, "y"),
+    exp.RegrSxx: (exp.RegrSxx, "x"),
+    exp.RegrSyy: (exp.RegrSyy, "y"),
+}
+
+_OF_TWO = frozenset(_OF_ONE_OF_TWO) | {function for function, figure in FIGURES.items() if figure.degrees[1]}
+
+
 def _number(node: exp.Expr, scope: BlockScope, dialect: Dialect, word: str) -> Value:
     if isinstance(node, exp.Distinct):
         raise Refused(f"{word}(DISTINCT) is not answered over people", hint=f"use {word}(x)")
@@ -212,25 +263,80 @@ def _number(node: exp.Expr, scope: BlockScope, dialect: Dialect, word: str) -> V
 def _extreme(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     if isinstance(node.this, exp.Distinct):
         raise Refused("DISTINCT changes nothing here", hint="leave DISTINCT out")
-    return Aggregate(type(node), compile_expression(node.this, scope, dialect), test, False, text)
+    fraction = Fraction(0 if isinstance(node, exp.Min) else 1)
+    return Aggregate(type(node), compile_expression(node.this, scope, dialect), test, False, text, fraction=fraction)
 
 
 def _logical(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     return Aggregate(type(node), condition(node.this, scope, dialect, _word(node)), test, False, text)
 
 
+def _median(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    if isinstance(node.this, exp.Distinct):
+        raise Refused("MEDIAN(DISTINCT) is not answered over people", hint="use MEDIAN(x)")
+    value = compile_expression(node.this, scope, dialect)
+    return Aggregate(exp.Median, value, test, False, text, fraction=Fraction(1, 2))
+
+
+def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    """PERCENTILE_CONT(q) or PERCENTILE_DISC(q) WITHIN GROUP (ORDER BY x [DESC])."""
+    if type(node.this) not in (exp.PercentileCont, exp.PercentileDisc):
+        raise Refused(f"{_word(node)} is not answered over people", hint=_INSTEAD[exp.WithinGroup])
+    only(node, frozenset({"this", "expression"}), _word(node))
+    only(node.this, frozenset({"this"}), _word(node))
+    order = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+    if len(order) != 1 or order[0].args.get("with_fill"):
+        raise Refused("a percentile needs one order", hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
+    fraction = _fraction(node.this.this)
+    value = compile_expression(order[0].this, scope, dialect)
+    fraction = 1 - fraction if order[0].args.get("desc") else fraction
+    return Aggregate(type(node.this), value, test, False, text, fraction=fraction)
+
+
+_MOST_PARTS = 10**6
+
+
+def _fraction(node: exp.Expr) -> Fraction:
+    """The literal fraction of a percentile, from 0 to 1."""
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    if isinstance(node, exp.Array | exp.Tuple):
+        raise Refused(
+            "a percentile of several fractions at once is not answered",
+            hint="write one PERCENTILE_CONT(…) WITHIN GROUP (ORDER BY x) for each: they are read together",
+        )
+    if not isinstance(node, exp.Literal):
+        raise Refused("a percentile needs a literal fraction", hint="write PERCENTILE_CONT(0.5)")
+    try:
+        fraction = Fraction(node.this)
+    except (ValueError, ZeroDivisionError):
+        raise Refused("a percentile needs a fraction", hint="write PERCENTILE_CONT(0.5)", sqlstate="22P02") from None
+    if not 0 <= fraction <= 1:
+        raise Refused("a percentile's fraction is from 0 to 1", hint="write PERCENTILE_CONT(0.5)", sqlstate="22003")
+    if fraction.denominator > _MOST_PARTS:
+        raise Refused("a percentile's fraction has at most six digits", hint="write PERCENTILE_CONT(0.5)")
+    return fraction
+
+
 _COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dialect, str], Aggregate]] = {
     exp.Count: _count,
     exp.CountIf: _count_if,
+    exp.ApproxDistinct: _approximate,
     exp.Sum: _sum,
     exp.Avg: _avg,
     exp.Min: _extreme,
     exp.Max: _extreme,
+    exp.Median: _median,
+    exp.WithinGroup: _percentile,
     exp.LogicalOr: _logical,
     exp.LogicalAnd: _logical,
 }
+_COMPILE |= {function: _moment_of_two if function in _OF_TWO else _moment for function in (*FIGURES, *_OF_TWO)}
 
-MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg})
+PICKED = frozenset({exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Min, exp.Max})
+"""Of which a value is picked, see :mod:`rewriter.quantiles`."""
+
+MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg, *FIGURES}) | PICKED
 """What can be measured over people; the others are for one person's rows only."""
 
 
@@ -239,11 +345,6 @@ def check_measured(aggregate: Aggregate) -> None:
     if aggregate.function not in MEASURED:
         name = _WORDS.get(aggregate.function, aggregate.function.__name__.upper())
         raise Refused(f"{name} is not answered over people", hint=_INSTEAD.get(aggregate.function, _HINT))
-    if aggregate.distinct and aggregate.argument is not None and not aggregate.argument.unit:
-        raise Refused(
-            f"{aggregate.text} is not answered: one person can add many values",
-            hint="COUNT(DISTINCT key of the person) is answered; or list the groups: SELECT x, COUNT(*) … GROUP BY x",
-        )
 
 
 # One person's aggregates: exact, inside of a person's own group of rows.
@@ -251,6 +352,12 @@ def check_measured(aggregate: Aggregate) -> None:
 
 def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     """An aggregate over the rows of one person and group, as a total value. Its ``sql`` stands beside a GROUP BY."""
+    if aggregate.function in FIGURES:
+        name = aggregate.text.split("(")[0]
+        hint = f"ask for the {name} over people, or for AVG(x) and AVG(x * x) of each person"
+        raise Refused(f"{name} of one person's rows is not answered", hint=hint)
+    if aggregate.function not in _PER_UNIT:
+        raise Refused(f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG and SUM are")
     return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
 
 
@@ -261,6 +368,8 @@ def _filtered(node: exp.Expr, test: Value | None) -> exp.Expr:
 def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = aggregate.argument
     this: exp.Expr = exp.Star() if argument is None else argument.sql.copy()
+    if aggregate.row:
+        this = exp.Tuple(expressions=[value.sql.copy() for value in aggregate.row])
     if aggregate.distinct:
         this = exp.Distinct(expressions=[this])
     low = 1 if argument is None and aggregate.condition is None else 0
@@ -326,6 +435,42 @@ def _argument(aggregate: Aggregate) -> Value:
     return aggregate.argument
 
 
+def _unit_quantile(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+    """A quantile of one person's values: between two of them, of numbers; else one of them."""
+    argument = _argument(aggregate)
+    between = aggregate.function is not exp.PercentileDisc
+    if between and not argument.type.numeric:
+        raise Refused(
+            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
+            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
+            sqlstate=TYPE_MISMATCH,
+        )
+    if between and (
+        argument.interval is None or max(map(abs, (argument.interval.low, argument.interval.high))) > 2**500
+    ):
+        raise Unbounded(
+            f"{aggregate.text} per person needs a declared range",
+            hint="declare a range for the column in the policy",
+            missing=missing_ranges(argument.sql),
+        )
+    value = dialect.cast(argument.sql.copy(), DOUBLE) if between else argument.sql.copy()
+    if aggregate.condition is not None:
+        value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
+    fraction = exp.Literal.number(str(float(_fraction_of(aggregate))))
+    function = exp.PercentileCont if between else exp.PercentileDisc
+    order = exp.Order(expressions=[exp.Ordered(this=value, nulls_first=False)])
+    same = _unit_same(aggregate, bound, dialect)
+    return replace(
+        same, sql=exp.WithinGroup(this=function(this=fraction), expression=order), type=DOUBLE if between else same.type
+    )
+
+
+def _fraction_of(aggregate: Aggregate) -> Fraction:
+    if aggregate.fraction is None:
+        raise AssertionError("a quantile has a fraction")
+    return aggregate.fraction
+
+
 def _unit_same(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = _argument(aggregate)
     sql = _filtered(aggregate.function(this=argument.sql.copy()), aggregate.condition)
@@ -336,6 +481,9 @@ _PER_UNIT: dict[type[exp.Expr], Callable[[Aggregate, ContributionBound, Dialect]
     exp.Count: _unit_count,
     exp.Sum: _unit_sum,
     exp.Avg: _unit_avg,
+    exp.Median: _unit_quantile,
+    exp.PercentileCont: _unit_quantile,
+    exp.PercentileDisc: _unit_quantile,
     exp.Min: _unit_same,
     exp.Max: _unit_same,
     exp.LogicalOr: _unit_same,

@@ -18,8 +18,9 @@ from rewriter.value import Value
 class Addend:
     """``weight`` times a sum over rows: of the row column ``summed``, or of 1 where ``counted`` is not NULL.
 
-    Without either, of 1. ``test`` is a boolean row column that restricts the rows; with ``atom``, a column of numbers
-    of atoms, and the rows are those of that atom.
+    Without either, of 1; with ``distinct``, of 1 for each different combination of these row columns. ``test`` is a
+    boolean row column that restricts the rows; with ``atom``, a column of numbers of atoms, and the rows are those of
+    that atom.
     """
 
     weight: int
@@ -27,6 +28,7 @@ class Addend:
     counted: str | None = None
     test: str | None = None
     atom: int | None = None
+    distinct: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,24 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Credit:
+    """What a vector of one cell counts: distinct combinations of the row columns ``values`` where ``test`` holds.
+
+    ``each`` is the most values that one person is credited with in a group, where less than their rows.
+    """
+
+    values: tuple[str, ...]
+    test: str | None
+    each: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Vector:
     """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
 
     ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. What has a
     ``prefix`` is clipped in L1. ``weight`` is its share of the price, see :func:`rewriter.strategies.weight`.
+    ``credit``: the one cell counts distinct values, and is no sum over people.
     """
 
     cells: tuple[Cell, ...]
@@ -54,13 +69,25 @@ class Vector:
     signed: bool = False
     prefix: Prefix | None = None
     weight: Fraction = Fraction(1)
+    credit: Credit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A row column that is computed of others: ``sql`` over the row columns ``of``; ``how`` says it without names."""
+
+    name: str
+    sql: exp.Expr
+    how: str
+    of: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
     """``columns`` are row columns by name (values in steps, conditions, atoms), ``vectors`` what is measured.
 
-    ``parts`` and ``orders`` are as in the plan; a part that is not additive is when a unit has one group.
+    ``derived`` are more row columns. ``parts`` and ``orders`` are as in the plan; a part that is not additive is when a
+    unit has one group.
     """
 
     columns: tuple[tuple[str, exp.Expr], ...]
@@ -69,6 +96,7 @@ class Workload:
     notes: tuple[str, ...]
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
+    derived: tuple[Derived, ...] = ()
 
 
 class Builder:
@@ -88,6 +116,7 @@ class Builder:
         self.notes: list[str] = []
         self.parts: list[Part] = []
         self.orders: list[tuple[int, int]] = []
+        self.derived: dict[tuple[str, tuple[str, ...]], Derived] = {}
         self._cells = 0
 
     def column(self, prefix: str, sql: exp.Expr) -> str:
@@ -95,6 +124,16 @@ class Builder:
         if key not in self.columns:
             self.columns[key] = (f"{prefix}{len(self.columns)}", sql)
         return self.columns[key][0]
+
+    def derive(self, how: str, sql: exp.Expr, of: tuple[str, ...]) -> str:
+        """The name of a row column that is computed of others."""
+        found = self.derived.get((how, of))
+        if found is None:
+            found = self.derived[how, of] = Derived(f"d{len(self.derived)}", sql, how, of)
+        return found.name
+
+    def derived_column(self, name: str) -> Derived:
+        return next(one for one in self.derived.values() if one.name == name)
 
     def condition(self, value: Value | None) -> str | None:
         return None if value is None else self.column("f", value.sql)

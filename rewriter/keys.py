@@ -25,7 +25,7 @@ from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import LIMITS, wrap
 from rewriter.interval import Interval, measure
 from rewriter.query import Key
-from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node
+from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node, variable_behind
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
 from rewriter.unbounded import learned_ranges
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
@@ -95,20 +95,10 @@ def public_keys(
 
 def _lists_null(node: exp.Expr) -> bool:
     """Whether a bare column's declared values have NULL among them, or are those of a public table."""
-    variable = _source_of(node)
+    variable = variable_behind(node)
     if variable is None:
         return False
     return variable.table.public or variable.optional or None in (variable.column.values or ())
-
-
-def _source_of(node: exp.Expr) -> Variable | None:
-    """The declared column that an expression is, through subqueries."""
-    while True:
-        if isinstance(variable := node.meta.get(VARIABLE), Variable):
-            return variable
-        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
-            return None
-        node = origin.sql
 
 
 def _is_declared(node: exp.Expr, budget: _Budget) -> bool:
@@ -240,12 +230,12 @@ class _Enumeration:
 
     def _domain(self, node: exp.Expr) -> exp.Expr:
         domain = node.meta.get(DOMAIN)
-        if domain is None or self.closed or _size(domain) > MAX_CELLS or _is_learned(domain, node):
-            raise _NotEnumerable
-        # The same expression has one value in a row, wherever it stands: a guard and what it guards, for one.
+        # The same expression has one value in a row, wherever it stands: a guard and what it guards, a key and WHERE.
         for place, (known, source, path) in enumerate(self.derived):
             if known == domain and source == node and path == self.path:
                 return exp.column("x", f"e{place}")
+        if domain is None or self.closed or _size(domain) > MAX_CELLS or _is_learned(domain, node):
+            raise _NotEnumerable
         self.covers_all = self.covers_all and (isinstance(domain, Values) or _is_declared(node, self.budget))
         self.derived.append((domain, node, self.path))
         return exp.column("x", f"e{len(self.derived) - 1}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from fractions import Fraction
 
 from rewriter.prefix import Prefix
@@ -80,12 +82,13 @@ class Linear:
     """An output that is a weighted sum of statistics: ``Σ weight · integer``.
 
     Weights already contain the granularities. ``integer`` outputs are rounded; an output with a ``minimum``
-    is not reported below it.
+    is not reported below it, one with a ``maximum`` not above it.
     """
 
     terms: tuple[tuple[str, Fraction], ...]
     integer: bool = False
     minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,105 @@ class Ratio:
     high: Fraction
 
 
-Estimator = Linear | Ratio
+class Figure(StrEnum):
+    """What is computed of moments: of x, or of x and y, where slope and intercept are those of y over x."""
+
+    MEAN = "mean"
+    VARIANCE_POP = "variance of all"
+    VARIANCE_SAMP = "variance"
+    DEVIATION_POP = "deviation of all"
+    DEVIATION_SAMP = "deviation"
+    SQUARES = "sum of squares"
+    COVARIANCE_POP = "covariance of all"
+    COVARIANCE_SAMP = "covariance"
+    PRODUCTS = "sum of products"
+    CORRELATION = "correlation"
+    DETERMINATION = "r2"
+    SLOPE = "slope"
+    INTERCEPT = "intercept"
+
+    @property
+    def degrees(self) -> tuple[int, int]:
+        """The highest powers of x and of y that it is made of."""
+        return _DEGREES.get(self, (2, 0))
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.degrees == (2, 0) or self is Figure.DETERMINATION
+
+
+_DEGREES = {
+    Figure.MEAN: (1, 0),
+    Figure.COVARIANCE_POP: (1, 1),
+    Figure.COVARIANCE_SAMP: (1, 1),
+    Figure.PRODUCTS: (1, 1),
+    Figure.SLOPE: (2, 1),
+    Figure.INTERCEPT: (2, 1),
+    Figure.CORRELATION: (2, 2),
+    Figure.DETERMINATION: (2, 2),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The range of a variable, and the degree of its Bernstein polynomials; 0 for a variable that there is not."""
+
+    low: Fraction
+    high: Fraction
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A figure of the moments of x and y, from sums of products of Bernstein polynomials of both.
+
+    With t = (x - low) / (high - low), the polynomial of degree d and number i is C(d, i) tⁱ (1-t)ᵈ⁻ⁱ. ``cells`` has the
+    statistic of every pair of numbers, those of y running faster, with the weight of an integer in it: the sum of what
+    rows have. All cells together are the number of rows.
+    """
+
+    figure: Figure
+    x: Axis
+    y: Axis
+    cells: tuple[tuple[str, Fraction], ...]
+
+    def finer(self, refinement: Mapping[str, int]) -> Moment:
+        """The same over lattices that are finer by whole factors."""
+        return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A value that the exponential mechanism picks: fraction number ``place`` of the choice of this name."""
+
+    choice: str
+    place: int
+
+
+Estimator = Linear | Ratio | Moment | Chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A column of whose values quantiles are picked, group by group, from the lattice ``low``, ``low + 1``, … ``high``.
+
+    ``sql`` answers rows ``(keys…, v, w, below, n)`` of integers, secret: at the lattice value v there is the weight w,
+    below it ``below``, and n is the weight of the whole group. Every value is there whose distance from one of the
+    ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantile`; 0 and 1 stand for MIN and MAX. One unit's
+    weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit has more
+    rows than are counted. The number that v stands for is ``v * granularity``.
+    """
+
+    name: str
+    sql: str
+    fractions: tuple[Fraction, ...]
+    low: int
+    high: int
+    granularity: Fraction
+    sensitivity: Sensitivity
+    row: int
+    window: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +244,10 @@ class Plan:
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
     group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
-    owner's word, every row of people is in one of them, so that they add up to what all rows have. ``clips``: people
-    who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists a public key set,
-    under the names of the keys, and reads no row of people; "" where there is none.
+    owner's word, every row of people is in one of them, so that they add up to what all rows have.
+    ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
+    ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
+    a public key set, under the names of the keys, and reads no row of people; "" where there is none.
     """
 
     sql: str
@@ -159,13 +261,16 @@ class Plan:
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
     exhaustive: bool = False
+    choices: tuple[Choice, ...] = ()
     groups: str = ""
     clips: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 
     def __post_init__(self) -> None:
-        what = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        what: tuple[object, ...] = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        if self.choices:
+            what = (*what, self.choices)
         object.__setattr__(self, "identity", hashlib.sha256(repr(what).encode()).hexdigest())
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -22,8 +23,10 @@ class Key:
 class Aggregate:
     """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
 
-    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER. ``within`` is the same over people, where
-    CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x ELSE 0 END).
+    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
+    ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
+    SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
+    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)).
     """
 
     function: type[exp.Expr]
@@ -32,6 +35,9 @@ class Aggregate:
     distinct: bool
     text: str
     within: Aggregate | None = None
+    second: Value | None = None
+    fraction: Fraction | None = None
+    row: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,7 +195,7 @@ def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tup
             if place is None:
                 raise AssertionError("a term without a row")
             piece, number = place
-            factor = Fraction(piece.shrunk(number), _FACTORS)
+            factor = Fraction(piece.shrunk(number), _FACTORS) if piece.outputs[term[1]].parts else Fraction(1)
             for name, part in _estimator(term, row).terms:
                 key = (piece.plan.identity, number - piece.first, name)
                 noises[key] = piece.noises[name]
@@ -259,10 +259,10 @@ def _mean_ends(form: Mean, rows: Sequence[Sequence[Row | None]]) -> list[Ends | 
         place = row[slot]
         column = None if place is None else place[0].columns[name]
         value = None if place is None or column is None else column.values[place[1]]
-        if place is None or column is None or column.reaches is None or not isinstance(value, int | float):
+        if place is None or column is None or column.reaches is None or not isinstance(value, int | float | Decimal):
             found.append(None)
             continue
         down, up = column.reaches[place[1]]
-        low, high = sorted(factor * (value + reach) + float(form.constant) for reach in (-down, up))
+        low, high = sorted(factor * (float(value) + reach) + float(form.constant) for reach in (-down, up))
         found.append((low - float(form.slack), high + float(form.slack)))
     return found

@@ -44,7 +44,7 @@ def attack(both: tuple[DBAPI, DBAPI], engine: str, asked: list[Case]) -> list[st
         try:
             judge(case, here.ask(case), there.ask(case), "dbapi", engine)
         except AssertionError as problem:
-            wrong.append(f"{problem} ({case.why}: {ascii(case.steps[-1][:100])})")
+            wrong.append(f"{problem} ({case.why}: {case.steps[-1][:100]!a})")
     return wrong
 
 
@@ -108,5 +108,5 @@ def attack_wire(here: Wire, there: Wire, engine: str, asked: list[Case]) -> list
                 found = here.ask(case, extended=extended), there.ask(case, extended=extended)
                 judge_wire(case, *found, engine, "extended" if extended else "simple")
             except (AssertionError, OSError) as problem:
-                wrong.append(f"{problem} ({case.why}: {ascii(case.steps[-1][:100])})")
+                wrong.append(f"{problem} ({case.why}: {case.steps[-1][:100]!a})")
     return wrong
