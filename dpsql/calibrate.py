@@ -12,6 +12,7 @@ Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,8 +26,9 @@ from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.mechanisms.selection import MOST_DELTA, Threshold
+from dpsql.mechanisms.top_k import PICKS, TopK, part_of_picks
 from dpsql.table import Noise
-from rewriter.plan import Block, Plan, Selection
+from rewriter.plan import Block, Plan, Selection, Top
 from rewriter.sensitivity import Sensitivity
 
 Mechanism = Laplace | Gaussian
@@ -66,28 +68,48 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
+class Picks:
+    """How the groups that are measured are picked, and the share of the price that pays for it: always enough."""
+
+    mechanism: TopK
+    share: PrivacyLoss
+
+    def __post_init__(self) -> None:
+        if not covers(self.share, self.mechanism.loss):
+            raise ValueError(f"{self.mechanism.loss} is not covered by {self.share}")
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
-    """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded."""
+    """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded.
+
+    ``ranking`` says how the groups are found where an answer shows only its largest ones.
+    """
 
     plan: Plan
     measured: tuple[Measured, ...]
     selected: Selected | None
+    picks: Picks | None = None
+    ranking: str = ""
 
     def __post_init__(self) -> None:
         if tuple(one.block for one in self.measured) != self.plan.blocks:
             raise ValueError("every block is measured once")
         if (self.selected and self.selected.threshold.selection) != self.plan.selection:
             raise ValueError("groups are selected as the plan says")
+        if (self.picks and self.picks.mechanism.top) != self.plan.top:
+            raise ValueError("groups are picked as the plan says")
 
     @property
     def loss(self) -> PrivacyLoss:
-        shares = [one.share for one in self.measured] + ([self.selected.share] if self.selected else [])
-        return sum(shares, start=PrivacyLoss())
+        groups = [one.share for one in (self.selected, self.picks) if one is not None]
+        return sum((*(one.share for one in self.measured), *groups), start=PrivacyLoss())
 
     @property
     def noise(self) -> Mapping[str, Noise]:
-        """The noise of each statistic, by its name."""
-        return {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
+        """The noise of each statistic, by its name; and of the picks."""
+        noise = {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
+        return noise if self.picks is None else noise | {PICKS: self.picks.mechanism.noise}
 
     @property
     def threshold(self) -> float | None:
@@ -108,14 +130,16 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     if not whole:
         return Calibration(plan, (), None)
     _check_price(accounting, price)
-    share = split_price(price, whole)
+    picks = None if plan.top is None else _pick(plan, plan.top, accounting, price)
+    rest = price if picks is None else _less(price, picks.share)
+    share = split_price(rest, whole)
     try:
-        measured = tuple(measure(one, accounting, split_price(price, whole / one.weight)) for one in plan.blocks)
+        measured = tuple(measure(one, accounting, split_price(rest, whole / one.weight)) for one in plan.blocks)
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
     except TooWide as cause:
         hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
         raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
-    calibration = Calibration(plan, measured, selected)
+    calibration = Calibration(plan, measured, selected, picks)
     if not _within(calibration.loss, price):
         raise error("a calibration exceeds its price", sqlstate="XX000")
     return calibration
@@ -172,6 +196,26 @@ def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measure
     mechanism = min(mechanisms, key=lambda candidate: candidate.variance)
     delta = share.delta if accounting is Accounting.APPROX and isinstance(mechanism, Gaussian) else Fraction(0)
     return Measured(block, mechanism, PrivacyLoss(share.epsilon, share.rho, delta))
+
+
+def _pick(plan: Plan, top: Top, accounting: Accounting, price: PrivacyLoss) -> Picks:
+    """The picks with the greatest exponent for their part of the price: by ρ, or by ε."""
+    block = next(one for one in plan.blocks if any(statistic.name == top.name for statistic in one.statistics))
+    concentrated = accounting is Accounting.ZCDP
+    norms = block.sensitivity
+    shown = 1.386 * math.sqrt(norms.l2_squared) if concentrated or norms.l1 is None else 3.0 * norms.l1
+    part = part_of_picks(top, plan.cells or 1, shown, concentrated=concentrated)
+    share = split_price(price, 1 / part)
+    if accounting is Accounting.ZCDP:
+        return Picks(TopK.of_rho(top, share.rho), PrivacyLoss(rho=share.rho))
+    found = [Picks(TopK.of_epsilon(top, share.epsilon), PrivacyLoss(epsilon=share.epsilon))]
+    if accounting is Accounting.APPROX and share.delta:
+        found.append(Picks(TopK.of_rho(top, largest_rho(share.epsilon, share.delta)), share))
+    return max(found, key=lambda one: one.mechanism.rate)
+
+
+def _less(price: PrivacyLoss, share: PrivacyLoss) -> PrivacyLoss:
+    return PrivacyLoss(price.epsilon - share.epsilon, price.rho - share.rho, price.delta - share.delta)
 
 
 def _mechanisms(accounting: Accounting) -> Callable[[Sensitivity, PrivacyLoss], list[Mechanism]]:

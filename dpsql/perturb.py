@@ -13,7 +13,7 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
 
     Noise is drawn before the integer that it hides is looked at, and how much is drawn follows from the number of
     groups: of the key set where that is public, of the named ones where it is selected. The order of the groups stays,
-    the weights by which they were selected do not.
+    the weights by which they were selected, and the order in which they were picked, do not.
     """
     _check(exact, calibration)
     places = list(range(len(exact.keys)))
@@ -21,6 +21,9 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
         threshold = calibration.selected.threshold
         noise = threshold.mechanism.sample(sampler, len(places))
         places = threshold.named(exact.statistics[threshold.selection.name], noise)
+    if calibration.picks:
+        top = calibration.picks.mechanism
+        places = sorted(top.picked(exact.statistics[top.top.name], sampler))
     statistics: dict[str, tuple[int, ...]] = {}
     for one in calibration.measured:
         size = len(places)

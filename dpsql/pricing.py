@@ -20,6 +20,7 @@ from dpsql.families import shares
 from dpsql.loss import PrivacyLoss
 from dpsql.opening import Opened
 from dpsql.prepared import Prepared
+from dpsql.ranking import picks_note, ranked
 from dpsql.reuse import Reuse
 from dpsql.settings import Settings
 from dpsql.table import Noise, NoisyTable
@@ -150,13 +151,17 @@ class Pricing:
         found: dict[int, Calibration] = {}
         divided = shares(price, prepared.families, [plans[0] for plans in prepared.plans], accounting)
         for family in prepared.families:
-            norms = range(len(prepared.plans[family.measurements[0]]))
+            norms = [at for at, plan in enumerate(prepared.plans[family.measurements[0]]) if plan.top is None]
             candidates = [
                 [self._calibrated(prepared.plans[place][norm], divided[place]) for place in family.measurements]
                 for norm in norms
             ]
             cheapest = min(candidates, key=lambda options: sum(map(_total_variance, options)))
             found.update(zip(family.measurements, cheapest, strict=True))
+            place = family.measurements[0]
+            if len(prepared.plans[place]) > len(norms):
+                picked = [self._calibrated(plan, divided[place]) for plan in prepared.plans[place][len(norms) :]]
+                found[place] = ranked([options[0] for options in candidates], picked)
         return tuple(found[place] for place in range(len(prepared.plans)))
 
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
@@ -207,6 +212,8 @@ def notices(priced: Priced) -> tuple[str, ...]:
         notes.update(dict.fromkeys(calibration.plan.notes))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
+        if calibration.picks is not None:
+            notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):
             notes[origin] = None
     if any(calibration.plan.clips for calibration in priced.calibrations):

@@ -108,6 +108,8 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     for block, hidden_by in zip(plan.blocks, release.mechanisms, strict=True):
         yield from _block(block, hidden_by)
     yield _outputs(release)
+    if release.ranking:
+        yield Text(f"{release.ranking[0].upper()}{release.ranking[1:]}.")
     if any(isinstance(output.estimator, Ratio) for output in plan.outputs):
         # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
         from dpsql.calibrate import NOMINAL_GROUP

@@ -76,6 +76,25 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Top:
+    """Only ``count`` groups are measured, those with the most of the statistic ``name``, or the least: they are picked
+    before, one after another.
+
+    ``reach``, in steps, is the width of the interval that one unit moves the statistic by, in every group it is in:
+    from 0 to its bound where numbers only grow. ``output`` is the column that is asked for in ``text``, and ``most``
+    says whether the largest of it are wanted; its weight of the statistic may be negative.
+    """
+
+    name: str
+    output: str
+    count: int
+    descending: bool
+    reach: int
+    text: str
+    most: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Linear:
     """An output that is a weighted sum of statistics: ``Σ weight · integer``.
 
@@ -145,7 +164,8 @@ class Plan:
     group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
     owner's word, every row of people is in one of them, so that they add up to what all rows have. ``clips``: people
     who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists a public key set,
-    under the names of the keys, and reads no row of people; "" where there is none.
+    under the names of the keys, and reads no row of people; "" where there is none. With ``top``, the sensitivities are
+    those of any so many groups.
     """
 
     sql: str
@@ -161,11 +181,14 @@ class Plan:
     exhaustive: bool = False
     groups: str = ""
     clips: bool = False
+    top: Top | None = None
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 
     def __post_init__(self) -> None:
-        what = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        what: tuple[object, ...] = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        if self.top is not None:
+            what = (*what, self.top)
         object.__setattr__(self, "identity", hashlib.sha256(repr(what).encode()).hexdigest())
 
     @property

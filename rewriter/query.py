@@ -48,6 +48,15 @@ class Cumulative:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranked:
+    """An answer shows ``count`` groups and no others: those with the most of an aggregate, or with the least of it."""
+
+    aggregate: int
+    count: int
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One release: the innermost SELECT that aggregates over people. The only thing that touches private data.
 
@@ -66,6 +75,7 @@ class Query:
     sets: tuple[tuple[int, ...], ...] = ()
     complete: bool = False
     cumulative: Cumulative | None = None
+    ranked: Ranked | None = None
 
     @property
     def groupings(self) -> tuple[Query, ...]:
