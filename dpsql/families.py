@@ -71,7 +71,8 @@ def families(releases: Sequence[Query]) -> tuple[Family, ...]:
     for query in releases:
         rows = canonical(query.rows, query.unit)
         aggregates = [
-            f"{one.function.__name__} {one.distinct} " + canonical(query.rows, *_trees(one.argument, one.condition))
+            f"{one.function.__name__} {one.distinct} {one.fraction} "
+            + canonical(query.rows, *_trees(one.argument, one.condition))
             for one in query.aggregates
         ]
         name = "\n\n".join((rows, *aggregates))

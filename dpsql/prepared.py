@@ -22,7 +22,7 @@ from rewriter.histogram import greatest
 from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, slots_of
 from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
-from rewriter.plan import Output, Plan
+from rewriter.plan import Chosen, Output, Plan
 from rewriter.planner import plan
 from rewriter.query import Program, Query
 from rewriter.replicated import replicated_sql
@@ -46,9 +46,9 @@ Schema = Mapping[str, Mapping[str, Type]]
 class Prepared:
     """A query's plans and its outer SELECT.
 
-    ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide, and then those
-    that pick the groups that are shown (``Plan.top``); ``shapes``
-    says how tables are made of them, ``families`` which belong together. ``outer_sql`` answers the
+    ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide, and then
+    those that pick the groups that are shown (``Plan.top``); ``shapes`` says how tables are made of them, ``families``
+    which belong together. ``outer_sql`` answers the
     ``columns`` first and then the numbers of the released rows behind each row, which are of the tables ``origins``;
     ``measured`` says how each column follows from those, ``question`` is what replicates are asked for the others.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
@@ -225,6 +225,11 @@ def margin_name(column: str) -> str:
     return f"{column}_margin"
 
 
+def _has_margin(output: Output) -> bool:
+    """A quantile is off by a known number of rows, not by a known distance."""
+    return not isinstance(output.estimator, Chosen)
+
+
 def grouping_name(key: str) -> str:
     """The column that says whether a row adds up over the key ``k0``, ``k1``, …: ``g0``, ``g1``, …"""
     return f"g{key[1:]}"
@@ -249,7 +254,7 @@ def _tables(
         columns = {key.name: key.type for key in shape.keys}
         columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
         columns |= {output.name: output.type for output in outputs}
-        columns |= {margin_name(output.name): DOUBLE for output in outputs}
+        columns |= {margin_name(output.name): DOUBLE for output in outputs if _has_margin(output)}
         columns |= {row_column(0): BIGINT}
         tables[shape.name] = columns
     for name in program.tables:

@@ -7,13 +7,14 @@ numbers that are shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpsql.calibrate import Calibration
 from dpsql.cells import bar
 from dpsql.inference.intervals import ALPHA, half_width
-from rewriter.plan import Linear, Top
+from dpsql.table import Noise
+from rewriter.plan import Linear, Plan, Top
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ def picks_note(calibration: Calibration) -> str:
 
 def _instead(way: _Way, what: str) -> str:
     if what == "sorted":
-        return f"Measuring all groups and sorting them, it would be {bar(way.missed)}, and the numbers ± {bar(way.shown)}"
+        return (
+            f"Measuring all groups and sorting them, it would be {bar(way.missed)}, and the numbers ± {bar(way.shown)}"
+        )
     return f"Picking the groups first, it would be {bar(way.missed)}, and the numbers ± {bar(way.shown)}"
 
 
@@ -64,6 +67,11 @@ def _most(top: Top) -> str:
     return "most" if top.most else "least"
 
 
+def is_as_good(released: Calibration, noise: Mapping[str, Noise], picked: Calibration) -> bool:
+    """Whether sorting groups that were all released before, with this noise, is at least as accurate as picking."""
+    return _sorted_way(released, _top(picked), noise).error <= _way(picked).error
+
+
 def _top(calibration: Calibration) -> Top:
     if calibration.plan.top is None:
         raise AssertionError("nothing is picked")
@@ -71,29 +79,30 @@ def _top(calibration: Calibration) -> Top:
 
 
 def _way(calibration: Calibration) -> _Way:
-    top = _top(calibration)
-    estimator = _estimator(calibration, top)
-    if calibration.picks is None:
+    """To pick the groups first."""
+    top, plan = _top(calibration), calibration.plan
+    estimator = _estimator(plan, top)
+    if calibration.peeled is None:
         raise AssertionError("nothing is picked")
     step = float(sum(abs(weight) for _, weight in estimator.terms))
-    missed = calibration.picks.mechanism.missed(calibration.plan.cells or 1) * step
-    return _Way(calibration, missed, _shown(calibration, estimator, ALPHA))
+    missed = calibration.peeled.mechanism.missed(plan.cells or 1) * step
+    return _Way(calibration, missed, _half_width(estimator, calibration.noise, ALPHA))
 
 
-def _sorted_way(calibration: Calibration, top: Top) -> _Way:
-    """Two groups change places where the noises of both add up: of any two, the most there is in so many groups."""
-    estimator = _estimator(calibration, top)
-    missed = 2 * _shown(calibration, estimator, ALPHA / (calibration.plan.cells or 1))
-    return _Way(calibration, missed, _shown(calibration, estimator, ALPHA))
+def _sorted_way(calibration: Calibration, top: Top, noise: Mapping[str, Noise] | None = None) -> _Way:
+    """To sort all groups: two change places where the noises of both add up, and any of so many may be."""
+    noise = calibration.noise if noise is None else noise
+    estimator = _estimator(calibration.plan, top)
+    missed = 2 * _half_width(estimator, noise, ALPHA / (calibration.plan.cells or 1))
+    return _Way(calibration, missed, _half_width(estimator, noise, ALPHA))
 
 
-def _estimator(calibration: Calibration, top: Top) -> Linear:
-    estimator = next(one.estimator for one in calibration.plan.outputs if one.name == top.output)
+def _estimator(plan: Plan, top: Top) -> Linear:
+    estimator = next(one.estimator for one in plan.outputs if one.name == top.output)
     if not isinstance(estimator, Linear):
         raise AssertionError("groups are ranked by a sum")
     return estimator
 
 
-def _shown(calibration: Calibration, estimator: Linear, alpha: float) -> float:
-    noise = calibration.noise
+def _half_width(estimator: Linear, noise: Mapping[str, Noise], alpha: float) -> float:
     return half_width(tuple((noise[name], weight) for name, weight in estimator.terms), alpha)

@@ -63,19 +63,27 @@ class NoisyTable:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedColumn:
-    """One finished column: a value per group, and the half-width of its 95 % interval (None: a key, or not known)."""
+    """One finished column: a value per group, and the half-width of its 95 % interval (None: a key, or not known).
+
+    ``reaches``, of a mean: how far below and above the value the interval goes.
+    """
 
     name: str
     type: Type
     values: tuple[Scalar | None, ...]
     margins: tuple[float, ...] | None = None
+    reaches: tuple[tuple[float, float], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTable:
-    """What the outer SELECT sees: key columns first, then outputs, rows sorted by key."""
+    """What the outer SELECT sees: key columns first, then outputs, rows sorted by key.
+
+    ``shrunk``: by what the standard deviation of a row's noise is multiplied, where other measurements joined in.
+    """
 
     columns: tuple[ReleasedColumn, ...]
+    shrunk: tuple[float, ...] | None = None
 
     @property
     def rows(self) -> int:

@@ -26,13 +26,24 @@ from rewriter.planner import plan
 from rewriter.query import Query, Ranked, release_name
 from rewriter.sensitivity import Sensitivity
 
-_OTHERS = ("joins", "where", "group", "having", "distinct", "offset", "qualify", "windows", "fetch", "laterals", "with_")
+_OTHERS = (
+    "joins",
+    "where",
+    "group",
+    "having",
+    "distinct",
+    "offset",
+    "qualify",
+    "windows",
+    "fetch",
+    "laterals",
+    "with_",
+)
 """What makes a SELECT need more groups than it shows, or something beside them."""
 
 
 def with_rankings(releases: Sequence[Query], outer: exp.Query) -> tuple[Query, ...]:
-    """The releases, each with what it is ranked by where ``outer`` shows its largest or smallest groups and no others.
-    """
+    """The releases, each with what it is ranked by where ``outer`` shows no groups but its largest or smallest ones."""
     read: dict[str, list[exp.Table]] = {}
     for table in outer.find_all(exp.Table):
         read.setdefault(table.name, []).append(table)
@@ -53,7 +64,7 @@ def _ranked(table: exp.Table) -> Ranked | None:
     order, limit = select.args.get("order"), select.args.get("limit")
     if order is None or not isinstance(limit, exp.Limit) or any(select.args.get(part) for part in _OTHERS):
         return None
-    if set(name for name, value in limit.args.items() if value) != {"expression"}:
+    if {name for name, value in limit.args.items() if value} != {"expression"}:
         return None
     if any(select.find(inner) is not None for inner in (exp.Window, exp.Subquery)):
         return None

@@ -27,8 +27,8 @@ from rewriter.grouping import Grouped, check_select, is_grouped, output_name, st
 from rewriter.missing import LACKS
 from rewriter.names import plain_names
 from rewriter.query import Program, Query, release_name
-from rewriter.selection import with_rankings
 from rewriter.relation import UNIT, Relation, only, outside, union_all
+from rewriter.selection import with_rankings
 from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression

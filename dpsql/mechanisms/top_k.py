@@ -4,12 +4,12 @@
 counted, by permute-and-flip (:mod:`dpsql.mechanisms.mode`) where ε is. The first is, as a whole, the one-shot top-k of
 Durfee, Rogers 2019: Gumbel noise of scale 1/rate on every statistic, and the k largest in their order.
 
-**Claim.** Let one unit move the statistic of each group by between 0 and Δ (``Top.reach``; where it may go down too, Δ is
-the width of that interval), in however many groups. The logarithm of a pick's probability is rate · statistic less the
-logarithm of a sum, which moves by between 0 and rate·Δ as well, and by the same for all groups: the log-ratios of two
-neighbours lie in an interval of width rate·Δ. That is bounded range (Durfee, Rogers 2019), hence (rate·Δ)²/8-zCDP (Cesar,
-Rogers 2021; seed 001 has only the weaker 2·rate·Δ-DP). The k picks are adaptive, and their losses add up: k(rate·Δ)²/8.
-Of permute-and-flip each pick is rate·Δ-DP, and all are k·rate·Δ-DP. ∎
+**Claim.** Let one unit move the statistic of each group by between 0 and Δ (``Top.reach``; where it may go down too, Δ
+is the width of that interval), in however many groups. The logarithm of a pick's probability is rate · statistic less
+the logarithm of a sum, which moves by between 0 and rate·Δ as well, and by the same for all groups: the log-ratios of
+two neighbours lie in an interval of width rate·Δ. That is bounded range (Durfee, Rogers 2019), hence (rate·Δ)²/8-zCDP
+(Cesar, Rogers 2021; seed 001 has only the weaker 2·rate·Δ-DP). The k picks are adaptive, and their losses add up:
+k(rate·Δ)²/8. Of permute-and-flip each pick is rate·Δ-DP, and all are k·rate·Δ-DP. ∎
 
 How many groups a person is in plays no part: a person in all of 1,000 groups moves every statistic, and of two that
 move by as much, neither gains on the other by more than Δ. It is what measuring all groups pays for 1,000 times.
