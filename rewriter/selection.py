@@ -110,6 +110,8 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
         keys=tuple(replace(key, value=replace(key.value, constant=True)) for key in query.keys),
     )
     base = plan(alone, norm, dialect)
+    if base.choices or any(block.prefix is not None for block in base.blocks):
+        return None
     ordered = base.outputs[ranked.aggregate]
     estimator = ordered.estimator
     if not isinstance(estimator, Linear) or len(estimator.terms) != 1:

@@ -26,6 +26,7 @@ from rewriter.parse import Explain, Select, parse
 from rewriter.plan import Chosen, Linear, Output, Plan, Ratio
 from rewriter.planner import plan
 from rewriter.query import Program
+from rewriter.selection import plan_top
 from rewriter.split import split
 from rewriter.types import INTEGER, Type
 
@@ -92,6 +93,8 @@ def rendered(sql: str, norm: Norm, known: Catalog) -> str:
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
     parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in enumerate(plans)]
+    picked = [(number, plan_top(query, norm)) for number, query in enumerate(program.groupings)]
+    parts += ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in picked if one is not None]
     return "\n".join([*parts, "-- outer\n" + _pretty(outer)])
 
 
@@ -145,6 +148,9 @@ def _described(number: int, one: Plan) -> Iterator[str]:
         for statistic in block.statistics:
             steps = f"steps of {statistic.granularity}, at most {statistic.bound}"
             yield f"--   {statistic.name}: {statistic.text} ({steps})"
+    if (top := one.top) is not None:
+        which = "most" if top.descending else "least"
+        yield f"-- of the {top.count} groups with the {which} {top.name}, picked first: one unit reaches {top.reach}"
     for output in one.outputs:
         yield f"-- {output.name}: {output.text} ({output.type}) = {_finished(output)}"
     for note in one.notes:
