@@ -21,6 +21,7 @@ from rewriter.contribution import Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.grouping import output_name
 from rewriter.keys import public_keys
+from rewriter.narrowing import narrowed
 from rewriter.plan import Block, Linear, Plan, Top
 from rewriter.planner import plan
 from rewriter.query import Query, Ranked, release_name
@@ -118,15 +119,14 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
         return None
     ((name, weight),) = estimator.terms
     statistic = next(one for one in base.statistics if one.name == name)
-    groups = 1
-    if not constant and not query.bound.unique:
-        groups = min(ranked.count, query.bound.within(public.cells, constant=False).most_groups or ranked.count)
+    # Facts, not declarations: nobody is kept out of a group, however many rows the owner said there are.
+    groups = 1 if constant or query.bound.unique else ranked.count
     top = Top(
         name=name,
         output=ordered.name,
         count=ranked.count,
         descending=ranked.descending is (weight > 0),
-        reach=statistic.bound if estimator.minimum == 0 else 2 * statistic.bound,
+        reach=statistic.bound * (1 if _only_grows(query, ranked) else 2),
         text=ordered.text,
         most=ranked.descending,
     )
@@ -137,6 +137,17 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
         exhaustive=False,
         notes=(*_notes(query, rows), *(note for note in base.notes if not note.startswith(_CLIPPED))),
     )
+
+
+def _only_grows(query: Query, ranked: Ranked) -> bool:
+    """Whether the aggregate is not below 0, whatever the data: then nobody's part of it is."""
+    aggregate = query.aggregates[ranked.aggregate]
+    aggregate = aggregate.within or aggregate
+    if aggregate.function is exp.Count:
+        return True
+    conditions = [*query.filters, *([aggregate.condition] if aggregate.condition is not None else [])]
+    within = None if aggregate.argument is None else narrowed(aggregate.argument, conditions)
+    return within is not None and within.low >= 0
 
 
 _CLIPPED = "each person counts with at most"

@@ -188,7 +188,10 @@ def _refusal(node: exp.Expr) -> Refused:
         hint = "write the date, as in DATE '2024-12-31'"
         return refuse(f"{name} depends on the time of the query", hint)
     if isinstance(node, exp.Window):
-        return refuse("a window function is not answered here", "put it over an aggregate, in an outer SELECT")
+        return refuse(
+            "a window function is not answered here",
+            "compute it in the select list of a subquery in FROM, with PARTITION BY the key of the person",
+        )
     if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
         return refuse("an aggregate is not answered here", "aggregates stand in SELECT or HAVING", "42803")
     if isinstance(node, exp.Query | exp.Subquery):

@@ -29,11 +29,8 @@ def generator(question: str, tables: Sequence[NoisyTable]) -> np.random.Generato
     """A source that follows from a question and released numbers."""
     digest = hashlib.sha256(question.encode())
     for table in tables:
-        digest.update(
-            repr(
-                (table.keys, sorted(table.statistics.items()), sorted(table.noise), sorted(table.chosen.items()))
-            ).encode()
-        )
+        numbers = sorted(table.statistics.items()), sorted(table.chosen.items())
+        digest.update(repr((table.keys, *numbers, sorted(table.noise))).encode())
     return np.random.default_rng(int.from_bytes(digest.digest()[:16], "big"))
 
 

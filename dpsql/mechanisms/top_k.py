@@ -132,7 +132,7 @@ def _root_at_most(square: Fraction) -> Fraction:
     """A square root, rounded down; that of a square is exact.
 
     >>> _root_at_most(Fraction(1, 25)), float(_root_at_most(Fraction(2)))
-    (Fraction(1, 5), 1.414213562373095)
+    (Fraction(1, 5), 1.4142135623730951)
     """
     top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
     if Fraction(top, bottom) ** 2 == square:
