@@ -22,6 +22,7 @@ from dpsql.errors import error
 from dpsql.inference.finish import expected_half_width
 from dpsql.inference.prefix import group_noise
 from dpsql.loss import PrivacyLoss
+from dpsql.mechanisms.commonest import Commonest
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, unit_weight
@@ -85,11 +86,12 @@ class Picked:
     """One choice, how each of its fractions is picked, and the share of the price for each: always enough."""
 
     choice: Choice
-    quantiles: tuple[Quantile, ...]
+    quantiles: tuple[Quantile | Commonest, ...]
     share: PrivacyLoss
 
     def __post_init__(self) -> None:
-        if tuple(one.fraction for one in self.quantiles) != self.choice.fractions:
+        fractions = tuple(one.fraction for one in self.quantiles if isinstance(one, Quantile))
+        if fractions != self.choice.fractions or len(self.quantiles) != max(len(fractions), 1):
             raise ValueError("every fraction is picked once")
         for one in self.quantiles:
             if one.choice != self.choice or not covers(self.share, one.mechanism.loss):
@@ -153,7 +155,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
     """
     whole = sum((block.weight for block in plan.blocks), Fraction(plan.selection is not None))
-    whole += sum(len(choice.fractions) for choice in plan.choices)
+    whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)
     if not whole:
         return Calibration(plan, (), None)
     _check_price(accounting, price)
@@ -219,6 +221,9 @@ def rank_notes(calibration: Calibration) -> Iterator[str]:
         picked = next(one for one in calibration.picked if one.choice.name == chosen.choice)
         quantile = picked.quantiles[chosen.place]
         rows = math.ceil(quantile.rows)
+        if isinstance(quantile, Commonest):
+            yield f"{output.text} is picked by {quantile.way}: another value may have up to {rows:,} rows more (95 %)"
+            continue
         if quantile.is_extreme:
             beyond = f"about {quantile.inside_rows:,} rows beyond it"
             yield f"{output.text} has {beyond}, at most {rows:,} more or fewer (95 %)"
@@ -284,6 +289,8 @@ def _pick(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked:
     if mechanism.concentrated:
         delta = share.delta
     paid = PrivacyLoss(share.epsilon, share.rho, delta if accounting is Accounting.APPROX else Fraction(0))
+    if choice.candidates:
+        return Picked(choice, (Commonest(choice, mechanism),), paid)
     return Picked(choice, tuple(Quantile(choice, fraction, mechanism) for fraction in choice.fractions), paid)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from rewriter.prefix import Prefix
 from rewriter.sensitivity import Sensitivity
-from rewriter.types import Type
+from rewriter.types import Scalar, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +140,9 @@ class Choice:
     ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantile`; 0 and 1 stand for MIN and MAX. One unit's
     weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit has more
     rows than are counted. The number that v stands for is ``v * granularity``.
+
+    With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
+    every value that has weight is there.
     """
 
     name: str
@@ -152,6 +155,7 @@ class Choice:
     row: int
     window: int
     text: str
+    candidates: tuple[Scalar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

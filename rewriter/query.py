@@ -8,6 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.contribution import ContributionBound
+from rewriter.types import Scalar, Type
 from rewriter.value import Value
 
 
@@ -25,7 +26,8 @@ class Aggregate:
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
-    SUM(CASE WHEN p THEN x ELSE 0 END).
+    SUM(CASE WHEN p THEN x ELSE 0 END). Of a mode, ``candidates`` are the values of a ``type`` that it is picked from,
+    and ``argument`` is the place of a row's value among them.
     """
 
     function: type[exp.Expr]
@@ -35,6 +37,8 @@ class Aggregate:
     text: str
     within: Aggregate | None = None
     fraction: Fraction | None = None
+    candidates: tuple[Scalar, ...] = ()
+    type: Type | None = None
 
 
 @dataclass(frozen=True, slots=True)

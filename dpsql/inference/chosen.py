@@ -21,6 +21,9 @@ def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen,
     choice = next(one for one in plan.choices if one.name == chosen.choice)
     columns = noisy.chosen[choice.name]
     rows = list(zip(*columns, strict=True)) if columns else []
+    if choice.candidates:
+        common = tuple(None if row[0] is None else choice.candidates[row[0]] for row in rows)
+        return ReleasedColumn(output.name, output.type, common)
     if ordered:
         rows = [in_order(row) for row in rows]
     values = tuple(value_of(row[chosen.place], choice.granularity, output.type) for row in rows)

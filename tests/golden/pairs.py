@@ -103,6 +103,8 @@ def _read(one: Plan) -> str:
     texts = [_pretty(one.sql)] if one.sql else []
     for choice in one.choices:
         what = f"{choice.text}: quantiles {', '.join(map(str, choice.fractions))} of {choice.low} … {choice.high}"
+        if choice.candidates:
+            what = f"{choice.text}: the mode of {', '.join(map(repr, choice.candidates))}"
         declared = choice.sensitivity
         moves = f"one unit weighs: l1 {declared.l1}, l2 {_root(declared.l2_squared)}; a row {choice.row}"
         near = f"near is less than {choice.window}; steps of {choice.granularity}"

@@ -231,7 +231,7 @@ def finished(plan: Plan, table: Table) -> dict[tuple[object, ...], tuple[object,
         rows = _measured(block, own, table).values()
         columns |= {name: tuple(row[name] for row in rows) for name in own}
     noise = dict.fromkeys(names, Noise("laplace", Fraction(1)))
-    nobody = {choice.name: ((None,) * len(table),) * len(choice.fractions) for choice in plan.choices}
+    nobody = {choice.name: ((None,) * len(table),) * max(len(choice.fractions), 1) for choice in plan.choices}
     released = infer(NoisyTable(tuple(table), columns, noise, nobody), plan)
     finished = zip(*(column.values for column in released.columns[len(plan.keys) :]), strict=True)
     return dict(zip(table, finished, strict=True))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from dpsql.mechanisms.commonest import Commonest
 from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, unit_weight
 from dpsql.table import Key, Rank
 from rewriter.plan import Choice
@@ -27,6 +28,9 @@ def most_moved(choice: Choice, here: Ranks, there: Ranks) -> tuple[float, str]:
             continue
         for epsilon in EPSILONS:
             mechanism = Exponential(epsilon, concentrated)
+            if choice.candidates:
+                share = _common_share(Commonest(choice, mechanism), here, there)
+                worst = max(worst, (share, f"the mode {choice.name} at {mechanism}"))
             for fraction in choice.fractions:
                 try:
                     quantile = Quantile(choice, fraction, mechanism)
@@ -45,6 +49,27 @@ def _share(quantile: Quantile, here: Ranks, there: Ranks) -> float:
     if quantile.mechanism.concentrated:
         return float(sum(spread * spread for spread in spreads) / (paid * paid))
     return float(sum(spreads) / paid)
+
+
+def _common_share(common: Commonest, here: Ranks, there: Ranks) -> float:
+    """The same of a mode: scores may move one way alone, so that the most that one moves is what a group pays."""
+    moves = []
+    for key in {**here, **there}:
+        ours, theirs = (_scores(common, ranks.get(key, ())) for ranks in (here, there))
+        grown = [mine - other for mine, other in zip(ours, theirs, strict=True)]
+        assert min(grown) >= 0 or max(grown) <= 0, "one unit moves some scores up and some down"
+        moves.append((max(grown) - min(grown)) * common.rate)
+        assert max(map(abs, grown)) * common.rate <= moves[-1], "NULL's score moved"
+    paid = common.mechanism.epsilon
+    if common.mechanism.concentrated:
+        return float(sum(move * move for move in moves) / (paid * paid))
+    return float(sum(moves) / paid)
+
+
+def _scores(common: Commonest, ranks: Sequence[Rank]) -> list[int]:
+    """The scores that distances are made of: NULL's is public."""
+    distances = common.distances(ranks)
+    return [common.nobody + distances[-1] - distance for distance in distances]
 
 
 def _spread(quantile: Quantile, here: Sequence[Rank], there: Sequence[Rank]) -> Fraction:
