@@ -117,7 +117,7 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
                 first,
                 values=tuple(value for part in parts for value in part.values),
                 margins=tuple(margins) if whole and first.margins is not None else None,
-                reaches=tuple(reaches) if whole and first.reaches is not None else None,
+                reaches=tuple(reaches) if len(reaches) == sum(len(part.values) for part in parts) else None,
             )
         )
     shrunk = [factor for table in tables for factor in table.shrunk or (1.0,) * table.rows]
