@@ -26,8 +26,9 @@ class Aggregate:
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
-    SUM(CASE WHEN p THEN x ELSE 0 END). Of a mode, ``candidates`` are the values of a ``type`` that it is picked from,
-    and ``argument`` is the place of a row's value among them.
+    SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``. Of a mode,
+    ``candidates`` are the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value
+    among them.
     """
 
     function: type[exp.Expr]
@@ -36,6 +37,7 @@ class Aggregate:
     distinct: bool
     text: str
     within: Aggregate | None = None
+    second: Value | None = None
     fraction: Fraction | None = None
     candidates: tuple[Scalar, ...] = ()
     type: Type | None = None
