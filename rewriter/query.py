@@ -26,7 +26,8 @@ class Aggregate:
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
-    SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``. Of a mode,
+    SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
+    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). Of a mode,
     ``candidates`` are the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value
     among them.
     """
@@ -41,6 +42,7 @@ class Aggregate:
     fraction: Fraction | None = None
     candidates: tuple[Scalar, ...] = ()
     type: Type | None = None
+    row: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,9 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
     public = public_keys(query.keys, query.filters, dialect, complete=query.complete) if query.keys else None
     if ranked is None or public is None or public.cells <= ranked.count:
         return None
+    if any(one.distinct and not (one.argument is not None and one.argument.unit) for one in query.aggregates):
+        # Which values a person is credited with is decided over all groups.
+        return None
     constant = all(key.value.constant for key in query.keys)
     rows = query.bound.rows if constant else query.bound.within(1, constant=False).rows_per_group
     # Bounded as if a person had one group: that is what clipping group by group is.
