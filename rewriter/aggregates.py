@@ -19,6 +19,7 @@ from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect, double
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
+from rewriter.modes import mode
 from rewriter.moments import FIGURES, present
 from rewriter.names import written
 from rewriter.query import Aggregate
@@ -281,6 +282,8 @@ def _median(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dial
 
 def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     """PERCENTILE_CONT(q) or PERCENTILE_DISC(q) WITHIN GROUP (ORDER BY x [DESC])."""
+    if type(node.this) is exp.Mode:
+        return _ordered_mode(node, test, scope, dialect, text)
     if type(node.this) not in (exp.PercentileCont, exp.PercentileDisc):
         raise Refused(f"{_word(node)} is not answered over people", hint=_INSTEAD[exp.WithinGroup])
     only(node, frozenset({"this", "expression"}), _word(node))
@@ -293,6 +296,22 @@ def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: 
     down = bool(order[0].args.get("desc"))
     fraction = 1 - fraction if down else fraction
     return Aggregate(type(node.this), value, test, False, text, fraction=fraction, descending=down)
+
+
+def _ordered_mode(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    """MODE() WITHIN GROUP (ORDER BY x)."""
+    only(node, frozenset({"this", "expression"}), "MODE")
+    only(node.this, frozenset(), "MODE")
+    order = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+    if len(order) != 1 or order[0].args.get("with_fill"):
+        raise Refused("MODE needs one order", hint="write MODE() WITHIN GROUP (ORDER BY x)")
+    return mode(compile_expression(order[0].this, scope, dialect), test, text, dialect)
+
+
+def _mode(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    if isinstance(node.this, exp.Distinct):
+        raise Refused("of distinct values none is the most common", hint="use MODE() WITHIN GROUP (ORDER BY x)")
+    return mode(compile_expression(node.this, scope, dialect), test, text, dialect)
 
 
 _MOST_PARTS = 10**6
@@ -330,12 +349,13 @@ _COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dia
     exp.Max: _extreme,
     exp.Median: _median,
     exp.WithinGroup: _percentile,
+    exp.Mode: _mode,
     exp.LogicalOr: _logical,
     exp.LogicalAnd: _logical,
 }
 _COMPILE |= {function: _moment_of_two if function in _OF_TWO else _moment for function in (*FIGURES, *_OF_TWO)}
 
-PICKED = frozenset({exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Min, exp.Max})
+PICKED = frozenset({exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Mode, exp.Min, exp.Max})
 """Of which a value is picked, see :mod:`rewriter.quantiles`."""
 
 MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg, *FIGURES}) | PICKED

@@ -79,11 +79,12 @@ def quantiles(
     columns: dict[str, _Column] = {}
     asked: list[tuple[int, Aggregate, str]] = []
     for place, aggregate in enumerate(query.aggregates):
-        if aggregate.fraction is None or aggregate.argument is None:
+        if (aggregate.fraction is None and not aggregate.candidates) or aggregate.argument is None:
             continue
         key = "\n".join("" if one is None else one.sql.sql() for one in (aggregate.argument, aggregate.condition))
+        key = f"{aggregate.candidates!r} {key}" if aggregate.candidates else key
         column = columns.setdefault(key, _Column(aggregate, []))
-        if aggregate.fraction not in column.fractions:
+        if aggregate.fraction is not None and aggregate.fraction not in column.fractions:
             column.fractions = sorted([*column.fractions, aggregate.fraction])
         asked.append((place, aggregate, key))
     if not asked:
@@ -101,6 +102,8 @@ def quantiles(
 
 
 def _place(aggregate: Aggregate, choice: Choice) -> int:
+    if aggregate.candidates:
+        return 0
     if aggregate.fraction is None:
         raise AssertionError("what is picked has a fraction")
     return choice.fractions.index(aggregate.fraction)
@@ -108,12 +111,15 @@ def _place(aggregate: Aggregate, choice: Choice) -> int:
 
 def _type(aggregate: Aggregate) -> Type:
     """MEDIAN and PERCENTILE_CONT of numbers are doubles, as in PostgreSQL; all else is a value of the column."""
-    type_ = _argument(aggregate).type
+    type_ = aggregate.type or _argument(aggregate).type
     return DOUBLE if type_.numeric and aggregate.function in (exp.Median, exp.PercentileCont) else type_
 
 
 def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
     notes = []
+    if any(one.candidates for one in aggregates):
+        notes.append("a mode is one of the declared values, or NULL where hardly anybody is")
+    aggregates = [one for one in aggregates if not one.candidates]
     if any(one.fraction not in (0, 1) for one in aggregates):
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
     if any(one.fraction in (0, 1) for one in aggregates):
@@ -205,7 +211,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     rows = query.rows.copy()
     if aggregate.condition is not None:
         rows.where(aggregate.condition.sql.copy(), copy=False)
-    steps = _steps(argument, interval, granularity, dialect)
+    steps = argument.sql.copy() if aggregate.candidates else _steps(argument, interval, granularity, dialect)
     expressions = [exp.alias_(query.unit.copy(), "u")]
     expressions += [exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
@@ -225,6 +231,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
         weights.row,
         window,
         argument_text(aggregate),
+        aggregate.candidates,
     )
 
 
@@ -342,7 +349,8 @@ def _ranks(
         ctes.append(("placed", _placed(keys, ["b"], [exp.column("v")], exp.column("start"), None)))
     counts = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in ("w", "below", "n")]
     final = exp.Select(expressions=[*_columns([*keys, "v"]), *counts]).from_("placed")
-    final.set("where", exp.Where(this=window.test(dialect)))
+    if window.fractions:
+        final.set("where", exp.Where(this=window.test(dialect)))
     final.set(
         "order", exp.Order(expressions=[exp.Ordered(this=exp.column(name), nulls_first=False) for name in [*keys, "v"]])
     )

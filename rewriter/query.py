@@ -8,6 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.contribution import ContributionBound
+from rewriter.types import Scalar, Type
 from rewriter.value import Value
 
 
@@ -28,7 +29,8 @@ class Aggregate:
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
     SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
     ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the
-    BOOL_OR or BOOL_AND that turns where this count exceeds its margin.
+    BOOL_OR or BOOL_AND that turns where this count exceeds its margin. Of a mode, ``candidates`` are the values of a
+    ``type`` that it is picked from, and ``argument`` is the place of a row's value among them.
     """
 
     function: type[exp.Expr]
@@ -40,6 +42,8 @@ class Aggregate:
     second: Value | None = None
     fraction: Fraction | None = None
     descending: bool = False
+    candidates: tuple[Scalar, ...] = ()
+    type: Type | None = None
     row: tuple[Value, ...] = ()
     decides: str = ""
 
@@ -55,6 +59,15 @@ class Cumulative:
     order: tuple[int, ...]
     descending: bool
     aggregates: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An answer shows ``count`` groups and no others: those with the most of an aggregate, or with the least of it."""
+
+    aggregate: int
+    count: int
+    descending: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,7 @@ class Query:
     sets: tuple[tuple[int, ...], ...] = ()
     complete: bool = False
     cumulative: Cumulative | None = None
+    ranked: Ranked | None = None
 
     @property
     def groupings(self) -> tuple[Query, ...]:

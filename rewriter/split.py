@@ -30,6 +30,7 @@ from rewriter.names import plain_names
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all
+from rewriter.selection import with_rankings
 from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression
@@ -75,7 +76,7 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
     resolved = splitter.query(plain, {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    releases = with_running_sums(splitter.releases, resolved.tree)
+    releases = with_rankings(with_running_sums(splitter.releases, resolved.tree), resolved.tree)
     return Program(releases, resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
 
 

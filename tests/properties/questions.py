@@ -14,6 +14,9 @@ from tests.properties.expressions import NUMERIC, Field
 from tests.properties.sources import From, Sources
 from tests.properties.world import World
 
+LARGEST = " ORDER BY a0 DESC LIMIT 2"
+"""What makes a question one for the largest groups alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -164,7 +167,7 @@ class _Asker(Sources):
         key = self._keys(source.fields, 1)[0]
         aggregate = self._aggregates(source.fields, 1)[0]
         where = self._where(source)
-        form = self.random.choice(["having", "order", "wrapper", "window", "arithmetic"])
+        form = self.random.choice(["having", "order", "largest", "largest", "wrapper", "window", "arithmetic"])
         self._has(form)
         head = f"{source.before}SELECT {key} AS g0, {aggregate} AS a0"
         body = f" FROM {source.text}{where} GROUP BY {key}"
@@ -172,6 +175,8 @@ class _Asker(Sources):
             return f"{head}{body} HAVING COUNT(*) >= 0"
         if form == "order":
             return f"{head}{body} ORDER BY a0 DESC, g0 LIMIT 1000"
+        if form == "largest":
+            return f"{head}{body}{LARGEST}"
         if form == "wrapper":
             inner = f"SELECT {key} AS g0, {aggregate} AS a0{body}"
             return f"{source.before}SELECT * FROM ({inner}) AS virtual_table LIMIT 1000"
