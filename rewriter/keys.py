@@ -92,13 +92,13 @@ def public_keys(
 
 def _lists_null(node: exp.Expr) -> bool:
     """Whether a bare column's declared values have NULL among them, or are those of a public table."""
-    variable = _source_of(node)
+    variable = declared_column(node)
     if variable is None:
         return False
     return variable.table.public or variable.optional or None in (variable.column.values or ())
 
 
-def _source_of(node: exp.Expr) -> Variable | None:
+def declared_column(node: exp.Expr) -> Variable | None:
     """The declared column that an expression is, through subqueries."""
     while True:
         if isinstance(variable := node.meta.get(VARIABLE), Variable):

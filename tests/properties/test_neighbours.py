@@ -40,7 +40,7 @@ COVERED = frozenset(
         "self-join on the unit", "unit of an outer join", "public join", "public left join", "public range join",
         "public cross join", "two public tables", "subquery", "cte", "union all", "per-person aggregate",
         "per-person aggregate by another key", "per-person having", "in private", "exists private",
-        "not exists private", "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
+        "not exists private", "exists that compares rows", "exists by a key", "in by a key", "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
     }
 )  # fmt: skip
 """Every form that is answered."""
