@@ -12,7 +12,8 @@ Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,10 +24,11 @@ from dpsql.inference.prefix import group_noise
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
+from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, unit_weight
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.mechanisms.selection import MOST_DELTA, Threshold
 from dpsql.table import Noise
-from rewriter.plan import Block, Plan, Selection
+from rewriter.plan import Block, Choice, Chosen, Plan, Selection
 from rewriter.sensitivity import Sensitivity
 
 Mechanism = Laplace | Gaussian
@@ -66,14 +68,37 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
+class Picked:
+    """One choice, how each of its fractions is picked, and the share of the price for each: always enough."""
+
+    choice: Choice
+    quantiles: tuple[Quantile, ...]
+    share: PrivacyLoss
+
+    def __post_init__(self) -> None:
+        if tuple(one.fraction for one in self.quantiles) != self.choice.fractions:
+            raise ValueError("every fraction is picked once")
+        for one in self.quantiles:
+            if one.choice != self.choice or not covers(self.share, one.mechanism.loss):
+                raise ValueError(f"{one.mechanism.loss} is not covered by {self.share}")
+
+    @property
+    def paid(self) -> PrivacyLoss:
+        return sum((self.share for _ in self.quantiles), start=PrivacyLoss())
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded."""
 
     plan: Plan
     measured: tuple[Measured, ...]
     selected: Selected | None
+    picked: tuple[Picked, ...] = ()
 
     def __post_init__(self) -> None:
+        if tuple(one.choice for one in self.picked) != self.plan.choices:
+            raise ValueError("every choice is made once")
         if tuple(one.block for one in self.measured) != self.plan.blocks:
             raise ValueError("every block is measured once")
         if (self.selected and self.selected.threshold.selection) != self.plan.selection:
@@ -82,12 +107,13 @@ class Calibration:
     @property
     def loss(self) -> PrivacyLoss:
         shares = [one.share for one in self.measured] + ([self.selected.share] if self.selected else [])
-        return sum(shares, start=PrivacyLoss())
+        return sum([*shares, *(one.paid for one in self.picked)], start=PrivacyLoss())
 
     @property
     def noise(self) -> Mapping[str, Noise]:
-        """The noise of each statistic, by its name."""
-        return {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
+        """The noise of each statistic, by its name; and of each choice."""
+        noise = {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
+        return noise | {one.choice.name: one.quantiles[0].mechanism.noise for one in self.picked}
 
     @property
     def threshold(self) -> float | None:
@@ -105,6 +131,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
     """
     whole = sum((block.weight for block in plan.blocks), Fraction(plan.selection is not None))
+    whole += sum(len(choice.fractions) for choice in plan.choices)
     if not whole:
         return Calibration(plan, (), None)
     _check_price(accounting, price)
@@ -112,10 +139,14 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     try:
         measured = tuple(measure(one, accounting, split_price(price, whole / one.weight)) for one in plan.blocks)
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
+        picked = tuple(_pick(choice, accounting, share) for choice in plan.choices)
+    except TooFar as cause:
+        hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
+        raise error("a quantile is not told from others at this price", sqlstate="22023", hint=hint) from cause
     except TooWide as cause:
         hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
         raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
-    calibration = Calibration(plan, measured, selected)
+    calibration = Calibration(plan, measured, selected, picked)
     if not _within(calibration.loss, price):
         raise error("a calibration exceeds its price", sqlstate="XX000")
     return calibration
@@ -149,7 +180,26 @@ def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROU
     """
     steps = {statistic.name: statistic.granularity for statistic in plan.statistics}
     noise = group_noise(plan.blocks, calibration.noise)
-    return {output.name: expected_half_width(output.estimator, noise, steps, group_size) for output in plan.outputs}
+    return {
+        output.name: expected_half_width(output.estimator, noise, steps, group_size)
+        for output in plan.outputs
+        if not isinstance(output.estimator, Chosen)
+    }
+
+
+def rank_notes(calibration: Calibration) -> Iterator[str]:
+    """How far the ranks of quantiles may be off, in words: a bound for every data set."""
+    for output in calibration.plan.outputs:
+        if not isinstance(chosen := output.estimator, Chosen):
+            continue
+        picked = next(one for one in calibration.picked if one.choice.name == chosen.choice)
+        quantile = picked.quantiles[chosen.place]
+        rows = math.ceil(quantile.rows)
+        if quantile.is_extreme:
+            beyond = f"about {quantile.inside_rows:,} rows beyond it"
+            yield f"{output.text} has {beyond}, at most {rows:,} more or fewer (95 %)"
+        else:
+            yield f"{output.text} is at most {rows:,} rows away from the true one in rank (95 %)"
 
 
 def _within(loss: PrivacyLoss, price: PrivacyLoss) -> bool:
@@ -172,6 +222,25 @@ def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measure
     mechanism = min(mechanisms, key=lambda candidate: candidate.variance)
     delta = share.delta if accounting is Accounting.APPROX and isinstance(mechanism, Gaussian) else Fraction(0)
     return Measured(block, mechanism, PrivacyLoss(share.epsilon, share.rho, delta))
+
+
+def _pick(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked:
+    """The mechanism with the greatest exponent: of ε, where weights are bounded in the L1 norm, or of ρ."""
+    found: list[Exponential] = []
+    delta = Fraction(0)
+    if accounting is not Accounting.ZCDP and choice.sensitivity.l1 is not None:
+        found.append(Exponential(share.epsilon, concentrated=False))
+    if accounting is Accounting.ZCDP:
+        found.append(Exponential.of_rho(share.rho))
+    elif accounting is Accounting.APPROX and share.delta:
+        found.append(Exponential.of_rho(largest_rho(share.epsilon, share.delta)))
+    if not found:
+        raise error("weights are not bounded in a norm that this ledger can hide", sqlstate="XX000")
+    mechanism = max(found, key=lambda one: one.epsilon / unit_weight(choice.sensitivity, one))
+    if mechanism.concentrated:
+        delta = share.delta
+    paid = PrivacyLoss(share.epsilon, share.rho, delta if accounting is Accounting.APPROX else Fraction(0))
+    return Picked(choice, tuple(Quantile(choice, fraction, mechanism) for fraction in choice.fractions), paid)
 
 
 def _mechanisms(accounting: Accounting) -> Callable[[Sensitivity, PrivacyLoss], list[Mechanism]]:

@@ -18,7 +18,7 @@ from dpsql.prepared import Prepared
 from dpsql.table import Noise, NoisyTable
 from dpsql.target import Target
 from rewriter.measured import Affine, Form, Mean, Other, Quotient, Running
-from rewriter.plan import Linear, Output, Plan, Ratio
+from rewriter.plan import Chosen, Linear, Output, Plan, Ratio
 
 Sizes = Mapping[str, float]
 """How large outputs are that were released before, by the identity of their plan and their name."""
@@ -43,6 +43,8 @@ def nominal_size(output: Output, calibration: Calibration) -> float:
     estimator = output.estimator
     if isinstance(estimator, Ratio):
         return float(max(abs(estimator.low), abs(estimator.high))) / 2
+    if isinstance(estimator, Chosen):
+        raise ValueError("how large a quantile is depends on the data")
     if estimator.integer and estimator.minimum == 0:
         return float(NOMINAL_GROUP)
     bounds = {statistic.name: statistic.bound for statistic in calibration.plan.statistics}
@@ -78,11 +80,12 @@ def excess_of(
         forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [(one.form, slots) for one in prepared.measured]
         if _unknown_columns(prepared):
             for calibration in calibrations:
-                forms += [(_alone(output), [[calibration]]) for output in calibration.plan.outputs]
+                known = [one for one in calibration.plan.outputs if not isinstance(one.estimator, Chosen)]
+                forms += [(_alone(output), [[calibration]]) for output in known]
         ratios = [0.0]
         for form, places in forms:
-            error, size = _half_width(form, places), _size(form, places, sizes)
-            if error is not None and (allowed := wanted.of(size)):
+            error = _half_width(form, places)
+            if error is not None and (allowed := wanted.of(_size(form, places, sizes))):
                 ratios.append(error / allowed)
         return max(ratios)
 
@@ -157,6 +160,8 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]]) -> float | N
     if isinstance(form, Mean):
         calibration = slots[form.term[0]][0]
         estimator = _output(calibration, form.term[1]).estimator
+        if isinstance(estimator, Chosen):
+            return None
         steps = {statistic.name: statistic.granularity for statistic in calibration.plan.statistics}
         noise = group_noise(calibration.plan.blocks, calibration.noise)
         return abs(float(form.factor)) * expected_half_width(estimator, noise, steps, NOMINAL_GROUP)

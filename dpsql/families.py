@@ -71,7 +71,8 @@ def families(releases: Sequence[Query]) -> tuple[Family, ...]:
     for query in releases:
         rows = canonical(query.rows, query.unit)
         aggregates = [
-            f"{one.function.__name__} {one.distinct} " + canonical(query.rows, *_trees(one.argument, one.condition))
+            f"{one.function.__name__} {one.distinct} {one.fraction} "
+            + canonical(query.rows, *_trees(one.argument, one.condition))
             for one in query.aggregates
         ]
         name = "\n\n".join((rows, *aggregates))
@@ -127,6 +128,8 @@ def _finest(family: Family, plans: Sequence[Plan]) -> str | None:
     others = zip(family.measurements, family.keys, strict=True)
     if not all(plans[other].exhaustive and set(some) <= set(keys) for other, some in others):
         return None
+    if any(plans[other].choices for other in family.measurements):
+        return None  # Quantiles of groups say little of those of all rows.
     alone = len(cells) * cells[plans[place].identity]
     return plans[place].identity if alone < 0.8 * sum(count ** (1 / 3) for count in cells.values()) ** 3 else None
 

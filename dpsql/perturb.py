@@ -34,7 +34,15 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
             measured = [column[place] for place in places] if prefix is None else prefix.measured(column, exact.keys)
             draws = noise[number * size : (number + 1) * size]
             statistics[statistic.name] = tuple(integer + n for integer, n in zip(measured, draws, strict=True))
-    return NoisyTable(tuple(exact.keys[place] for place in places), statistics, calibration.noise)
+    keys = tuple(exact.keys[place] for place in places)
+    chosen = {
+        one.choice.name: tuple(
+            tuple(quantile.pick(exact.ranks[one.choice.name].get(key, ()), sampler) for key in keys)
+            for quantile in one.quantiles
+        )
+        for one in calibration.picked
+    }
+    return NoisyTable(keys, statistics, calibration.noise, chosen)
 
 
 def _check(exact: ExactTable, calibration: Calibration) -> None:
@@ -42,7 +50,8 @@ def _check(exact: ExactTable, calibration: Calibration) -> None:
     names = [statistic.name for statistic in calibration.plan.statistics]
     if calibration.plan.selection:
         names.append(calibration.plan.selection.name)
-    if len(set(names)) != len(names) or set(names) != set(exact.statistics):
+    choices = {choice.name for choice in calibration.plan.choices}
+    if len(set(names)) != len(names) or set(names) != set(exact.statistics) or choices != set(exact.ranks):
         raise error("the engine's answer has other columns than the plan", sqlstate="XX000")
     for column in exact.statistics.values():
         if len(column) != len(exact.keys) or not all(type(integer) is int for integer in column):

@@ -22,7 +22,7 @@ from rewriter.histogram import greatest
 from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, slots_of
 from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
-from rewriter.plan import Output, Plan
+from rewriter.plan import Chosen, Output, Plan
 from rewriter.planner import plan
 from rewriter.query import Program, Query
 from rewriter.replicated import replicated_sql
@@ -205,6 +205,11 @@ def margin_name(column: str) -> str:
     return f"{column}_margin"
 
 
+def _has_margin(output: Output) -> bool:
+    """A quantile is off by a known number of rows, not by a known distance."""
+    return not isinstance(output.estimator, Chosen)
+
+
 def grouping_name(key: str) -> str:
     """The column that says whether a row adds up over the key ``k0``, ``k1``, …: ``g0``, ``g1``, …"""
     return f"g{key[1:]}"
@@ -229,7 +234,7 @@ def _tables(
         columns = {key.name: key.type for key in shape.keys}
         columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
         columns |= {output.name: output.type for output in outputs}
-        columns |= {margin_name(output.name): DOUBLE for output in outputs}
+        columns |= {margin_name(output.name): DOUBLE for output in outputs if _has_margin(output)}
         columns |= {row_column(0): BIGINT}
         tables[shape.name] = columns
     for name in program.tables:

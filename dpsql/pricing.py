@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpsql.accountant import Accounting
 from dpsql.bounds import Settled, part_of
-from dpsql.calibrate import Calibration, calibrate, covers
+from dpsql.calibrate import Calibration, calibrate, covers, rank_notes
 from dpsql.derive import Offer
 from dpsql.errors import DataError, InternalError
 from dpsql.expected import Sizes, excess_of, released_sizes, target_notes
@@ -191,7 +191,8 @@ class Pricing:
 
 def _total_variance(calibration: Calibration) -> float:
     steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
-    return sum(
+    picked = sum(float(quantile.rows) ** 2 for one in calibration.picked for quantile in one.quantiles)
+    return picked + sum(
         measured.mechanism.variance
         * steps[statistic.name] ** 2
         * (measured.block.prefix.relative if measured.block.prefix else 1)
@@ -205,6 +206,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
     notes: dict[str, None] = dict.fromkeys(priced.notes)
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))
+        notes.update(dict.fromkeys(rank_notes(calibration)))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
         if origin := priced.origin(calibration.plan):

@@ -47,7 +47,7 @@ class Reuse:
         plan, opened = wanted.plan, self._opened
         families = {statistic.family for statistic in plan.statistics} - {""}
         running = any(block.prefix is not None for block in plan.blocks)
-        if not wanted.loss or not families or running or (plan.keys and not plan.groups):
+        if not wanted.loss or not families or running or plan.choices or (plan.keys and not plan.groups):
             return None
         version = opened.policy.data_version
         entries = opened.store.related(sorted(families), version, self._scope, most=MOST_SOURCES)

@@ -219,6 +219,8 @@ class ReleaseStore:
 def variance(noise: Noise) -> Fraction:
     """A bound on the variance, exact: 2b² for Laplace, σ² for Gaussian noise. Discrete noise has a little less.
 
+    For picks, of which only the like are compared, it is the square of the scale.
+
     >>> variance(Noise("laplace", Fraction(3))), variance(Noise("gaussian", Fraction(3)))
     (Fraction(18, 1), Fraction(9, 1))
     """
@@ -278,11 +280,13 @@ _PLAIN = {type(None), bool, int, str}
 def _write(table: NoisyTable) -> tuple[str, str]:
     """Noise and body of an entry."""
     noise = {name: [one.kind, str(one.scale)] for name, one in table.noise.items()}
-    body = {
+    body: dict[str, object] = {
         "keys": [[value if type(value) in _PLAIN else _tagged(value) for value in key] for key in table.keys],
         # index: an integer of another library is one of ours, anything else is an error
         "statistics": {name: [operator.index(n) for n in column] for name, column in table.statistics.items()},
     }
+    if table.chosen:
+        body["chosen"] = table.chosen
     return json.dumps(noise), json.dumps(body, separators=(",", ":"))
 
 
@@ -308,7 +312,8 @@ def _read(noise: str, body: str, facts: str, digest: str) -> NoisyTable:
         tuple([_untagged(value) if type(value) is list else value for value in key]) for key in parts["keys"]
     ]
     statistics = {name: tuple(column) for name, column in parts["statistics"].items()}
-    return NoisyTable(tuple(keys), statistics, _noises(json.loads(noise)))
+    chosen = {name: tuple(map(tuple, columns)) for name, columns in parts.get("chosen", {}).items()}
+    return NoisyTable(tuple(keys), statistics, _noises(json.loads(noise)), chosen)
 
 
 def _noises(parts: Mapping[str, tuple[Any, str]]) -> dict[str, Noise]:

@@ -7,7 +7,7 @@ and everything after works on the latter, so a type error is what a leak looks l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -15,17 +15,22 @@ from rewriter.types import Scalar, Type
 
 Key = tuple[Scalar | None, ...]
 
+Rank = tuple[int, int, int, int]
+"""A lattice value, the weight at it, the weight below it, the weight of the whole group."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactTable:
     """Secret: the engine's exact integers, a row per group, in the order of the keys.
 
     ``statistics`` maps the name of each statistic (and of the selection weight) to one integer per key.
+    ``ranks`` has, for each choice, the ranks of the values of each group in which there are any, lowest value first.
     It has no representation, so that no log or traceback shows it.
     """
 
     keys: tuple[Key, ...]
     statistics: Mapping[str, tuple[int, ...]]
+    ranks: Mapping[str, Mapping[Key, tuple[Rank, ...]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "ExactTable(secret)"
@@ -35,20 +40,25 @@ class ExactTable:
 class Noise:
     """The distribution of one statistic's noise, in lattice steps.
 
-    ``scale`` is b for discrete Laplace, P(x) ∝ exp(-|x|/b), and σ for discrete Gaussian, P(x) ∝ exp(-x²/2σ²).
+    ``scale`` is b for discrete Laplace, P(x) ∝ exp(-|x|/b), and σ for discrete Gaussian, P(x) ∝ exp(-x²/2σ²). Of a
+    pick by the exponential mechanism it is 1/ε, where ε is the range of log-ratios that one unit can make.
     """
 
-    kind: Literal["laplace", "gaussian"]
+    kind: Literal["laplace", "gaussian", "exponential"]
     scale: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyTable:
-    """Releasable: the groups that may be named, and their noisy integers with the noise of each statistic."""
+    """Releasable: the groups that may be named, and their noisy integers with the noise of each statistic.
+
+    ``chosen`` are the lattice values that were picked, by choice and fraction; None where there are too few people.
+    """
 
     keys: tuple[Key, ...]
     statistics: Mapping[str, tuple[int, ...]]
     noise: Mapping[str, Noise]
+    chosen: Mapping[str, tuple[tuple[int | None, ...], ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ statistic moves by more than it when one unit comes or goes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -88,6 +88,10 @@ class NoNoise:
 
     def gaussian(self, sigma: Fraction, count: int) -> list[int]:
         return [0] * count
+
+    def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
+        """The first of the nearest."""
+        return min(range(len(counts)), key=distances.__getitem__), 0
 
 
 def open_without_noise(policy: str | os.PathLike[str]) -> Proxy:

@@ -29,15 +29,12 @@ from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM and AVG are answered"
 _INSTEAD: dict[type[exp.Expr], str] = {
-    exp.Min: "`minmax: declared` in the policy gives the ends of a declared range; or COUNT(*) … WHERE x < limit",
-    exp.Max: "`minmax: declared` in the policy gives the ends of a declared range; or COUNT(*) … WHERE x > limit",
-    exp.Median: "count by ranges: GROUP BY FLOOR(x / 10)",
     exp.Stddev: "ask for AVG(x) and AVG(x * x)",
     exp.StddevSamp: "ask for AVG(x) and AVG(x * x)",
     exp.StddevPop: "ask for AVG(x) and AVG(x * x)",
     exp.Variance: "ask for AVG(x) and AVG(x * x)",
     exp.VariancePop: "ask for AVG(x) and AVG(x * x)",
-    exp.WithinGroup: "count by ranges: GROUP BY FLOOR(x / 10)",
+    exp.WithinGroup: "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is answered; or GROUP BY x with COUNT(*)",
     exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.LogicalOr: "count the rows: COUNT(*) FILTER (WHERE …)",
@@ -56,7 +53,8 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, text:
     if compile_ is None:
         hint = _INSTEAD.get(type(node), _HINT)
         raise Refused(f"{_word(node)} is not answered over people", hint=hint)
-    only(node, frozenset({"this", "big_int"}), _word(node))
+    if not isinstance(node, exp.WithinGroup):
+        only(node, frozenset({"this", "big_int"}), _word(node))
     if node.this is None:
         raise Refused(f"{_word(node)} needs an argument", hint=f"write {_word(node)}(x), or COUNT(*)", sqlstate="42883")
     return compile_(node, test, scope, dialect, text)
@@ -212,11 +210,59 @@ def _number(node: exp.Expr, scope: BlockScope, dialect: Dialect, word: str) -> V
 def _extreme(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     if isinstance(node.this, exp.Distinct):
         raise Refused("DISTINCT changes nothing here", hint="leave DISTINCT out")
-    return Aggregate(type(node), compile_expression(node.this, scope, dialect), test, False, text)
+    fraction = Fraction(0 if isinstance(node, exp.Min) else 1)
+    return Aggregate(type(node), compile_expression(node.this, scope, dialect), test, False, text, fraction=fraction)
 
 
 def _logical(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     return Aggregate(type(node), condition(node.this, scope, dialect, _word(node)), test, False, text)
+
+
+def _median(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    if isinstance(node.this, exp.Distinct):
+        raise Refused("MEDIAN(DISTINCT) is not answered over people", hint="use MEDIAN(x)")
+    value = compile_expression(node.this, scope, dialect)
+    return Aggregate(exp.Median, value, test, False, text, fraction=Fraction(1, 2))
+
+
+def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    """PERCENTILE_CONT(q) or PERCENTILE_DISC(q) WITHIN GROUP (ORDER BY x [DESC])."""
+    if type(node.this) not in (exp.PercentileCont, exp.PercentileDisc):
+        raise Refused(f"{_word(node)} is not answered over people", hint=_INSTEAD[exp.WithinGroup])
+    only(node, frozenset({"this", "expression"}), _word(node))
+    only(node.this, frozenset({"this"}), _word(node))
+    order = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+    if len(order) != 1 or order[0].args.get("with_fill"):
+        raise Refused("a percentile needs one order", hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
+    fraction = _fraction(node.this.this)
+    value = compile_expression(order[0].this, scope, dialect)
+    fraction = 1 - fraction if order[0].args.get("desc") else fraction
+    return Aggregate(type(node.this), value, test, False, text, fraction=fraction)
+
+
+_MOST_PARTS = 10**6
+
+
+def _fraction(node: exp.Expr) -> Fraction:
+    """The literal fraction of a percentile, from 0 to 1."""
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    if isinstance(node, exp.Array | exp.Tuple):
+        raise Refused(
+            "a percentile of several fractions at once is not answered",
+            hint="write one PERCENTILE_CONT(…) WITHIN GROUP (ORDER BY x) for each: they are read together",
+        )
+    if not isinstance(node, exp.Literal):
+        raise Refused("a percentile needs a literal fraction", hint="write PERCENTILE_CONT(0.5)")
+    try:
+        fraction = Fraction(node.this)
+    except (ValueError, ZeroDivisionError):
+        raise Refused("a percentile needs a fraction", hint="write PERCENTILE_CONT(0.5)", sqlstate="22P02") from None
+    if not 0 <= fraction <= 1:
+        raise Refused("a percentile's fraction is from 0 to 1", hint="write PERCENTILE_CONT(0.5)", sqlstate="22003")
+    if fraction.denominator > _MOST_PARTS:
+        raise Refused("a percentile's fraction has at most six digits", hint="write PERCENTILE_CONT(0.5)")
+    return fraction
 
 
 _COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dialect, str], Aggregate]] = {
@@ -226,11 +272,16 @@ _COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dia
     exp.Avg: _avg,
     exp.Min: _extreme,
     exp.Max: _extreme,
+    exp.Median: _median,
+    exp.WithinGroup: _percentile,
     exp.LogicalOr: _logical,
     exp.LogicalAnd: _logical,
 }
 
-MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg})
+PICKED = frozenset({exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Min, exp.Max})
+"""Of which a value is picked, see :mod:`rewriter.quantiles`."""
+
+MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg}) | PICKED
 """What can be measured over people; the others are for one person's rows only."""
 
 
@@ -251,6 +302,8 @@ def check_measured(aggregate: Aggregate) -> None:
 
 def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     """An aggregate over the rows of one person and group, as a total value. Its ``sql`` stands beside a GROUP BY."""
+    if aggregate.function not in _PER_UNIT:
+        raise Refused(f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG and SUM are")
     return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
 
 

@@ -14,6 +14,7 @@ from rewriter.catalog import Catalog
 from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.errors import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
+from rewriter.numbered import limited
 from rewriter.privacy_unit import Equality, OuterCondition, own
 from rewriter.relation import only
 from rewriter.source import Source, find_field
@@ -87,7 +88,7 @@ class Block:
 
 @dataclass(slots=True)
 class _Joined:
-    """The FROM clause while it is read. ``conditions`` are those of its inner joins."""
+    """The FROM clause while it is read. ``conditions`` are those of its inner joins, ``tests`` the same as written."""
 
     sources: list[Source]
     hidden: set[tuple[str, str]]
@@ -95,6 +96,7 @@ class _Joined:
     outer: dict[str, OuterCondition]
     joins: list[exp.Join]
     conditions: list[Value]
+    tests: list[exp.Expr]
 
 
 def build_block(
@@ -112,7 +114,7 @@ def build_block(
         flipped = exp.Join(this=first, side="LEFT", on=joins[0].args.get("on"), using=joins[0].args.get("using"))
         first, joins = joins[0].this, [flipped]
     head = resolve(first)
-    state = _Joined([head], set(), [], {}, [], [])
+    state = _Joined([head], set(), [], {}, [], [], [])
     for join in joins:
         _join(join, resolve, membership, state, dialect)
     scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
@@ -122,6 +124,8 @@ def build_block(
         for conjunct in conjuncts(where.this):
             conditions.append(condition(conjunct, scope, dialect, "WHERE"))
             state.equalities += _equalities(conjunct, scope)
+            state.tests.append(conjunct)
+    state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
     owner = own(state.sources, state.equalities, state.outer, catalog, dialect)
     sources = tuple(
         source.constant() if source.alias in owner.constant and not (source.private and source.optional) else source
@@ -178,10 +182,12 @@ def _join(
     if side == "LEFT":
         if not tests:
             raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
+        state.sources[-1] = limited(source, tests, scope.resolve)
         state.outer[source.alias] = OuterCondition(tuple(equalities), complete=all(map(_is_equality, tests)))
     else:
         state.equalities += equalities
         state.conditions += compiled
+        state.tests += tests
     parts: dict[str, object] = {"this": source.item}
     if compiled:
         parts["on"] = exp.and_(*(value.sql.copy() for value in compiled), copy=False)

@@ -43,7 +43,7 @@ _REFINE_BITS = 12
 _WEIGHT_BITS = 20
 _MOST_SELECTED_GROUPS = 1 << 16
 _MOST_STEPS = 1 << 48
-_SHRINK = 1 - 2.0**-40
+SHRINK = 1 - 2.0**-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _suspects(query: Query, limit: int) -> exp.Select:
     """The units with more than ``limit`` rows."""
     rows = query.rows.copy()
     rows.set("expressions", [exp.alias_(query.unit.copy(), "u")])
-    select = exp.Select(expressions=[exp.column("u")]).from_(_from_rows(rows), copy=False)
+    select = exp.Select(expressions=[exp.column("u")]).from_(from_rows(rows), copy=False)
     select.set("group", exp.Group(expressions=[exp.column("u")]))
     select.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(limit))))
     return select
@@ -171,7 +171,7 @@ def _with_harmless(
                 total = exp.Mul(this=total, expression=number(ball.refinement))
             expressions.append(exp.alias_(total, cell.name))
             totals.append(exp.alias_(exp.Sum(this=exp.column(cell.name)), cell.name))
-    harmless = exp.Select(expressions=expressions).from_(_from_rows(rows.copy()), copy=False)
+    harmless = exp.Select(expressions=expressions).from_(from_rows(rows.copy()), copy=False)
     harmless.set("where", exp.Where(this=dialect.none_among(exp.column("u", "r"), "suspect")))
     harmless.set("group", exp.Group(expressions=_columns(keys)))
     both = exp.union(harmless, suspects, distinct=False, copy=False)
@@ -212,7 +212,7 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
         missing = frozenset(Missing(table) for table in contribution.undeclared)
         raise Unbounded(
             "nothing bounds how many rows one person adds to this",
-            hint=f"the owner can declare max_rows for {_tables(query)} in the policy; COUNT(DISTINCT key) may do",
+            hint=f"the owner can declare max_rows for {tables_of(query)} in the policy; COUNT(DISTINCT key) may do",
             missing=missing,
             certain=missing,
         )
@@ -238,7 +238,7 @@ def reach_squared(vector: Vector, norm: Norm, contribution: ContributionBound) -
     return None if squared is None else max(squared * vector.row_l2_squared, 1)
 
 
-def _tables(query: Query) -> str:
+def tables_of(query: Query) -> str:
     names = [table.name for table in query.rows.find_all(exp.Table)]
     return ", ".join(dict.fromkeys(names)) or "the table"
 
@@ -250,7 +250,7 @@ def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
         "expressions",
         [
             exp.alias_(query.unit.copy(), "u"),
-            *(exp.alias_(_key(key.value), f"k{place}") for place, key in enumerate(query.keys)),
+            *(exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)),
             *(exp.alias_(sql, name) for name, sql in work.columns),
         ],
     )
@@ -260,14 +260,14 @@ def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
     return rows
 
 
-def _key(value: Value) -> exp.Expr:
+def grouping_key(value: Value) -> exp.Expr:
     """A grouping key. 0.0 and -0.0 are one group, and whose row comes first must not name it."""
     if value.type.kind is not Kind.DOUBLE:
         return value.sql.copy()
     return exp.Paren(this=exp.Add(this=wrap(value.sql.copy()), expression=double(0.0)))
 
 
-def _from_rows(rows: exp.Select) -> exp.Subquery:
+def from_rows(rows: exp.Select) -> exp.Subquery:
     return exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("r")))
 
 
@@ -319,7 +319,7 @@ def _one_row_per_unit(
     selection = Selection("w", Fraction(1), 1) if selected else None
     if selection is not None:
         expressions.append(exp.alias_(exp.Count(this=exp.Star()), selection.name))
-    final = exp.Select(expressions=expressions).from_(_from_rows(rows), copy=False)
+    final = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     if keys:
         final.set("group", exp.Group(expressions=_columns(keys)))
     names = [cell.name for cell in _cells(work)]
@@ -339,7 +339,7 @@ def _partial(rows: exp.Select, keys: list[str], work: Workload, dialect: Dialect
     """Step 1: a row per (unit, group)."""
     expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
     expressions += [exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)]
-    select = exp.Select(expressions=expressions).from_(_from_rows(rows), copy=False)
+    select = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     select.set("group", exp.Group(expressions=_columns(["u", *keys])))
     return select
 
@@ -395,7 +395,7 @@ def _radius(ball: _Ball) -> int:
 
 def _factor(ball: _Ball, norm: exp.Expr, dialect: Dialect) -> exp.Expr:
     """C·2ʳ/norm, a little less: what a vector outside of the ball is multiplied by."""
-    radius = math.sqrt(ball.radius_squared) * ball.refinement * _SHRINK
+    radius = math.sqrt(ball.radius_squared) * ball.refinement * SHRINK
     size = dialect.cast(norm, DOUBLE)
     divisor = size if ball.norm is Norm.L1 else exp.Sqrt(this=size)
     return exp.Paren(this=exp.Div(this=double(radius), expression=divisor))
@@ -466,7 +466,7 @@ def _weight(selection: Selection, one_group: bool, dialect: Dialect) -> exp.Expr
         return number(steps)
     groups = exp.column("t", "scale")
     share = _truncated(
-        dialect, exp.Div(this=double(steps * _SHRINK), expression=exp.Sqrt(this=dialect.cast(groups, DOUBLE)))
+        dialect, exp.Div(this=double(steps * SHRINK), expression=exp.Sqrt(this=dialect.cast(groups, DOUBLE)))
     )
     return _case(
         [

@@ -36,6 +36,7 @@ _SELECT_PARTS = frozenset(
         "distinct",
         "with_",
         "windows",
+        "qualify",
     }
 )
 MAX_AGGREGATES = 100
@@ -60,8 +61,12 @@ class Grouped:
 
 
 def is_grouped(select: exp.Select) -> bool:
-    """Whether a SELECT aggregates: it has GROUP BY, HAVING, DISTINCT, or an aggregate that is not a window's."""
-    if select.args.get("group") or select.args.get("having") or select.args.get("distinct"):
+    """Whether a SELECT aggregates: it has GROUP BY, HAVING, DISTINCT, or an aggregate that is not a window's.
+
+    DISTINCT ON alone does not: it keeps rows.
+    """
+    distinct = select.args.get("distinct")
+    if select.args.get("group") or select.args.get("having") or (distinct is not None and not distinct.args.get("on")):
         return True
     return any(_has_aggregate(item) for item in select.expressions)
 
@@ -96,7 +101,7 @@ def take_apart(
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise Refused("DISTINCT ON is not answered over people", hint="use GROUP BY with an aggregate")
-    items = [_canonical(item, scope) for item in _expand(select, scope)]
+    items = [canonical(item, scope) for item in expanded(select, scope)]
     bare = [item.this if isinstance(item, exp.Alias) else item for item in items]
     group = select.args.get("group")
     grouping: list[list[exp.Expr]] = [[]]
@@ -117,11 +122,11 @@ def take_apart(
     if (having := select.args.get("having")) is not None:
         tests = [test.copy() for test in conjuncts(having.this) if not _is_certain(test)]
         if tests:
-            outer.set("where", exp.Where(this=replacer.replace(_canonical(exp.and_(*tests, copy=False), scope))))
+            outer.set("where", exp.Where(this=replacer.replace(canonical(exp.and_(*tests, copy=False), scope))))
     if distinct is not None:
         outer.set("distinct", exp.Distinct())
     if (windows := select.args.get("windows")) is not None:
-        outer.set("windows", [replacer.replace(_canonical(window, scope)) for window in windows])
+        outer.set("windows", [replacer.replace(canonical(window, scope)) for window in windows])
     if (order := select.args.get("order")) is not None:
         outer.set("order", exp.Order(expressions=[_order(o, scope, replacer, output_names) for o in order.expressions]))
     for part in ("limit", "offset"):
@@ -150,7 +155,7 @@ def _is_certain(test: exp.Expr) -> bool:
     return isinstance(counted, exp.Star | exp.Literal) and isinstance(limit, exp.Literal) and limit.name == "0"
 
 
-def _expand(select: exp.Select, scope: BlockScope) -> Iterator[exp.Expr]:
+def expanded(select: exp.Select, scope: BlockScope) -> Iterator[exp.Expr]:
     """The select list with ``*`` written out."""
     for item in select.expressions:
         star, table = star_of(item)
@@ -172,7 +177,7 @@ def star_of(item: exp.Expr) -> tuple[bool, str | None]:
     return False, None
 
 
-def _canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
+def canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
     """A copy in which each column of FROM is written in one way, so that equal expressions are equal trees.
 
     Columns inside of subqueries, and names that only an output column has, stay as they are.
@@ -186,9 +191,9 @@ def _canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
         replacement = resolved(source, name)
         replacement.this.meta.update(column.this.meta)
         column.replace(replacement)
-    canonical: exp.Expr = root.this
-    canonical.pop()
-    return canonical
+    copy: exp.Expr = root.this
+    copy.pop()
+    return copy
 
 
 def _grouping_sets(
@@ -273,7 +278,7 @@ def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], 
             if len(matches) != 1:
                 raise
             return matches[0].copy()
-    return _canonical(node, scope)
+    return canonical(node, scope)
 
 
 def _order(node: exp.Expr, scope: BlockScope, replacer: _Replacer, names: Sequence[str]) -> exp.Expr:
@@ -285,7 +290,7 @@ def _order(node: exp.Expr, scope: BlockScope, replacer: _Replacer, names: Sequen
     if is_output:
         ordered.set("this", exp.column(exp.to_identifier(output_name(this), quoted=True)))
     elif not is_ordinal:
-        ordered.set("this", replacer.replace(_canonical(this, scope)))
+        ordered.set("this", replacer.replace(canonical(this, scope)))
     return ordered
 
 

@@ -24,7 +24,7 @@ from rewriter.dialects import Dialect, call, double, number
 from rewriter.functions_values import LIMITS, wrap
 from rewriter.interval import Interval, measure
 from rewriter.query import Key
-from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node
+from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node, variable_behind
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
 from rewriter.unbounded import learned_ranges
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
@@ -92,20 +92,10 @@ def public_keys(
 
 def _lists_null(node: exp.Expr) -> bool:
     """Whether a bare column's declared values have NULL among them, or are those of a public table."""
-    variable = declared_column(node)
+    variable = variable_behind(node)
     if variable is None:
         return False
     return variable.table.public or variable.optional or None in (variable.column.values or ())
-
-
-def declared_column(node: exp.Expr) -> Variable | None:
-    """The declared column that an expression is, through subqueries."""
-    while True:
-        if isinstance(variable := node.meta.get(VARIABLE), Variable):
-            return variable
-        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
-            return None
-        node = origin.sql
 
 
 def _is_declared(node: exp.Expr) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from rewriter.plan import Output, Ratio
+from rewriter.plan import Chosen, Output, Ratio
 from rewriter.types import Kind
 
 Term = tuple[int, str]
@@ -40,7 +40,7 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """``constant + factor · output``, of a released mean, which is no sum of measurements."""
+    """``constant + factor · output``, of a released mean or quantile, which is no sum of measurements."""
 
     term: Term
     factor: Fraction = Fraction(1)
@@ -136,6 +136,8 @@ def literal(text: str) -> Measured:
 def output(slot: int, column: Output) -> Measured:
     """A released output as it is."""
     term = (slot, column.name)
+    if isinstance(column.estimator, Chosen):
+        return Measured(Mean(term), whole=column.type.kind is Kind.INTEGER)
     if isinstance(column.estimator, Ratio):
         return Measured(Mean(term), nonnegative=column.estimator.low >= 0)
     counted = column.estimator.minimum == 0

@@ -21,8 +21,8 @@ from rewriter.dialects import Dialect
 from rewriter.errors import TYPE_MISMATCH, Refused
 from rewriter.functions_values import wrap
 from rewriter.grouping import is_grouped, walk
-from rewriter.keys import declared_column
 from rewriter.relation import Relation
+from rewriter.source import variable_behind
 from rewriter.total import compile_expression
 from rewriter.types import BOOLEAN
 from rewriter.value import Scope, Value
@@ -118,7 +118,7 @@ class Subqueries:
 
         None unless the database keeps it unique: else two rows that share it may belong to two units.
         """
-        column = declared_column(value.sql) if value.identifies else None
+        column = variable_behind(value.sql) if value.identifies else None
         if column is None or column.optional:
             return None
         table, name = column.table, column.name

@@ -93,4 +93,8 @@ def written(node: exp.Expr) -> str:
         column.set("table", None)
         if isinstance(column.this, exp.Identifier) and column.name == column.name.lower():
             column.this.set("quoted", False)
+    for median in list(copy.find_all(exp.Median)):
+        call = exp.Anonymous(this="MEDIAN", expressions=[median.this])
+        copy = median.replace(call) if median is copy else copy
+        median.replace(call)
     return copy.sql(dialect="postgres", comments=False)

@@ -101,7 +101,38 @@ class Ratio:
     high: Fraction
 
 
-Estimator = Linear | Ratio
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A value that the exponential mechanism picks: fraction number ``place`` of the choice of this name."""
+
+    choice: str
+    place: int
+
+
+Estimator = Linear | Ratio | Chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A column of whose values quantiles are picked, group by group, from the lattice ``low``, ``low + 1``, … ``high``.
+
+    ``sql`` answers rows ``(keys…, v, w, below, n)`` of integers, secret: at the lattice value v there is the weight w,
+    below it ``below``, and n is the weight of the whole group. Every value is there whose distance from one of the
+    ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantile`; 0 and 1 stand for MIN and MAX. One unit's
+    weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit has more
+    rows than are counted. The number that v stands for is ``v * granularity``.
+    """
+
+    name: str
+    sql: str
+    fractions: tuple[Fraction, ...]
+    low: int
+    high: int
+    granularity: Fraction
+    sensitivity: Sensitivity
+    row: int
+    window: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +174,10 @@ class Plan:
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
     group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
-    owner's word, every row of people is in one of them, so that they add up to what all rows have. ``clips``: people
-    who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists a public key set,
-    under the names of the keys, and reads no row of people; "" where there is none.
+    owner's word, every row of people is in one of them, so that they add up to what all rows have.
+    ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
+    ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
+    a public key set, under the names of the keys, and reads no row of people; "" where there is none.
     """
 
     sql: str
@@ -159,13 +191,16 @@ class Plan:
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
     exhaustive: bool = False
+    choices: tuple[Choice, ...] = ()
     groups: str = ""
     clips: bool = False
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 
     def __post_init__(self) -> None:
-        what = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        what: tuple[object, ...] = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        if self.choices:
+            what = (*what, self.choices)
         object.__setattr__(self, "identity", hashlib.sha256(repr(what).encode()).hexdigest())
 
     @property

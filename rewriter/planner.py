@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from rewriter.aggregates import PICKED
 from rewriter.bound import bound
 from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
 from rewriter.lineage import with_families
-from rewriter.plan import Estimator, KeyColumn, Linear, Plan, Ratio
+from rewriter.plan import Estimator, KeyColumn, Linear, Plan
+from rewriter.quantiles import quantiles
 from rewriter.query import Query
 from rewriter.series import with_prefixes
 from rewriter.steps import steps_along
@@ -28,14 +30,18 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     cells = 1 if not query.keys else None if public is None else public.cells
     contribution = query.bound.within(cells, constant=constant)
     unique = query.bound.unique
-    work = workload(
-        query.aggregates,
-        query.filters,
-        norm,
-        one_row=unique,
-        dialect=dialect,
-        rows=1 if unique else query.bound.l1 or 1,
-        apart=query.cumulative is not None and public is not None,
+    summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
+    work = _named(
+        workload(
+            [query.aggregates[place] for place in summed],
+            query.filters,
+            norm,
+            one_row=unique,
+            dialect=dialect,
+            rows=1 if unique else query.bound.l1 or 1,
+            apart=query.cumulative is not None and public is not None,
+        ),
+        summed,
     )
     if query.cumulative is not None and public is not None:
         along = [query.keys[place] for place in query.cumulative.order]
@@ -43,35 +49,45 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     one_group = constant or cells == 1
+    picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
-    outputs = tuple(
-        replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs
+    outputs = (
+        *(replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs),
+        *picked.outputs,
     )
+    is_empty = not query.keys and not work.vectors
     parts = tuple(
         replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
     planned = Plan(
-        sql=bounded.tree.sql(dialect=dialect.name, comments=False),
+        sql="" if is_empty else bounded.tree.sql(dialect=dialect.name, comments=False),
         dialect=dialect.name,
         keys=tuple(KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(query.keys)),
         blocks=bounded.blocks,
-        outputs=outputs,
+        outputs=tuple(sorted(outputs, key=lambda output: int(output.name[1:]))),
         selection=bounded.selection,
         cells=cells,
-        notes=(*_contribution_notes(contribution), *work.notes),
+        notes=(*_contribution_notes(contribution), *work.notes, *picked.notes),
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
+        choices=picked.choices,
         groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
-        clips=_clips(contribution, work),
+        clips=_clips(contribution, work) or bool(picked.choices),
     )
     return with_families(planned, query, work, one_group=one_group)
 
 
+def _named(work: Workload, places: Sequence[int]) -> Workload:
+    """The outputs of some of the aggregates, with the names of their places among all of them."""
+    outputs = (replace(output, name=f"a{place}") for place, output in zip(places, work.outputs, strict=True))
+    return replace(work, outputs=tuple(outputs))
+
+
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
     """Weights per step of the lattice that the bounded query really counts in."""
-    return estimator if isinstance(estimator, Ratio) else _refined_sum(estimator, refinement)
+    return estimator if not isinstance(estimator, Linear) else _refined_sum(estimator, refinement)
 
 
 def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:

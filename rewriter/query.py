@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -22,8 +23,9 @@ class Key:
 class Aggregate:
     """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
 
-    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER. ``within`` is the same over people, where
-    CASE can be a condition: SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x ELSE 0 END).
+    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
+    ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
+    SUM(CASE WHEN p THEN x ELSE 0 END).
     """
 
     function: type[exp.Expr]
@@ -32,6 +34,7 @@ class Aggregate:
     distinct: bool
     text: str
     within: Aggregate | None = None
+    fraction: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

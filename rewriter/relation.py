@@ -25,7 +25,8 @@ class Relation:
     """Rows of people (or of public tables, when ``unit`` is None), with the columns that were asked of them.
 
     ``rows`` is a SELECT of our own without a select list: FROM, joins, WHERE, GROUP BY. ``columns`` are the output
-    names with their values over it, ``unit`` the expression of the owner. ``filters`` hold on every row.
+    names with their values over it, ``unit`` the expression of the owner. ``filters`` hold on every row. ``numbered``
+    are the places of columns that give each row of one unit another number.
     """
 
     columns: tuple[tuple[str, Value], ...]
@@ -33,6 +34,7 @@ class Relation:
     unit: exp.Expr | None
     bound: ContributionBound
     filters: tuple[Value, ...] = ()
+    numbered: frozenset[int] = frozenset()
 
     def select(self) -> exp.Select:
         """The relation as a subquery: columns ``c0``, ``c1``, … and the unit ``u``. May be called once."""
@@ -63,6 +65,7 @@ class Relation:
             bound=self.bound,
             unit=None if self.unit is None else exp.column(UNIT, alias),
             filters=outside(self.filters, alias),
+            numbered=frozenset(renamed[place] for place in self.numbered) & fields.keys(),
         )
 
 
@@ -101,7 +104,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
                     interval=interval,
                     nullable=a.nullable or b.nullable,
                     unit=a.unit and b.unit,
-                    identifies=a.unit and b.unit,
+                    identifies=a.unit and b.unit and a.identifies and b.identifies,
                     domain=_listed(a, b),
                 ),
             )

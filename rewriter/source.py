@@ -50,13 +50,24 @@ class Origin:
         return self
 
 
+def variable_behind(node: exp.Expr) -> Variable | None:
+    """The declared column that an expression is, through subqueries."""
+    while True:
+        if isinstance(variable := node.meta.get(VARIABLE), Variable):
+            return variable
+        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
+            return None
+        node = origin.sql
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One item of a FROM clause. ``name`` is the analyst's word for it, ``alias`` ours.
 
     ``unit`` is the expression of the privacy unit where the source carries it itself (a subquery, the entity table,
     a table one hop away, rows as units); None for public sources and for tables that reach it through a chain.
-    ``optional``: the null-supplying side of an outer join. ``filters`` hold on every row of it.
+    ``optional``: the null-supplying side of an outer join. ``filters`` hold on every row of it. ``numbered`` columns
+    give each row of one unit another number.
     """
 
     name: str
@@ -70,6 +81,7 @@ class Source:
     optional: bool = False
     unique_columns: frozenset[str] = frozenset()
     filters: tuple[Value, ...] = ()
+    numbered: frozenset[str] = frozenset()
 
     def constant(self) -> Source:
         """The same source, each of whose columns has one value per unit."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import check_measured, per_unit
-from rewriter.block import Block, BlockScope, build_block, from_items
+from rewriter.block import Block, BlockScope, build_block, from_items, resolved
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
 from rewriter.contribution import ONE, ContributionBound
@@ -32,6 +32,7 @@ from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression
 from rewriter.unbounded import lacks_of
+from rewriter.unit_windows import has_windows, windowed
 from rewriter.value import Value
 
 VIRTUAL = frozenset({"budget", "charges", "columns"})
@@ -327,6 +328,8 @@ class _Splitter:
         check_select(select)
         if not is_grouped(select):
             return self._projection(select, names, sources)
+        if select.args.get("qualify"):
+            raise Refused("QUALIFY beside GROUP BY is not answered", hint="put the aggregates into a subquery in FROM")
         select = conditions_as_having(select, lambda query: self._is_answer(query, names))
         block = self._block(select, names, sources)
         outputs = self._output_names(select, block.scope)
@@ -364,15 +367,33 @@ class _Splitter:
         if select.args.get("limit") or select.args.get("offset"):
             raise _limited()
         block = self._block(select, names, sources)
+        if has_windows(select):
+            return self._windowed(select, block, names)
+        return self._rows(select, block)
+
+    def _rows(self, select: exp.Select, block: Block) -> Relation:
+        """The rows of a block with the columns of a select list."""
         columns: list[tuple[str, Value]] = []
+        numbered: set[int] = set()
         for item in select.expressions:
             star, table = star_of(item)
             if star:
-                columns += [(name, source.reference(name)) for source, name in block.scope.star(table)]
+                for source, name in block.scope.star(table):
+                    if _numbers_rows(resolved(source, name), block.scope):
+                        numbered.add(len(columns))
+                    columns.append((name, source.reference(name)))
                 continue
             bare = item.this if isinstance(item, exp.Alias) else item
+            if isinstance(bare, exp.Column) and _numbers_rows(bare, block.scope):
+                numbered.add(len(columns))
             columns.append((output_name(item), compile_expression(bare, block.scope, self._dialect)))
-        return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters)
+        return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, frozenset(numbered))
+
+    def _windowed(self, select: exp.Select, block: Block, names: Names) -> Relation:
+        """The rows of a SELECT with windows, which are computed in a subquery of it."""
+        outputs = self._output_names(select, block.scope)
+        outer, source = windowed(select, block, self._alias(), outputs, self._dialect)
+        return self._projection_of(outer, source, names)
 
     def _output_names(self, select: exp.Select, scope: BlockScope) -> list[str]:
         names: list[str] = []
@@ -413,24 +434,23 @@ class _Splitter:
         table = grouped.outer.args["from_"].this.name
         filters = outside(block.filters, alias)
         source = Source(table, alias, item, fields, True, bound, unit=exp.column(UNIT, alias), filters=filters)
-        return self._projection_of(grouped.outer, source)
+        return self._projection_of(grouped.outer, source, {})
 
-    def _projection_of(self, select: exp.Select, source: Source) -> Relation:
+    def _projection_of(self, select: exp.Select, source: Source, names: Names) -> Relation:
+        """A SELECT of our own making over one source."""
         select.set("order", None)
         if select.args.get("distinct"):
             raise Refused("DISTINCT over a person's aggregates is not answered", hint="leave DISTINCT out")
 
         def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
-            return self._membership(node, scope, {})
+            return self._membership(node, scope, names)
 
         if select.args.get("limit") or select.args.get("offset"):
             raise _limited()
         block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
-        columns = [
-            (output_name(item), compile_expression(item.this, block.scope, self._dialect))
-            for item in select.expressions
-        ]
-        return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters)
+        if has_windows(select):
+            return self._windowed(select, block, names)
+        return self._rows(select, block)
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
@@ -462,6 +482,12 @@ class _Splitter:
 
         subqueries = Subqueries(relation, columns, self._catalog, self._dialect)
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
+
+
+def _numbers_rows(node: exp.Column, scope: BlockScope) -> bool:
+    """Whether a column numbers a unit's rows, and no join has repeated them."""
+    source, name = scope.resolve(node)
+    return len(scope.sources) == 1 and name in source.numbered
 
 
 def _branch(tree: exp.Query) -> exp.Query:

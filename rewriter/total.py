@@ -188,11 +188,17 @@ def _refusal(node: exp.Expr) -> Refused:
         hint = "write the date, as in DATE '2024-12-31'"
         return refuse(f"{name} depends on the time of the query", hint)
     if isinstance(node, exp.Window):
-        return refuse("a window function is not answered here", "put it over an aggregate, in an outer SELECT")
+        return refuse(
+            "a window function is not answered here",
+            "compute it in the select list of a subquery in FROM, with PARTITION BY the key of the person",
+        )
     if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
         return refuse("an aggregate is not answered here", "aggregates stand in SELECT or HAVING", "42803")
     if isinstance(node, exp.Query | exp.Subquery):
-        return refuse("a subquery is answered only after IN and EXISTS", "join the table, or write x IN (SELECT …)")
+        return refuse(
+            "a subquery is answered only after IN and EXISTS",
+            "ask for its number first and write it here, or join the table, or write x IN (SELECT …)",
+        )
     if isinstance(node, _BITWISE):
         return refuse("bit operators are not answered", "use / and % with powers of two")
     if type(node) in _HINTS:

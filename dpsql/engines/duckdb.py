@@ -21,7 +21,7 @@ import duckdb
 from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation, Deadlines
-from dpsql.engines.exact import exact_table
+from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_long
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
@@ -64,7 +64,7 @@ class _Cursor:
     finished: bool = False
 
     def answer(self, plan: Plan) -> ExactTable:
-        exact = exact_table(self._execute(plan), plan)
+        exact = read_table(lambda sql: self._execute(plan) if sql is plan.sql else self.cursor.execute(sql), plan)
         self.finished = True
         return exact
 

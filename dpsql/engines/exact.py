@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Context, Decimal
 from typing import Protocol
 
-from dpsql.table import ExactTable, Key
+from dpsql.table import ExactTable, Key, Rank
 from rewriter.plan import Plan
 from rewriter.types import BIGINT, Kind, Scalar, Type
 
@@ -26,6 +27,27 @@ class Rows(Protocol):
 
 class WrongShape(Exception):
     """The answer does not have the columns and integers of its plan: a bug of ours. Without text: rows are secret."""
+
+
+def read_table(execute: Callable[[str], Rows], plan: Plan) -> ExactTable:
+    """All that a plan reads: its table, if there is one, and the ranks of each choice."""
+    exact = exact_table(execute(plan.sql), plan) if plan.sql else ExactTable(((),), {})
+    ranks = {choice.name: ranks_of(execute(choice.sql), plan) for choice in plan.choices}
+    return replace(exact, ranks=ranks) if ranks else exact
+
+
+def ranks_of(rows: Rows, plan: Plan) -> Mapping[Key, tuple[Rank, ...]]:
+    """The ranks of a choice by group, lowest values first."""
+    names = [key.name for key in plan.keys]
+    if [column[0] for column in rows.description or ()] != [*names, "v", "w", "below", "n"]:
+        raise WrongShape
+    columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * (len(names) + 4)
+    keys = [_converted(column, _KEYS[key.type.kind], key.type) for column, key in zip(columns, plan.keys, strict=False)]
+    integers = [[_integer(value) for value in column] for column in columns[len(names) :]]
+    found: dict[Key, list[Rank]] = {}
+    for place, (value, weight, below, total) in enumerate(zip(*integers, strict=True)):
+        found.setdefault(tuple(key[place] for key in keys), []).append((value, weight, below, total))
+    return {key: tuple(sorted(ranks)) for key, ranks in found.items()}
 
 
 def exact_table(rows: Rows, plan: Plan) -> ExactTable:

@@ -30,7 +30,7 @@ from sqlglot import exp
 
 from dpsql.arrow_types import arrow_type
 from dpsql.engines.deadlines import Cancellation, Deadlines
-from dpsql.engines.exact import exact_table
+from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_long
 from dpsql.engines.postgres_connection import cannot_open, check, connect
 from dpsql.engines.postgres_line import Interruption, Line
@@ -123,7 +123,7 @@ class PostgresEngine:
 
         def answer(line: Line) -> ExactTable:
             self._verify(line)
-            return exact_table(line.execute(plan.sql), plan)
+            return read_table(line.execute, plan)
 
         return self._call(answer, timeout, cancellation)
 

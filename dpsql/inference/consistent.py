@@ -304,8 +304,10 @@ def _rounded(
     nonnegative: bool,
 ) -> tuple[Column, ...]:
     """Integers of every measurement that agree, from least-squares estimates that agree."""
+    if not joint.groupings[0].size:  # nobody can be in any group: a WHERE that no declared key satisfies
+        return tuple([0] * size for size in joint.sizes)
     levels = [estimates[at] for at in joint.chain]
-    negative = nonnegative and any(bool((estimate < 0).any()) for estimate in estimates)
+    negative = nonnegative and any(bool((estimate < -_WHOLE).any()) for estimate in estimates)
     if joint.is_tree:
         parents = _parents(joint)
         if negative:

@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dpsql.inference.arrays import FloatArray
+from dpsql.inference.chosen import chosen_column
 from dpsql.inference.intervals import half_width, mean_reaches, widest_mean_half_width
 from dpsql.inference.parts import Column, finished, measured, values
 from dpsql.inference.prefix import decoded
 from dpsql.inference.rounding import nearest, quotients
 from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.plan import Estimator, Linear, Output, Plan, Ratio
+from rewriter.plan import Chosen, Estimator, Linear, Output, Plan, Ratio
 from rewriter.types import Scalar
 
 
@@ -69,6 +70,8 @@ def expected_half_width(
     """
     if isinstance(estimator, Linear):
         return linear_half_width(estimator, noise)
+    if isinstance(estimator, Chosen):
+        raise ValueError("how far a quantile is off depends on the data")
     width = estimator.high - estimator.low
     total = float(group_size * width / steps[estimator.above])
     return float(width) * widest_mean_half_width(total, (noise[estimator.above], noise[estimator.below]))
@@ -92,6 +95,8 @@ def _finish(
     pair: tuple[FloatArray, ...] | None,
     shrunk: FloatArray | None,
 ) -> ReleasedColumn:
+    if isinstance(output.estimator, Chosen):
+        return chosen_column(noisy, plan, output, output.estimator, ordered=columns is not None)
     if isinstance(output.estimator, Ratio):
         return _ratio(noisy, output, output.estimator, pair, shrunk)
     if output.parts and columns is not None:

@@ -87,6 +87,8 @@ def lattice(
     ([[11.0, 21.0], [15.0, 17.0]], [[0.75, 0.75], [0.75, 0.75]])
     """
     measured = checked_groupings(groupings, sizes, values, variances)
+    if not measured[0].cells.size:
+        return [np.zeros(g.size) for g in measured], [np.zeros(g.size) for g in measured]
     line = chain(measured)
     if line is not None:
         return _along(line, measured)

@@ -29,7 +29,8 @@ def generator(question: str, tables: Sequence[NoisyTable]) -> np.random.Generato
     """A source that follows from a question and released numbers."""
     digest = hashlib.sha256(question.encode())
     for table in tables:
-        digest.update(repr((table.keys, sorted(table.statistics.items()), sorted(table.noise))).encode())
+        numbers = sorted(table.statistics.items()), sorted(table.chosen.items())
+        digest.update(repr((table.keys, *numbers, sorted(table.noise))).encode())
     return np.random.default_rng(int.from_bytes(digest.digest()[:16], "big"))
 
 
@@ -53,6 +54,7 @@ def replicated(
                     for name, column in table.statistics.items()
                 },
                 table.noise,
+                table.chosen,
             )
             for number in range(count)
         ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -20,6 +20,8 @@ from opendp.domains import atom_domain, vector_domain
 from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
+
+from dpsql.mechanisms.picking import pick
 
 WIDEST = 1 << 50
 """Noise is drawn as 64-bit integers, clamped at their ends. Below this scale a Laplace draw reaches an end
@@ -41,6 +43,13 @@ class Sampler(Protocol):
         """``count`` draws of the discrete Gaussian, P(x) ∝ exp(-x²/2σ²)."""
         ...
 
+    def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
+        """One of many candidates, each with a probability ∝ exp(-rate · distance).
+
+        ``counts[i]`` candidates are at the distance ``distances[i]``. The answer is i, and which of them.
+        """
+        ...
+
 
 class OpenDPSampler:
     """The sampler that guards people. It has no state and no seed, and forks and threads may share it.
@@ -60,6 +69,9 @@ class OpenDPSampler:
 
     def gaussian(self, sigma: Fraction, count: int) -> list[int]:
         return _gaussian(_float(sigma))([0] * count)
+
+    def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
+        return pick(counts, distances, rate)
 
 
 def check_scale(scale: Fraction) -> None:

@@ -23,7 +23,7 @@ from rewriter.contribution import Norm
 from rewriter.errors import Refused
 from rewriter.outer import check_outer, outer_sql
 from rewriter.parse import Explain, Select, parse
-from rewriter.plan import Linear, Output, Plan, Ratio
+from rewriter.plan import Chosen, Linear, Output, Plan, Ratio
 from rewriter.planner import plan
 from rewriter.query import Program
 from rewriter.split import split
@@ -91,8 +91,20 @@ def rendered(sql: str, norm: Norm, known: Catalog) -> str:
     except Refused as refused:
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
-    parts = ["\n".join(_described(number, one)) + "\n" + _pretty(one.sql) for number, one in enumerate(plans)]
+    parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in enumerate(plans)]
     return "\n".join([*parts, "-- outer\n" + _pretty(outer)])
+
+
+def _read(one: Plan) -> str:
+    """What the engine is asked: the table of a plan, where it has one, and then each of its choices."""
+    texts = [_pretty(one.sql)] if one.sql else []
+    for choice in one.choices:
+        what = f"{choice.text}: quantiles {', '.join(map(str, choice.fractions))} of {choice.low} … {choice.high}"
+        declared = choice.sensitivity
+        moves = f"one unit weighs: l1 {declared.l1}, l2 {_root(declared.l2_squared)}; a row {choice.row}"
+        near = f"near is less than {choice.window}; steps of {choice.granularity}"
+        texts.append("".join(f"-- {line}\n" for line in (f"{choice.name}: {what}", moves, near)) + _pretty(choice.sql))
+    return "\n".join(texts)
 
 
 def _pretty(sql: str) -> str:
@@ -148,6 +160,8 @@ def _finished(output: Output) -> str:
     how = output.estimator
     if isinstance(how, Ratio):
         return f"{how.low} + {how.high - how.low} · {how.above} / ({how.above} + {how.below})"
+    if isinstance(how, Chosen):
+        return f"picked, number {how.place} of {how.choice}"
     assert isinstance(how, Linear)
     terms = " + ".join(name if weight == 1 else f"{weight} · {name}" for name, weight in how.terms)
     least = f", at least {how.minimum}" if how.minimum is not None else ""

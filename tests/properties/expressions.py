@@ -182,8 +182,8 @@ class Expressions:
     def _aggregate(self, fields: Sequence[Field]) -> str:
         plain = [f for f in fields if f.kind not in ("key", "link")]
         units = [f for f in fields if f.unit]
-        kinds = ["count", "count x", "units", "sum", "avg", "case", "narrowed"]
-        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2])[0]
+        kinds = ["count", "count x", "units", "sum", "avg", "case", "narrowed", "quantile"]
+        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2, 3])[0]
         text = "COUNT(*)"
         if kind == "narrowed" and (narrowed := self._narrowed(fields)):
             return narrowed
@@ -193,6 +193,8 @@ class Expressions:
             text = f"COUNT(DISTINCT {self.random.choice(units).text})"
         elif kind in ("sum", "avg") and (number := self._number(fields, self.random.choice([0, 0, 1, 2]))) is not None:
             text = f"{kind.upper()}({number})"
+        elif kind == "quantile" and (found := self._quantile(fields)):
+            text = found
         elif kind == "case":
             test = self._condition(fields)
             text = self.random.choice(
@@ -203,6 +205,20 @@ class Expressions:
             self._has("filter")
             text += f" FILTER (WHERE {self._condition(fields)})"
         return text
+
+    def _quantile(self, fields: Sequence[Field]) -> str:
+        """A quantile, whose value two engines agree on where it is one of the column's."""
+        times = [f.text for f in fields if f.kind in ("day", "at") and f.bounded]
+        numbers = [f.text for f in fields if f.kind in ("small", "tiny", "big", "money", "ratio") and f.bounded]
+        if not times and not numbers:
+            return ""
+        what = self.random.choice(times if times and (not numbers or self._maybe(0.3)) else numbers)
+        fraction = self.random.choice(["0.5", "0.25", "0.9", "0", "1"])
+        forms = [f"PERCENTILE_DISC({fraction}) WITHIN GROUP (ORDER BY {what}{self.random.choice(['', ' DESC'])})"]
+        if not self.tame:
+            forms += [f"MEDIAN({what})", f"MIN({what})", f"MAX({what})"]
+            forms += [f"PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {what})"]
+        return self.random.choice(forms)
 
     def _family(self, fields: Sequence[Field]) -> list[str]:
         """Counts, sums or means of one thing by several conditions, many of which are on one column."""

@@ -15,12 +15,14 @@ from typing import Protocol
 import duckdb
 
 from dpsql.engines.duckdb import LOCKED
+from dpsql.engines.exact import WrongShape, ranks_of
 from dpsql.inference.finish import infer
 from dpsql.table import Noise, NoisyTable
 from rewriter.catalog import Catalog
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.plan import Block, Plan
 from rewriter.sensitivity import Sensitivity
+from tests.properties.picks import Ranks, most_moved, weights_moved
 from tests.properties.world import Owner, World
 
 Table = dict[tuple[object, ...], dict[str, int]]
@@ -46,6 +48,8 @@ class Neighbourhood(Protocol):
     def catalog(self) -> Catalog: ...
 
     def run(self, plan: Plan, schema: str = ..., threads: int = ...) -> Table: ...
+
+    def ranks(self, plan: Plan, schema: str = ..., threads: int = ...) -> dict[str, Ranks]: ...
 
     def close(self) -> None: ...
 
@@ -96,6 +100,8 @@ class Databases:
 
     def run(self, plan: Plan, schema: str = "memory", threads: int = 1) -> Table:
         """The exact table of a plan. Raises :class:`Failed` when the engine does, :class:`Unsound` at no integer."""
+        if not plan.sql:
+            return {(): {}}
         self.connection.execute(f"USE {schema}; SET threads = {threads}")
         try:
             rows = self.connection.execute(plan.sql).fetchall()
@@ -114,6 +120,16 @@ class Databases:
                 raise Unsound(f"the group {key} is answered twice")
             table[key] = dict(zip(names, cells, strict=True))
         return table
+
+    def ranks(self, plan: Plan, schema: str = "memory", threads: int = 1) -> dict[str, Ranks]:
+        """What the choices of a plan are made from."""
+        self.connection.execute(f"USE {schema}; SET threads = {threads}")
+        try:
+            return {one.name: ranks_of(self.connection.execute(one.sql), plan) for one in plan.choices}
+        except duckdb.Error as error:
+            raise Failed(f"the engine raised {type(error).__name__}: {str(error)[:300]}") from None
+        except WrongShape:
+            raise Unsound("the ranks have not the integers and groups of their plan") from None
 
     def close(self) -> None:
         self.connection.close()
@@ -194,9 +210,24 @@ def finished(plan: Plan, table: Table) -> dict[tuple[object, ...], tuple[object,
         rows = _measured(block, own, table).values()
         columns |= {name: tuple(row[name] for row in rows) for name in own}
     noise = dict.fromkeys(names, Noise("laplace", Fraction(1)))
-    released = infer(NoisyTable(tuple(table), columns, noise), plan)
+    nobody = {choice.name: ((None,) * len(table),) * len(choice.fractions) for choice in plan.choices}
+    released = infer(NoisyTable(tuple(table), columns, noise, nobody), plan)
     finished = zip(*(column.values for column in released.columns[len(plan.keys) :]), strict=True)
     return dict(zip(table, finished, strict=True))
+
+
+def _picks(plan: Plan, here: dict[str, Ranks], there: dict[str, Ranks]) -> float:
+    """Check what values are picked from. Answers the largest share of a price that was used."""
+    shares = [0.0]
+    for choice in plan.choices:
+        ours, theirs = here[choice.name], there[choice.name]
+        if moved := weights_moved(choice, ours, theirs):
+            raise Unsound(moved)
+        share, where = most_moved(choice, ours, theirs)
+        if share > 1:
+            raise Unsound(f"a pick used {share} of its price: {where}")
+        shares.append(share)
+    return max(shares)
 
 
 def _finishes_alike(plan: Plan, here: Table, there: Table) -> None:
@@ -212,13 +243,16 @@ def _finishes_alike(plan: Plan, here: Table, there: Table) -> None:
 
 def check(plan: Plan, databases: Neighbourhood, random: Random) -> list[float]:
     """One plan against every neighbour: the shares of its bounds that were used. Raises Unsound or Failed."""
-    here = databases.run(plan)
+    here, ranks = databases.run(plan), databases.ranks(plan)
     shares = []
     for schema in databases.neighbours.values():
         there = databases.run(plan, schema)
-        shares.append(compare(plan, here, there))
+        shares.append(max(compare(plan, here, there), _picks(plan, ranks, databases.ranks(plan, schema))))
         _finishes_alike(plan, here, there)
-    again = databases.run(plan, "owned", threads=random.choice([1, 2]))
+    threads = random.choice([1, 2])
+    if databases.ranks(plan, "owned", threads=threads) != ranks:
+        raise Unsound("rows of nobody, or the order of rows, changed ranks")
+    again = databases.run(plan, "owned", threads=threads)
     if list(again.items()) != list(here.items()):
         changed = [key for key in {**here, **again} if here.get(key) != again.get(key)]
         raise Unsound(f"rows of nobody, or the order of rows, changed {changed[:3] or 'the order of groups'}")

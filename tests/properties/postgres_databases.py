@@ -8,7 +8,7 @@ from functools import cache
 
 import psycopg
 
-from dpsql.engines.exact import WrongShape, exact_table
+from dpsql.engines.exact import WrongShape, exact_table, ranks_of
 from dpsql.engines.postgres_connection import Connection, connect
 from dpsql.engines.postgres_schema import read_schema
 from rewriter.catalog import Catalog
@@ -17,6 +17,7 @@ from rewriter.dialects import Dialect
 from rewriter.plan import Plan
 from tests.engines.postgres_server import copy_texts, shared_server
 from tests.properties.neighbours import Failed, Table, Unsound, _spelt, gone
+from tests.properties.picks import Ranks
 from tests.properties.world import Owner, World, spelt
 
 TYPES = {
@@ -116,9 +117,9 @@ class PostgresDatabases:
 
     def run(self, plan: Plan, schema: str = _MAIN, threads: int = 1) -> Table:
         """The exact table of a plan; more ``threads`` mean other ways of computing it, too."""
-        self._show(schema)
-        for name, value in _PARALLEL.items():
-            self.connection.execute(f"SET {name} = {value}" if threads > 1 else f"RESET {name}")  # type: ignore[arg-type]
+        if not plan.sql:
+            return {(): {}}
+        self._prepare(schema, threads)
         try:
             exact = exact_table(self.connection.cursor(binary=True).execute(plan.sql), plan)  # type: ignore[arg-type]
         except psycopg.Error as error:
@@ -129,6 +130,24 @@ class PostgresDatabases:
             tuple(_spelt(value) for value in key): {name: column[row] for name, column in exact.statistics.items()}
             for row, key in enumerate(exact.keys)
         }
+
+    def ranks(self, plan: Plan, schema: str = _MAIN, threads: int = 1) -> dict[str, Ranks]:
+        """What the choices of a plan are made from."""
+        self._prepare(schema, threads)
+        try:
+            return {
+                one.name: ranks_of(self.connection.cursor(binary=True).execute(one.sql), plan)  # type: ignore[arg-type]
+                for one in plan.choices
+            }
+        except psycopg.Error as error:
+            raise Failed(f"the engine raised {type(error).__name__}: {str(error)[:300]}") from None
+        except WrongShape:
+            raise Unsound("the ranks have not the integers and groups of their plan") from None
+
+    def _prepare(self, schema: str, threads: int) -> None:
+        self._show(schema)
+        for name, value in _PARALLEL.items():
+            self.connection.execute(f"SET {name} = {value}" if threads > 1 else f"RESET {name}")  # type: ignore[arg-type]
 
     def _show(self, schema: str) -> None:
         if schema != self.shown:

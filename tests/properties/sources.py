@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tests.properties.expressions import TEXTS, Expressions, Field
+from tests.properties.person_windows import call, first_rows, ordering
 from tests.properties.world import Table, World
 
 
@@ -56,6 +57,7 @@ class Sources(Expressions):
             choices += [(self._public_join, 14)]
         if not plain and not simple:
             choices += [(self._subquery, 8), (self._cte, 6), (self._union, 6 if self.world.entity else 14)]
+            choices += [(self._windows, 10 if self.world.entity else 0)]
         return self.random.choices([c for c, _ in choices], [w for _, w in choices])[0]()
 
     def _unit_column(self, table: Table) -> str | None:
@@ -189,6 +191,46 @@ class Sources(Expressions):
             fields.append(Field("t.made", "money", span=(0, 1)))
         return f"SELECT {', '.join(items)} FROM {source.text}{self._where(source)}", tuple(fields)
 
+    def _windows(self) -> From:
+        """Windows over the rows of one person each; perhaps few rows of each person are kept."""
+        source = self._from(plain=True)
+        units = [f for f in source.fields if f.unit]
+        if not units:
+            return source
+        shape, test = first_rows(self.random)
+        self._has("window of a person", f"window of a person: {shape}")
+        unit = units[0]
+        others = [f for f in source.fields if f.kind not in ("key", "link") and f is not unit]
+        chosen = self.random.sample(others, min(len(others), self.random.randint(1, 4)))
+        order = ordering(self.random, chosen, complete=self.tame)
+        partition = f"PARTITION BY {unit.text}"
+        if others and self._maybe(0.2):
+            partition = f"PARTITION BY {self.random.choice(chosen).text}, {unit.text}"
+            self._has("window of a person and a key")
+        items, fields = [f"{unit.text} AS who"], [Field("t.who", "key", unit=True)]
+        for number, found in enumerate(chosen):
+            items.append(f"{found.text} AS x{number}")
+            fields.append(replace(found, text=f"t.x{number}"))
+        test_of_count = self._condition(chosen)
+        for number in range(self.random.choice([1, 1, 2, 3])):
+            # Two orders in one SELECT break ties in ways of their own.
+            own = order if self.tame or self._maybe(0.7) else ordering(self.random, chosen, complete=False)
+            text, frame, found = call(self.random, chosen, own, test_of_count, tame=self.tame)
+            items.append(f"{text} OVER ({partition} {own} {frame}) AS w{number}")
+            fields.append(replace(found, text=f"t.w{number}", unit=False))
+        numbering = f"ROW_NUMBER() OVER ({partition} {order}) AS n"
+        body = f"FROM {source.text}{self._where(source)}"
+        if shape == "distinct on":
+            # Which row of a person is the first follows from the order alone.
+            rest = order.removeprefix("ORDER BY ")
+            order = f"ORDER BY {unit.text}" + (f", {rest}" if rest else "")
+            return From(f"(SELECT DISTINCT ON ({unit.text}) {', '.join(items)} {body} {order}) AS t", tuple(fields))
+        if shape == "plain":
+            return From(f"(SELECT {', '.join(items)} {body}) AS t", tuple(fields))
+        qualify = f" QUALIFY {test}" if shape == "qualify" else ""
+        needs = "" if qualify else test.replace("n", "t.n", 1) if not test.startswith("3") else "3 >= t.n"
+        return From(f"(SELECT {', '.join([*items, numbering])} {body}{qualify}) AS t", tuple(fields), needs=needs)
+
     def _union(self) -> From:
         self._has("union all")
         sides = [self._single(), self._single()]
@@ -215,7 +257,7 @@ class Sources(Expressions):
         tests = [source.needs] if source.needs else []
         for _ in range(self.random.choice([0, 0, 1, 1, 2])):
             tests.append(self._condition(source.fields))
-        if not source.text.startswith("(") and self._maybe(0.12) and (test := self._membership(source)):
+        if not source.text.startswith("(") and self._maybe(0.16) and (test := self._membership(source)):
             tests.append(test)
         if tests and len(tests) > (1 if source.needs else 0):
             self._has("where")
@@ -227,10 +269,9 @@ class Sources(Expressions):
         inner, key = ("item", "visit_id") if outer == "p.vid" or self._maybe(0.5) else ("visit", "vid")
         fields = self._in_scope(inner, "z")
         test = self._condition(fields)
-        if self._maybe(0.3):
-            self._has("in by a key")
-            return f"{outer} {word}IN (SELECT z.{key} FROM {inner} AS z WHERE z.{key} IS NOT NULL AND {test})"
-        self._has("exists by a key")
+        self._has("membership by a key")
+        if key == "vid" and self._maybe(0.5):
+            return f"{outer} {word}IN (SELECT z.{key} FROM {inner} AS z WHERE {test})"
         if tie := self._tie(source.fields, fields):
             test = f"{test} AND {tie}"
         return f"{word}EXISTS (SELECT * FROM {inner} AS z WHERE {outer} = z.{key} AND {test})"

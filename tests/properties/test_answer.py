@@ -111,7 +111,7 @@ def test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text(
         "SELECT name FROM patient",
         "SELECT COUNT(*) FROM nowhere",
         "SELECT COUNT(*) FROM patient WHERE random() < 0.5",
-        "SELECT MAX(weight) FROM patient",
+        "SELECT MODE() WITHIN GROUP (ORDER BY weight) FROM patient",
         "SELECT SUM(id) FROM patient",
         "SELECT COUNT(*) FROM patient; SELECT COUNT(*) FROM patient",
         "DELETE FROM patient",

@@ -100,6 +100,20 @@ def test_a_total_is_the_sum_of_its_parts(ana: Session, seed: int) -> None:
             assert min(cells) >= 0  # type: ignore[type-var]
 
 
+@pytest.mark.parametrize(
+    "sets", ["CUBE (region, smoker)", "CUBE (smoker, region)", "GROUPING SETS ((region), (smoker), ())"]
+)
+def test_where_nobody_can_be_in_any_group_every_total_is_zero(ana: Session, sets: str) -> None:
+    """WHERE leaves no declared value of one key: the sets with it have no group, the others no finest cell."""
+    sql = "SELECT COUNT(*), SUM(height_cm), AVG(height_cm) FROM patient WHERE region = 'nowhere'"
+    assert ana.execute(f"{sql} GROUP BY {sets}").rows == ((0, 0, None),) * 4
+    ana.execute("SET dpsql.intervals = on")
+    rows = ana.execute(f"{sql} GROUP BY {sets}").rows
+    ana.execute("SET dpsql.intervals = off")
+    assert len(rows) == 4
+    assert {row[0] for row in rows} == {0}
+
+
 def test_branches_of_a_union_agree(ana: Session) -> None:
     ana.execute("SET dpsql.epsilon = 0.02")
     sql = (
@@ -192,3 +206,26 @@ def test_parts_never_exceed_what_they_are_parts_of(ana: Session) -> None:
     for _, everybody, some, others in ana.execute(sql).rows:
         assert everybody == some + others  # type: ignore[operator]
         assert min(some, others) >= 0  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_crossing_tables_that_agree_stay_as_they_are(ana: Session, seed: int) -> None:
+    """Groups of nobody come out of least squares a hair below 0: that alone moves nobody to another group."""
+    sql = "SELECT sex, region, COUNT(*) FROM patient GROUP BY GROUPING SETS (sex, region)"
+    prepared = ana._proxy.prepare(sql, ())
+    plans = [options[0] for options in prepared.plans]  # type: ignore[union-attr]
+    calibrations = ana._proxy.pricing.calibrations(prepared, ana._opened.accountant.price(Fraction(1), Fraction(0)))  # type: ignore[arg-type]
+    random = Random(seed)
+    cells = {(sex, region): random.choice([0, 0, random.randrange(40)]) for sex in "FMX" for region in "abcdefg"}
+    tables = []
+    for place, (plan, calibration) in enumerate(zip(plans, calibrations, strict=True)):
+        sums: dict[str, int] = defaultdict(int)
+        for key, count in cells.items():
+            sums[key[place]] += count
+        (statistic,) = plan.statistics
+        column = tuple(int(count / statistic.granularity) for count in sums.values())
+        tables.append(NoisyTable(tuple((key,) for key in sums), {statistic.name: column}, calibration.noise))
+    table = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=True)["dpsql_release_0"]  # type: ignore[union-attr]
+    columns = {column.name: column.values for column in table.columns}
+    for sex, region, count in zip(columns["k0"], columns["k1"], columns["a0"], strict=True):
+        assert count == sum(n for key, n in cells.items() if sex in (None, key[0]) and region in (None, key[1]))

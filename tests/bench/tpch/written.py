@@ -14,8 +14,9 @@ FORMS = Path(__file__).parent / "forms"
 class Written:
     """A query of the battery. ``keys`` leading columns of its answer are the key of a group.
 
+    ``within`` is how far from the truth, in relation to it, an answer may be that has no noise.
     A later statement's ``?`` is the one number that the statement before it released. ``refused`` is the reason, where
-    there is one; ``better`` says what could answer it all the same.
+    there is one, and ``better`` says what could answer it all the same.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Written:
     keys: int
     adapted: str
     statements: tuple[str, ...]
+    within: float = 1e-3
     refused: str = ""
     better: str = ""
 
@@ -42,7 +44,7 @@ def _written(path: Path) -> Written:
     header, _, sql = text.partition("\n\n")
     first, *lines = (line.removeprefix("-- ") for line in header.splitlines())
     fields = dict(line.split(": ", 1) for line in lines)
-    unknown = fields.keys() - {"unit", "keys", "adapted", "refused", "better"}
+    unknown = fields.keys() - {"unit", "keys", "adapted", "within", "refused", "better"}
     if unknown:
         raise ValueError(f"{path.name} has a header that is not known: {', '.join(unknown)}")
     return Written(
@@ -52,6 +54,7 @@ def _written(path: Path) -> Written:
         keys=int(fields["keys"]),
         adapted=fields.get("adapted", "nothing"),
         statements=tuple(statement.strip() for statement in sql.split(";") if statement.strip()),
+        within=float(fields.get("within", 1e-3)),
         refused=fields.get("refused", ""),
         better=fields.get("better", ""),
     )

@@ -3,6 +3,7 @@
 -- keys: 1
 -- adapted: not the suppliers' names and addresses, but how many of them are the cheapest for a part, by nation
 -- refused: a subquery is answered only after IN and EXISTS
+-- better: nothing simple: whether an offer is the cheapest depends on the other suppliers of that part
 
 SELECT n_name, COUNT(*) AS offers, AVG(s_acctbal) AS balance
 FROM part, supplier, partsupp, nation, region

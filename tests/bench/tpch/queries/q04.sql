@@ -2,7 +2,6 @@
 -- unit: customer
 -- keys: 1
 -- adapted: nothing
--- refused: this correlated subquery over people is not answered
 
 SELECT o_orderpriority, COUNT(*) AS order_count
 FROM orders

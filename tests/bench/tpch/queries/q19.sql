@@ -2,7 +2,6 @@
 -- unit: customer
 -- keys: 0
 -- adapted: nothing
--- refused: one person can move this too far to be added up exactly
 
 SELECT SUM(l_extendedprice * (1 - l_discount)) AS revenue
 FROM lineitem, part

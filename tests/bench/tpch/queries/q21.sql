@@ -2,7 +2,6 @@
 -- unit: customer
 -- keys: 1
 -- adapted: not single suppliers of one nation, but the nations of suppliers
--- refused: there is no 'l1' in FROM
 
 SELECT n_name, COUNT(*) AS numwait
 FROM supplier, lineitem l1, orders, nation

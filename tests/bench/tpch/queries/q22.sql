@@ -2,7 +2,6 @@
 -- unit: customer
 -- keys: 1
 -- adapted: the mean balance is asked first
--- refused: this correlated subquery over people is not answered
 
 SELECT AVG(c_acctbal) AS balance
 FROM customer

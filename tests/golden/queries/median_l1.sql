@@ -1,0 +1,241 @@
+-- clipped in l1
+SELECT reason, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) FROM visit GROUP BY reason;
+
+-- ----
+-- release 0
+-- groups: public, at most 3
+--   k0: reason (text)
+-- a0: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) (date) = picked, number 0 of q0
+-- note: each person counts with at most 40 rows
+-- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+WITH keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_4.x AS TEXT) AS k0
+  FROM (
+    SELECT
+      x
+    FROM (VALUES
+      (CAST('check-up' AS TEXT)),
+      (CAST('acute' AS TEXT)),
+      (CAST('chronic' AS TEXT))) AS v(x)
+  ) AS d_t1_4
+)
+SELECT
+  keys.k0
+FROM keys
+ORDER BY
+  keys.k0;
+
+-- q0: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day): quantiles 1/2 of 737425 … 739616
+-- one unit weighs: l1 163840, l2 163840; a row 4096
+-- near is less than 1342177280; steps of 1
+WITH scale AS (
+  SELECT
+    u,
+    CAST(TRUNC(163839.999999851e0 / CAST(COUNT(*) AS DOUBLE)) AS BIGINT) AS m
+  FROM (
+    SELECT
+      *
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        t1."reason" AS k0,
+        CAST(CASE
+          WHEN (
+            CAST((
+              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+            ) AS BIGINT)
+          ) < 737425
+          THEN 737425
+          WHEN (
+            CAST((
+              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+            ) AS BIGINT)
+          ) > 739616
+          THEN 739616
+          ELSE (
+            CAST((
+              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+            ) AS BIGINT)
+          )
+        END AS BIGINT) AS v
+      FROM "main"."visit" AS t1
+    ) AS r
+    WHERE
+      NOT v IS NULL
+  ) AS r
+  GROUP BY
+    u
+  HAVING
+    COUNT(*) > 40
+), coarse AS (
+  SELECT
+    k0,
+    (
+      v - 737425
+    ) // 2 AS b,
+    SUM(w) AS w
+  FROM (
+    SELECT
+      p.k0,
+      p.v,
+      COALESCE(scale.m, 4096) AS w
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          t1."reason" AS k0,
+          CAST(CASE
+            WHEN (
+              CAST((
+                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+              ) AS BIGINT)
+            ) < 737425
+            THEN 737425
+            WHEN (
+              CAST((
+                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+              ) AS BIGINT)
+            ) > 739616
+            THEN 739616
+            ELSE (
+              CAST((
+                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+              ) AS BIGINT)
+            )
+          END AS BIGINT) AS v
+        FROM "main"."visit" AS t1
+      ) AS r
+      WHERE
+        NOT v IS NULL
+    ) AS p
+    LEFT JOIN scale
+      ON p.u = scale.u
+  ) AS h
+  GROUP BY
+    k0,
+    (
+      v - 737425
+    ) // 2
+), spread AS (
+  SELECT
+    k0,
+    b,
+    w,
+    (
+      SUM(w) OVER (PARTITION BY k0 ORDER BY b) - w
+    ) AS below,
+    SUM(w) OVER (PARTITION BY k0) AS n
+  FROM coarse
+), near AS (
+  SELECT
+    k0,
+    b,
+    below,
+    n
+  FROM spread
+  WHERE
+    (
+      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 2684354560
+      AND CAST(n AS INT128) * 1 - (
+        CAST(below AS INT128) + CAST(w AS INT128)
+      ) * 2 < 2684354560
+    )
+), found AS (
+  SELECT
+    near.k0,
+    near.b,
+    near.below AS start,
+    near.n,
+    h.v,
+    SUM(h.w) AS w
+  FROM (
+    SELECT
+      *,
+      (
+        v - 737425
+      ) // 2 AS b
+    FROM (
+      SELECT
+        p.k0,
+        p.v,
+        COALESCE(scale.m, 4096) AS w
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            t1."patient_id" AS u,
+            t1."reason" AS k0,
+            CAST(CASE
+              WHEN (
+                CAST((
+                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+                ) AS BIGINT)
+              ) < 737425
+              THEN 737425
+              WHEN (
+                CAST((
+                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+                ) AS BIGINT)
+              ) > 739616
+              THEN 739616
+              ELSE (
+                CAST((
+                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+                ) AS BIGINT)
+              )
+            END AS BIGINT) AS v
+          FROM "main"."visit" AS t1
+        ) AS r
+        WHERE
+          NOT v IS NULL
+      ) AS p
+      LEFT JOIN scale
+        ON p.u = scale.u
+    ) AS h
+  ) AS h
+  JOIN near
+    ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
+  GROUP BY
+    near.k0,
+    near.b,
+    near.below,
+    near.n,
+    h.v
+), placed AS (
+  SELECT
+    k0,
+    v,
+    w,
+    start + (
+      SUM(w) OVER (PARTITION BY k0, b ORDER BY v) - w
+    ) AS below,
+    n
+  FROM found
+)
+SELECT
+  k0,
+  v,
+  CAST(w AS BIGINT) AS w,
+  CAST(below AS BIGINT) AS below,
+  CAST(n AS BIGINT) AS n
+FROM placed
+WHERE
+  (
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 2684354560
+    AND CAST(n AS INT128) * 1 - (
+      CAST(below AS INT128) + CAST(w AS INT128)
+    ) * 2 < 2684354560
+  )
+ORDER BY
+  k0,
+  v;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "reason",
+  dpsql_release_0.a0 AS "percentile_disc"
+FROM dpsql_release_0;

@@ -1,0 +1,143 @@
+-- Sessions: a new one after thirty days without a visit.
+WITH marked AS (
+    SELECT patient_id, day,
+        CASE WHEN day - LAG(day) OVER (PARTITION BY patient_id ORDER BY day) <= 30 THEN 0 ELSE 1 END AS is_new
+    FROM visit
+), numbered AS (
+    SELECT patient_id, SUM(is_new) OVER (PARTITION BY patient_id ORDER BY day) AS session FROM marked
+), sessions AS (SELECT patient_id, session, COUNT(*) AS visits FROM numbered GROUP BY patient_id, session)
+SELECT AVG(visits), COUNT(*) FROM sessions;
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 None, l2 6240
+--   s0: Σ(visits - 1) (steps of 1/4, at most 6240)
+--   s1: Σ(40 - visits) (steps of 1/4, at most 6240)
+-- one unit moves: l1 40, l2 40
+--   s2: COUNT(*) (steps of 1, at most 40)
+-- a0: AVG(visits) (double) = 1 + 39 · s0 / (s0 + s1)
+-- a1: COUNT(*) (bigint) = s2, rounded, at least 0
+-- note: each person counts with at most 40 rows
+-- note: visits is clipped into [1, 40]
+WITH partial AS (
+  SELECT
+    u,
+    (
+      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
+        -1
+      )
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 40
+    ) AS s1,
+    (
+      COUNT(*)
+    ) AS s2
+  FROM (
+    SELECT
+      t7.u AS u,
+      CASE WHEN t7.c2 < 1 THEN 1 WHEN t7.c2 > 40 THEN 40 ELSE CAST(t7.c2 AS BIGINT) END AS v0
+    FROM (
+      SELECT
+        t6.k0 AS c0,
+        t6.k1 AS c1,
+        t6.a0 AS c2,
+        t6.u AS u
+      FROM (
+        SELECT
+          t5.u AS u,
+          t5.c0 AS k0,
+          t5.c1 AS k1,
+          COUNT(*) AS a0
+        FROM (
+          SELECT
+            t4.c0 AS c0,
+            t4.c3 AS c1,
+            t4.u AS u
+          FROM (
+            SELECT
+              t3.c0 AS c0,
+              t3.c2 AS c1,
+              t3.c1 AS c2,
+              TRY_CAST(SUM(t3.c2) OVER (PARTITION BY t3.u, t3.c0 ORDER BY t3.c1 ASC) AS BIGINT) AS c3,
+              t3.u AS u
+            FROM (
+              SELECT
+                t2.c0 AS c0,
+                t2.c1 AS c1,
+                CASE WHEN (
+                  t2.c1 - t2.c2
+                ) <= 30 THEN 0 ELSE 1 END AS c2,
+                t2.u AS u
+              FROM (
+                SELECT
+                  t1."patient_id" AS c0,
+                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS c1,
+                  LAG(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END, 1) OVER (
+                    PARTITION BY t1."patient_id"
+                    ORDER BY CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END ASC, t1."id" ASC
+                  ) AS c2,
+                  t1."patient_id" AS u
+                FROM "main"."visit" AS t1
+              ) AS t2
+            ) AS t3
+          ) AS t4
+        ) AS t5
+        GROUP BY
+          t5.u,
+          t5.c0,
+          t5.c1
+      ) AS t6
+    ) AS t7
+  ) AS r
+  GROUP BY
+    u
+), clamped AS (
+  SELECT
+    u,
+    CAST(CASE WHEN s0 > 1560 THEN 1560 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 1560 THEN 1560 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+  FROM partial
+), released AS (
+  SELECT
+    SUM(
+      CASE
+        WHEN NOT measured.m0 IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
+        ELSE measured.s0 * 4
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN NOT measured.m0 IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
+        ELSE measured.s1 * 4
+      END
+    ) AS s1,
+    SUM(measured.s2) AS s2
+  FROM (
+    SELECT
+      *,
+      CASE
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 2433600
+        THEN (
+          6239.999999994325e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+        )
+        ELSE NULL
+      END AS m0
+    FROM clamped
+  ) AS measured
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "avg",
+  dpsql_release_0.a1 AS "count"
+FROM dpsql_release_0;
