@@ -24,7 +24,7 @@ from dpsql.inference.prefix import group_noise
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
-from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, unit_weight
+from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, together, unit_weight
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.mechanisms.selection import MOST_DELTA, Threshold
 from dpsql.table import Noise
@@ -69,22 +69,39 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """One choice, how each of its fractions is picked, and the share of the price for each: always enough."""
+    """One choice, how each of its fractions is picked, and the share of the price for all of them: always enough.
+
+    ``ends`` are what is picked below and above each quantile; None for MIN and MAX, and where the price is too low.
+    """
 
     choice: Choice
     quantiles: tuple[Quantile, ...]
+    ends: tuple[tuple[Quantile, Quantile] | None, ...]
     share: PrivacyLoss
 
     def __post_init__(self) -> None:
-        if tuple(one.fraction for one in self.quantiles) != self.choice.fractions:
+        if tuple(one.fraction for one in self.quantiles) != self.choice.fractions or len(self.ends) != len(
+            self.quantiles
+        ):
             raise ValueError("every fraction is picked once")
-        for one in self.quantiles:
-            if one.choice != self.choice or not covers(self.share, one.mechanism.loss):
-                raise ValueError(f"{one.mechanism.loss} is not covered by {self.share}")
+        for one, pair in zip(self.quantiles, self.ends, strict=True):
+            if one.choice != self.choice or one.mechanism != self.mechanism or one.shift:
+                raise ValueError("quantiles of one column are picked alike")
+            if pair is not None and pair != one.ends():
+                raise ValueError("ends are picked beside their quantile")
+        if not covers(self.share, self.loss):
+            raise ValueError(f"{self.loss} is not covered by {self.share}")
 
     @property
-    def paid(self) -> PrivacyLoss:
-        return sum((self.share for _ in self.quantiles), start=PrivacyLoss())
+    def mechanism(self) -> Exponential:
+        return self.quantiles[0].mechanism
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """Of all picks together, exactly."""
+        linear, squared = together(self.choice.fractions, ends=any(self.ends))
+        one = self.mechanism.loss
+        return PrivacyLoss(one.epsilon * linear, one.rho * squared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +124,7 @@ class Calibration:
     @property
     def loss(self) -> PrivacyLoss:
         shares = [one.share for one in self.measured] + ([self.selected.share] if self.selected else [])
-        return sum([*shares, *(one.paid for one in self.picked)], start=PrivacyLoss())
+        return sum([*shares, *(one.share for one in self.picked)], start=PrivacyLoss())
 
     @property
     def noise(self) -> Mapping[str, Noise]:
@@ -139,7 +156,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     try:
         measured = tuple(measure(one, accounting, split_price(price, whole / one.weight)) for one in plan.blocks)
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
-        picked = tuple(_pick(choice, accounting, share) for choice in plan.choices)
+        picked = tuple(_pick(one, accounting, split_price(price, whole / len(one.fractions))) for one in plan.choices)
     except TooFar as cause:
         hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
         raise error("a quantile is not told from others at this price", sqlstate="22023", hint=hint) from cause
@@ -225,22 +242,32 @@ def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measure
 
 
 def _pick(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked:
+    """All fractions of a choice, and their ends where the price is enough for that. Raises :class:`TooFar`."""
+    try:
+        return _picked(choice, accounting, share, ends=True)
+    except TooFar:
+        return _picked(choice, accounting, share, ends=False)
+
+
+def _picked(choice: Choice, accounting: Accounting, share: PrivacyLoss, *, ends: bool) -> Picked:
     """The mechanism with the greatest exponent: of ε, where weights are bounded in the L1 norm, or of ρ."""
+    ends = ends and any(fraction not in (0, 1) for fraction in choice.fractions)
+    linear, squared = together(choice.fractions, ends=ends)
     found: list[Exponential] = []
-    delta = Fraction(0)
     if accounting is not Accounting.ZCDP and choice.sensitivity.l1 is not None:
-        found.append(Exponential(share.epsilon, concentrated=False))
+        found.append(Exponential(share.epsilon / linear, concentrated=False))
     if accounting is Accounting.ZCDP:
-        found.append(Exponential.of_rho(share.rho))
+        found.append(Exponential.of_rho(share.rho / squared))
     elif accounting is Accounting.APPROX and share.delta:
-        found.append(Exponential.of_rho(largest_rho(share.epsilon, share.delta)))
+        found.append(Exponential.of_rho(largest_rho(share.epsilon, share.delta) / squared))
     if not found:
         raise error("weights are not bounded in a norm that this ledger can hide", sqlstate="XX000")
     mechanism = max(found, key=lambda one: one.epsilon / unit_weight(choice.sensitivity, one))
-    if mechanism.concentrated:
-        delta = share.delta
-    paid = PrivacyLoss(share.epsilon, share.rho, delta if accounting is Accounting.APPROX else Fraction(0))
-    return Picked(choice, tuple(Quantile(choice, fraction, mechanism) for fraction in choice.fractions), paid)
+    needs_delta = accounting is Accounting.APPROX and mechanism.concentrated
+    paid = PrivacyLoss(share.epsilon, share.rho, share.delta if needs_delta else Fraction(0))
+    quantiles = tuple(Quantile(choice, fraction, mechanism) for fraction in choice.fractions)
+    pairs = tuple(one.ends() if ends and not one.is_extreme else None for one in quantiles)
+    return Picked(choice, quantiles, pairs, paid)
 
 
 def _mechanisms(accounting: Accounting) -> Callable[[Sensitivity, PrivacyLoss], list[Mechanism]]:

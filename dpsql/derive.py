@@ -29,7 +29,7 @@ from dpsql.mechanisms.gaussian import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.store import Entry, Facts, variance
 from dpsql.table import Key, Noise, NoisyTable
-from rewriter.plan import Estimator, Linear, Plan
+from rewriter.plan import Estimator, Linear, Moment, Plan
 
 WEIGHTS = 1 << 16
 """Tables are combined with weights that are whole parts of this: a combination is an integer on so much finer a
@@ -354,7 +354,7 @@ def _noise(most: Fraction, sources: Sequence[Source], name: str, fresh: Noise | 
     kinds = {one.finer.noise[name].kind for one in sources} | ({fresh.kind} if fresh else set())
     kind = kinds.pop() if len(kinds) == 1 else "laplace"
     square = most / 2 if kind == "laplace" else most
-    return Noise(kind, Fraction(sqrt_at_least(square * steps * steps)))
+    return Noise(kind, Fraction(sqrt_at_least(square)) * steps)
 
 
 def _factors(
@@ -392,6 +392,8 @@ def _refined(plan: Plan, refinement: Mapping[str, int]) -> Plan:
 
 
 def _finer(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
+    if isinstance(estimator, Moment):
+        return estimator.finer(refinement)
     return _finer_sum(estimator, refinement) if isinstance(estimator, Linear) else estimator
 
 

@@ -13,12 +13,13 @@ from dpsql.calibrate import NOMINAL_GROUP, Calibration
 from dpsql.inference.fieller import quotient_ends
 from dpsql.inference.finish import expected_half_width, infer
 from dpsql.inference.intervals import half_width
+from dpsql.inference.moments import expected_moment
 from dpsql.inference.prefix import group_noise, running_margins
 from dpsql.prepared import Prepared
 from dpsql.table import Noise, NoisyTable
 from dpsql.target import Target
 from rewriter.measured import Affine, Form, Mean, Other, Quotient, Running
-from rewriter.plan import Chosen, Linear, Output, Plan, Ratio
+from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 
 Sizes = Mapping[str, float]
 """How large outputs are that were released before, by the identity of their plan and their name."""
@@ -43,6 +44,9 @@ def nominal_size(output: Output, calibration: Calibration) -> float:
     estimator = output.estimator
     if isinstance(estimator, Ratio):
         return float(max(abs(estimator.low), abs(estimator.high))) / 2
+    if isinstance(estimator, Moment):
+        noises = [calibration.noise[name] for name, _ in estimator.cells]
+        return abs(expected_moment(estimator, noises, NOMINAL_GROUP)[0]) or 1.0
     if isinstance(estimator, Chosen):
         raise ValueError("how large a quantile is depends on the data")
     if estimator.integer and estimator.minimum == 0:
@@ -108,7 +112,9 @@ def _unknown_columns(prepared: Prepared) -> list[str]:
 
 
 def _alone(output: Output) -> Form:
-    return Mean((0, output.name)) if isinstance(output.estimator, Ratio) else Affine((((0, output.name), Fraction(1)),))
+    if isinstance(output.estimator, Linear):
+        return Affine((((0, output.name), Fraction(1)),))
+    return Mean((0, output.name))
 
 
 def _size_name(plan: Plan, output: str) -> str:

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from dpsql.cells import bar, grid, left_over, loss
 from dpsql.table import Noise
-from rewriter.plan import Block, Plan, Ratio
+from rewriter.plan import Block, Moment, Plan, Ratio
 
 if TYPE_CHECKING:
     from dpsql.reply import Explanation, ReleaseExplanation
@@ -104,15 +104,22 @@ def _grouped(plan: Plan) -> str:
 def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     plan = release.plan
     yield Text("Bounded SQL", style="italic")
-    yield Padding(code(plan.sql, plan.dialect), (0, 0, 1, 2))
+    for sql in (plan.sql, *(choice.sql for choice in plan.choices)):
+        if sql:
+            yield Padding(code(sql, plan.dialect), (0, 0, 1, 2))
     for block, hidden_by in zip(plan.blocks, release.mechanisms, strict=True):
         yield from _block(block, hidden_by)
+    if plan.choices:
+        yield from _choices(plan)
     yield _outputs(release)
-    if any(isinstance(output.estimator, Ratio) for output in plan.outputs):
+    if any(isinstance(output.estimator, Ratio | Moment) for output in plan.outputs):
         # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
         from dpsql.calibrate import NOMINAL_GROUP
 
-        yield Text(f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows; larger groups have less.")
+        spread = ", spread evenly over the ranges" if any(isinstance(o.estimator, Moment) for o in plan.outputs) else ""
+        yield Text(
+            f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
+        )
 
 
 def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
@@ -135,6 +142,28 @@ def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
         norms.insert(0, f"L1 ≤ {exact(Fraction(together.l1, unit))}")
     cells = "cells" if block.prefix is None else f"running sums, counted in 1/{unit:,} of a step"
     yield Text(f"What one person can move, over all {cells}: {', '.join(norms)} steps.\n")
+
+
+def _choices(plan: Plan) -> Iterator[RenderableType]:
+    choices = plan.choices
+    yield grid(
+        ["picked", "quantiles of", "fractions", "candidates", "in steps of", "one row weighs", "one person"],
+        [
+            [choice.name for choice in choices],
+            [choice.text for choice in choices],
+            [", ".join(_fraction(one) for one in choice.fractions) for choice in choices],
+            [f"{choice.high - choice.low + 1:,}" for choice in choices],
+            [exact(choice.granularity) for choice in choices],
+            [exact(choice.row) for choice in choices],
+            [f"L2 ≤ {exact(_root(choice.sensitivity.l2_squared))}" for choice in choices],
+        ],
+        [False, False, False, True, True, True, False],
+    )
+    yield Text("Each is picked by the exponential mechanism, with two values beside it that tell its error.\n")
+
+
+def _fraction(one: Fraction) -> str:
+    return {0: "MIN, approximately", 1: "MAX, approximately"}.get(int(one) if one in (0, 1) else -1, f"{float(one):g}")
 
 
 def _root(square: int) -> Fraction:

@@ -52,7 +52,8 @@ class Noise:
 class NoisyTable:
     """Releasable: the groups that may be named, and their noisy integers with the noise of each statistic.
 
-    ``chosen`` are the lattice values that were picked, by choice and fraction; None where there are too few people.
+    ``chosen`` are the lattice values that were picked for each choice: a column for each fraction, then two for each of
+    them, of values below and above it. None where there are too few people, or nothing was picked.
     """
 
     keys: tuple[Key, ...]

@@ -90,7 +90,9 @@ class NoNoise:
         return [0] * count
 
     def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
-        """The first of the nearest."""
+        """The first of the nearest; where all are as near, the last, which is NULL: there is nobody."""
+        if len(set(distances)) == 1:
+            return len(distances) - 1, 0
         return min(range(len(counts)), key=distances.__getitem__), 0
 
 

@@ -19,6 +19,7 @@ from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect, double
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
+from rewriter.moments import FIGURES, present
 from rewriter.names import written
 from rewriter.query import Aggregate
 from rewriter.relation import only
@@ -27,13 +28,8 @@ from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import IntegerRange, Value
 
-_HINT = "over people, COUNT, SUM and AVG are answered"
+_HINT = "over people, COUNT, SUM, AVG, STDDEV, VARIANCE, CORR, COVAR and REGR_* are answered"
 _INSTEAD: dict[type[exp.Expr], str] = {
-    exp.Stddev: "ask for AVG(x) and AVG(x * x)",
-    exp.StddevSamp: "ask for AVG(x) and AVG(x * x)",
-    exp.StddevPop: "ask for AVG(x) and AVG(x * x)",
-    exp.Variance: "ask for AVG(x) and AVG(x * x)",
-    exp.VariancePop: "ask for AVG(x) and AVG(x * x)",
     exp.WithinGroup: "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is answered; or GROUP BY x with COUNT(*)",
     exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
@@ -54,11 +50,15 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, text:
         hint = _INSTEAD.get(type(node), _HINT)
         raise Refused(f"{_word(node)} is not answered over people", hint=hint)
     if not isinstance(node, exp.WithinGroup):
-        only(node, frozenset({"this", "big_int"}), _word(node))
+        only(node, _PARTS | {"expression"} if type(node) in _OF_TWO else _PARTS, _word(node))
+    if type(node) in _OF_TWO and (node.this is None or node.args.get("expression") is None):
+        raise Refused(f"{_word(node)} needs two arguments", hint=f"write {_word(node)}(y, x)", sqlstate="42883")
     if node.this is None:
         raise Refused(f"{_word(node)} needs an argument", hint=f"write {_word(node)}(x), or COUNT(*)", sqlstate="42883")
     return compile_(node, test, scope, dialect, text)
 
+
+_PARTS = frozenset({"this", "big_int"})
 
 _WORDS: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "STRING_AGG",
@@ -66,6 +66,7 @@ _WORDS: dict[type[exp.Expr], str] = {
     exp.LogicalAnd: "BOOL_AND",
     exp.PercentileCont: "PERCENTILE_CONT",
     exp.PercentileDisc: "PERCENTILE_DISC",
+    exp.VariancePop: "VAR_POP",
 }
 
 
@@ -198,6 +199,39 @@ def _avg(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect
     return Aggregate(exp.Avg, value, test, False, text, _within(node, test, scope, dialect, text))
 
 
+def _moment(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    value = _number(node.this, scope, dialect, _word(node))
+    return Aggregate(type(node), value, test, False, text, _within(node, test, scope, dialect, text))
+
+
+def _moment_of_two(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    """Of (y, x), over the rows that have both. What is of one of them alone is that aggregate of these rows."""
+    y, x = (_number(part, scope, dialect, _word(node)) for part in (node.this, node.expression))
+    if type(node) not in _OF_ONE_OF_TWO:
+        return Aggregate(type(node), y, test, False, text, second=x)
+    function, subject = _OF_ONE_OF_TWO[type(node)]
+    names = written(node.this), written(node.expression)
+    kept, other = (0, 1) if subject == "y" else (1, 0)
+    value = (y, x)[kept]
+    test = both(test, present((y, x)[other]))
+    if function is exp.Count:
+        return Aggregate(exp.Count, None, both(test, present(value)), False, text)
+    spelt = f"{_word(node)}({names[kept]})"
+    within = Aggregate(function, value, test, False, spelt)
+    return replace(within, text=text, within=within)
+
+
+_OF_ONE_OF_TWO: dict[type[exp.Expr], tuple[type[exp.Expr], str]] = {
+    exp.RegrCount: (exp.Count, ""),
+    exp.RegrAvgx: (exp.Avg, "x"),
+    exp.RegrAvgy: (exp.Avg, "y"),
+    exp.RegrSxx: (exp.RegrSxx, "x"),
+    exp.RegrSyy: (exp.RegrSyy, "y"),
+}
+
+_OF_TWO = frozenset(_OF_ONE_OF_TWO) | {function for function, figure in FIGURES.items() if figure.degrees[1]}
+
+
 def _number(node: exp.Expr, scope: BlockScope, dialect: Dialect, word: str) -> Value:
     if isinstance(node, exp.Distinct):
         raise Refused(f"{word}(DISTINCT) is not answered over people", hint=f"use {word}(x)")
@@ -277,11 +311,12 @@ _COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dia
     exp.LogicalOr: _logical,
     exp.LogicalAnd: _logical,
 }
+_COMPILE |= {function: _moment_of_two if function in _OF_TWO else _moment for function in (*FIGURES, *_OF_TWO)}
 
 PICKED = frozenset({exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Min, exp.Max})
 """Of which a value is picked, see :mod:`rewriter.quantiles`."""
 
-MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg}) | PICKED
+MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg, *FIGURES}) | PICKED
 """What can be measured over people; the others are for one person's rows only."""
 
 
@@ -302,6 +337,10 @@ def check_measured(aggregate: Aggregate) -> None:
 
 def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     """An aggregate over the rows of one person and group, as a total value. Its ``sql`` stands beside a GROUP BY."""
+    if aggregate.function in FIGURES:
+        name = aggregate.text.split("(")[0]
+        hint = f"ask for the {name} over people, or for AVG(x) and AVG(x * x) of each person"
+        raise Refused(f"{name} of one person's rows is not answered", hint=hint)
     if aggregate.function not in _PER_UNIT:
         raise Refused(f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG and SUM are")
     return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
@@ -379,6 +418,42 @@ def _argument(aggregate: Aggregate) -> Value:
     return aggregate.argument
 
 
+def _unit_quantile(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+    """A quantile of one person's values: between two of them, of numbers; else one of them."""
+    argument = _argument(aggregate)
+    between = aggregate.function is not exp.PercentileDisc
+    if between and not argument.type.numeric:
+        raise Refused(
+            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
+            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
+            sqlstate=TYPE_MISMATCH,
+        )
+    if between and (
+        argument.interval is None or max(map(abs, (argument.interval.low, argument.interval.high))) > 2**500
+    ):
+        raise Unbounded(
+            f"{aggregate.text} per person needs a declared range",
+            hint="declare a range for the column in the policy",
+            missing=missing_ranges(argument.sql),
+        )
+    value = dialect.cast(argument.sql.copy(), DOUBLE) if between else argument.sql.copy()
+    if aggregate.condition is not None:
+        value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
+    fraction = exp.Literal.number(str(float(_fraction_of(aggregate))))
+    function = exp.PercentileCont if between else exp.PercentileDisc
+    order = exp.Order(expressions=[exp.Ordered(this=value, nulls_first=False)])
+    same = _unit_same(aggregate, bound, dialect)
+    return replace(
+        same, sql=exp.WithinGroup(this=function(this=fraction), expression=order), type=DOUBLE if between else same.type
+    )
+
+
+def _fraction_of(aggregate: Aggregate) -> Fraction:
+    if aggregate.fraction is None:
+        raise AssertionError("a quantile has a fraction")
+    return aggregate.fraction
+
+
 def _unit_same(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = _argument(aggregate)
     sql = _filtered(aggregate.function(this=argument.sql.copy()), aggregate.condition)
@@ -389,6 +464,9 @@ _PER_UNIT: dict[type[exp.Expr], Callable[[Aggregate, ContributionBound, Dialect]
     exp.Count: _unit_count,
     exp.Sum: _unit_sum,
     exp.Avg: _unit_avg,
+    exp.Median: _unit_quantile,
+    exp.PercentileCont: _unit_quantile,
+    exp.PercentileDisc: _unit_quantile,
     exp.Min: _unit_same,
     exp.Max: _unit_same,
     exp.LogicalOr: _unit_same,

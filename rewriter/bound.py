@@ -257,7 +257,12 @@ def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
     if dialect.recomputes:
         # A fence: a column that several aggregates read is not copied into each of them.
         rows.set("offset", exp.Offset(expression=number(0)))
-    return rows
+    if not work.derived:
+        return rows
+    names = ["u", *(f"k{place}" for place in range(len(query.keys))), *(name for name, _ in work.columns)]
+    derived = [exp.alias_(one.sql, one.name) for one in work.derived]
+    inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("x")))
+    return exp.Select(expressions=[*_columns(names), *derived]).from_(inner, copy=False)
 
 
 def grouping_key(value: Value) -> exp.Expr:

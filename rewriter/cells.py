@@ -57,10 +57,21 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """A row column that is computed of others: ``sql`` over the row columns ``of``; ``how`` says it without names."""
+
+    name: str
+    sql: exp.Expr
+    how: str
+    of: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """``columns`` are row columns by name (values in steps, conditions, atoms), ``vectors`` what is measured.
 
-    ``parts`` and ``orders`` are as in the plan; a part that is not additive is when a unit has one group.
+    ``derived`` are more row columns. ``parts`` and ``orders`` are as in the plan; a part that is not additive is when a
+    unit has one group.
     """
 
     columns: tuple[tuple[str, exp.Expr], ...]
@@ -69,6 +80,7 @@ class Workload:
     notes: tuple[str, ...]
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
+    derived: tuple[Derived, ...] = ()
 
 
 class Builder:
@@ -88,6 +100,7 @@ class Builder:
         self.notes: list[str] = []
         self.parts: list[Part] = []
         self.orders: list[tuple[int, int]] = []
+        self.derived: dict[tuple[str, tuple[str, ...]], Derived] = {}
         self._cells = 0
 
     def column(self, prefix: str, sql: exp.Expr) -> str:
@@ -95,6 +108,16 @@ class Builder:
         if key not in self.columns:
             self.columns[key] = (f"{prefix}{len(self.columns)}", sql)
         return self.columns[key][0]
+
+    def derive(self, how: str, sql: exp.Expr, of: tuple[str, ...]) -> str:
+        """The name of a row column that is computed of others."""
+        found = self.derived.get((how, of))
+        if found is None:
+            found = self.derived[how, of] = Derived(f"d{len(self.derived)}", sql, how, of)
+        return found.name
+
+    def derived_column(self, name: str) -> Derived:
+        return next(one for one in self.derived.values() if one.name == name)
 
     def condition(self, value: Value | None) -> str | None:
         return None if value is None else self.column("f", value.sql)

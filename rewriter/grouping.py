@@ -407,6 +407,8 @@ def output_name(node: exp.Expr) -> str:
         return output_name(node.this.expressions[0])
     if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
         return "date_trunc"
+    if isinstance(node, exp.VariancePop):
+        return "var_pop"
     if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary | exp.Unary):
         return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
     return "?column?"

@@ -208,12 +208,12 @@ class _Enumeration:
 
     def _domain(self, node: exp.Expr) -> exp.Expr:
         domain = node.meta.get(DOMAIN)
-        if domain is None or self.closed or _size(domain) > MAX_CELLS or _is_learned(domain, node):
-            raise _NotEnumerable
-        # The same expression has one value in a row, wherever it stands: a guard and what it guards, for one.
+        # The same expression has one value in a row, wherever it stands: a guard and what it guards, a key and WHERE.
         for place, (known, source, path) in enumerate(self.derived):
             if known == domain and source == node and path == self.path:
                 return exp.column("x", f"e{place}")
+        if domain is None or self.closed or _size(domain) > MAX_CELLS or _is_learned(domain, node):
+            raise _NotEnumerable
         self.covers_all = self.covers_all and (isinstance(domain, Values) or _is_declared(node))
         self.derived.append((domain, node, self.path))
         return exp.column("x", f"e{len(self.derived) - 1}")

@@ -36,6 +36,8 @@ def with_families(plan: Plan, query: Query, work: Workload, *, one_group: bool) 
         for column, text in zip(plan.keys, texts[:width], strict=True)
     )
     columns = dict(zip((name for name, _ in work.columns), texts[width:], strict=True))
+    for one in work.derived:
+        columns[one.name] = repr((one.how, *(columns[name] for name in one.of)))
     cells = [[_cell(cell, columns) for cell in vector.cells] for vector in work.vectors]
     if query.bound.unique:
         groups: tuple[object, ...] = ("row",)

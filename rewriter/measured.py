@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from rewriter.plan import Chosen, Output, Ratio
+from rewriter.plan import Chosen, Figure, Moment, Output, Ratio
 from rewriter.types import Kind
 
 Term = tuple[int, str]
@@ -140,6 +140,10 @@ def output(slot: int, column: Output) -> Measured:
         return Measured(Mean(term), whole=column.type.kind is Kind.INTEGER)
     if isinstance(column.estimator, Ratio):
         return Measured(Mean(term), nonnegative=column.estimator.low >= 0)
+    if isinstance(column.estimator, Moment):
+        is_mean = column.estimator.figure is Figure.MEAN
+        never = column.estimator.x.low >= 0 if is_mean else column.estimator.figure.nonnegative
+        return Measured(Mean(term), nonnegative=never)
     counted = column.estimator.minimum == 0
     return Measured(Affine(((term, Fraction(1)),)), whole=column.type.kind is Kind.INTEGER, nonnegative=counted)
 

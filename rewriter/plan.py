@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from fractions import Fraction
 
 from rewriter.prefix import Prefix
@@ -101,6 +103,73 @@ class Ratio:
     high: Fraction
 
 
+class Figure(StrEnum):
+    """What is computed of moments: of x, or of x and y, where slope and intercept are those of y over x."""
+
+    MEAN = "mean"
+    VARIANCE_POP = "variance of all"
+    VARIANCE_SAMP = "variance"
+    DEVIATION_POP = "deviation of all"
+    DEVIATION_SAMP = "deviation"
+    SQUARES = "sum of squares"
+    COVARIANCE_POP = "covariance of all"
+    COVARIANCE_SAMP = "covariance"
+    PRODUCTS = "sum of products"
+    CORRELATION = "correlation"
+    DETERMINATION = "r2"
+    SLOPE = "slope"
+    INTERCEPT = "intercept"
+
+    @property
+    def degrees(self) -> tuple[int, int]:
+        """The highest powers of x and of y that it is made of."""
+        return _DEGREES.get(self, (2, 0))
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.degrees == (2, 0) or self is Figure.DETERMINATION
+
+
+_DEGREES = {
+    Figure.MEAN: (1, 0),
+    Figure.COVARIANCE_POP: (1, 1),
+    Figure.COVARIANCE_SAMP: (1, 1),
+    Figure.PRODUCTS: (1, 1),
+    Figure.SLOPE: (2, 1),
+    Figure.INTERCEPT: (2, 1),
+    Figure.CORRELATION: (2, 2),
+    Figure.DETERMINATION: (2, 2),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The range of a variable, and the degree of its Bernstein polynomials; 0 for a variable that there is not."""
+
+    low: Fraction
+    high: Fraction
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A figure of the moments of x and y, from sums of products of Bernstein polynomials of both.
+
+    With t = (x - low) / (high - low), the polynomial of degree d and number i is C(d, i) tⁱ (1-t)ᵈ⁻ⁱ. ``cells`` has the
+    statistic of every pair of numbers, those of y running faster, with the weight of an integer in it: the sum of what
+    rows have. All cells together are the number of rows.
+    """
+
+    figure: Figure
+    x: Axis
+    y: Axis
+    cells: tuple[tuple[str, Fraction], ...]
+
+    def finer(self, refinement: Mapping[str, int]) -> Moment:
+        """The same over lattices that are finer by whole factors."""
+        return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A value that the exponential mechanism picks: fraction number ``place`` of the choice of this name."""
@@ -109,7 +178,7 @@ class Chosen:
     place: int
 
 
-Estimator = Linear | Ratio | Chosen
+Estimator = Linear | Ratio | Moment | Chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
 from rewriter.lineage import with_families
-from rewriter.plan import Estimator, KeyColumn, Linear, Plan
+from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
 from rewriter.quantiles import quantiles
 from rewriter.query import Query
 from rewriter.series import with_prefixes
-from rewriter.steps import steps_along
+from rewriter.steps import groups_of_one, steps_along
 from rewriter.workload import workload
 
 
@@ -28,7 +28,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     public = public_keys(query.keys, query.filters, dialect, complete=query.complete) if query.keys else None
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
-    contribution = query.bound.within(cells, constant=constant)
+    groups = groups_of_one(query.keys, query.filters, cells)
+    contribution = query.bound.within(groups, constant=constant)
     unique = query.bound.unique
     summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
     work = _named(
@@ -87,6 +88,8 @@ def _named(work: Workload, places: Sequence[int]) -> Workload:
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
     """Weights per step of the lattice that the bounded query really counts in."""
+    if isinstance(estimator, Moment):
+        return estimator.finer(refinement)
     return estimator if not isinstance(estimator, Linear) else _refined_sum(estimator, refinement)
 
 

@@ -24,13 +24,15 @@ from rewriter.cells import Vector
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
-from rewriter.errors import TYPE_MISMATCH, Refused
+from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
+from rewriter.missing import Missing
 from rewriter.narrowing import narrowed
 from rewriter.plan import Choice, Chosen, Output
 from rewriter.query import Aggregate, Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind, Type
+from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import Value
 
 BUCKETS = 2048
@@ -151,9 +153,12 @@ def _weights(query: Query, norm: Norm, contribution: ContributionBound, one_grou
         return _Weights(None, 1, 1, True)
     reach = reach_squared(Vector((), 1, 1), norm, contribution)
     if reach is None:
-        raise Refused(
+        missing = frozenset(Missing(table) for table in contribution.undeclared)
+        raise Unbounded(
             "nothing bounds how many rows one person adds to this",
             hint=f"the owner can declare max_rows for {tables_of(query)} in the policy",
+            missing=missing,
+            certain=missing,
         )
     if math.isqrt(reach) > _MOST_STEPS:
         raise Refused("one person has too many rows to be weighed exactly", hint="declare a smaller max_rows")
@@ -239,19 +244,20 @@ def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Int
         )
     declared = narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
     if declared is None:
-        raise Refused(
+        raise Unbounded(
             f"{aggregate.text} has no bounds: it is picked from a known range",
             hint="the owner can declare a range for the column; of numbers, WHERE x BETWEEN 0 AND 100 will do",
+            missing=missing_ranges(argument.sql),
         )
-    granularity = _granularity(argument.type, declared)
+    granularity = _granularity(argument.type, declared, learned=learned_ranges(argument.sql))
     return argument, declared.outward(granularity), granularity
 
 
-def _granularity(type_: Type, interval: Interval) -> Fraction:
+def _granularity(type_: Type, interval: Interval, *, learned: bool) -> Fraction:
     """Values of a column, exactly; of doubles, 2⁻²⁰ of the range; times to the second."""
     if type_.kind is Kind.DATE:
         return Fraction(1)
-    return _SECOND if type_.kind is Kind.TIMESTAMP else lattice(type_, interval)
+    return _SECOND if type_.kind is Kind.TIMESTAMP else lattice(type_, interval, learned=learned)
 
 
 def _steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:

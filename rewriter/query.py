@@ -25,7 +25,7 @@ class Aggregate:
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
-    SUM(CASE WHEN p THEN x ELSE 0 END).
+    SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
     """
 
     function: type[exp.Expr]
@@ -34,6 +34,7 @@ class Aggregate:
     distinct: bool
     text: str
     within: Aggregate | None = None
+    second: Value | None = None
     fraction: Fraction | None = None
 
 

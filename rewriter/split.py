@@ -26,6 +26,7 @@ from rewriter.grouping import Grouped, check_select, is_grouped, output_name, st
 from rewriter.membership import Subqueries
 from rewriter.missing import LACKS
 from rewriter.names import plain_names
+from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all
 from rewriter.source import ORIGIN, Origin, Source, base_table
@@ -65,7 +66,7 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
     """
     splitter = _Splitter(catalog, dialect)
-    resolved = splitter.query(plain_constants(plain_names(tree, database)), {})
+    resolved = splitter.query(plain_constants(plain_quantiles(plain_names(tree, database))), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     releases = with_running_sums(splitter.releases, resolved.tree)

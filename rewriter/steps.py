@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.narrowing import narrowed
 from rewriter.query import Key
 from rewriter.types import Kind
+from rewriter.unbounded import learned_ranges
 from rewriter.value import DOMAIN, Value
 
 _SHORTEST = {
@@ -34,11 +36,28 @@ class Steps:
 def steps_along(keys: Sequence[Key], cells: int) -> Steps:
     """How many groups differ in these keys, of which there are at most ``cells`` by their domains.
 
-    Only the length of a series and the choice of its strategy follow from it, never a bound on what one person adds.
+    Only the length of a series and the choice of its strategy follow from it.
     """
     known = [_distinct(key.value) for key in keys]
     tight = all(count is not None or _is_listed(key.value) for key, count in zip(keys, known, strict=True))
     return Steps(cells if None in known else min(cells, math.prod(count or 1 for count in known)), tight)
+
+
+def groups_of_one(keys: Sequence[Key], filters: Sequence[Value], cells: int | None) -> int | None:
+    """In how many groups one unit can have rows; ``cells`` is how many there are at most, where that is known.
+
+    A unit has one value of a key that is constant for it: of cohorts and months, a person is in one cohort. Where data
+    break a declared range, clipping still enforces the norm that follows.
+    """
+    known: list[int | None] = []
+    for key in keys:
+        if not key.value.constant:
+            interval = None if learned_ranges(key.value.sql) else narrowed(key.value, filters)
+            known.append(_distinct(replace(key.value, interval=interval)))
+    if None in known:
+        return cells
+    most = math.prod(count or 1 for count in known)
+    return most if cells is None else min(most, cells)
 
 
 def _is_listed(value: Value) -> bool:
@@ -56,7 +75,7 @@ def _distinct(value: Value) -> int | None:
 
 def _gap(value: Value) -> Fraction | None:
     """The least distance of two different values."""
-    if value.type.kind is Kind.INTEGER:
+    if value.type.kind is Kind.INTEGER or (value.type.kind is Kind.DECIMAL and value.type.scale == 0):
         return Fraction(1)
     node = value.sql
     while isinstance(node, exp.Paren | exp.Cast):

@@ -41,6 +41,10 @@ class Frame:
         return self.start[0] == _FIRST
 
     @property
+    def to_last(self) -> bool:
+        return self.end[0] == _LAST
+
+    @property
     def holds_current_row(self) -> bool:
         return self.start[0] <= _CURRENT <= self.end[0]
 

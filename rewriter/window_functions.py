@@ -26,11 +26,12 @@ from rewriter.names import written
 from rewriter.relation import only
 from rewriter.source import VARIABLE, variable_behind
 from rewriter.total import compile_expression
-from rewriter.types import BIGINT, DOUBLE, Kind
+from rewriter.types import BIGINT, DOUBLE, INTEGER, Kind
 from rewriter.value import DOMAIN, IntegerRange, Value, Values
 from rewriter.window_frames import WHOLE, Frame
 
 _MOST_OFFSET = 1_000_000_000
+MOST_TILES = 1000
 _AGGREGATES = (exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd)
 _PICKS = (exp.Min, exp.Max)
 
@@ -53,6 +54,11 @@ class Over:
         known = {ordered.this for ordered in self.order} | set(self.partition)
         more = [exp.Ordered(this=tie.copy(), desc=False, nulls_first=False) for tie in self.ties if tie not in known]
         return (*self.order, *more)
+
+    def of_peers(self) -> Over:
+        """The rows that the order leaves equal, all of them, in the order of the ties."""
+        partition = tuple(dict.fromkeys((*self.partition, *(ordered.this for ordered in self.order))))
+        return replace(self, partition=partition, order=(), frame=WHOLE, one_partition=False)
 
     def sql(self, function: exp.Expr, order: Sequence[exp.Ordered], frame: Frame | None) -> exp.Expr:
         window = exp.Window(this=function, partition_by=[key.copy() for key in self.partition], over="OVER")
@@ -108,9 +114,12 @@ def compile_call(node: exp.Expr, over: Over, scope: BlockScope, bound: Contribut
         return _aggregate(_Call(node, over, scope, bound, dialect))
     compile_ = _FUNCTIONS.get(type(node))
     if compile_ is None:
-        names = "ROW_NUMBER, RANK, DENSE_RANK, LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE, COUNT, SUM, AVG, MIN, MAX"
+        places, picks = "ROW_NUMBER, RANK, DENSE_RANK, NTILE", "LAG, LEAD, FIRST_VALUE, LAST_VALUE, NTH_VALUE"
         word = function.sql_name() if isinstance(function, exp.Func) else type(function).__name__.upper()
-        raise Refused(f"{word} is not answered in a window over people", hint=f"there are {names}")
+        raise Refused(
+            f"{word} is not answered in a window over people",
+            hint=f"there are {places}, {picks}, COUNT, SUM, AVG, MIN, MAX",
+        )
     return compile_(_Call(node, over, scope, bound, dialect))
 
 
@@ -133,6 +142,17 @@ def _place(at: _Call, function: exp.Expr, order: Sequence[exp.Ordered]) -> Value
     domain = None if most is None or at.bound.undeclared else IntegerRange(1, most)
     interval = None if most is None else Interval.of(1, most)
     return Value(at.over.sql(function, order, None), BIGINT, interval, nullable=False, domain=domain)
+
+
+def _tile(at: _Call) -> Value:
+    """NTILE(n)."""
+    only(at.node, frozenset({"this"}), at.word)
+    count = at.node.this
+    if not isinstance(count, exp.Literal) or not count.is_int or not 1 <= int(count.this) <= MOST_TILES:
+        raise Refused(f"NTILE needs a constant whole number from 1 to {MOST_TILES}", hint="write NTILE(4)")
+    most = int(count.this)
+    sql = at.over.sql(call("ntile", number(most)), at.over.settled(), None)
+    return Value(sql, INTEGER, Interval.of(1, most), nullable=False, domain=IntegerRange(1, most))
 
 
 def _share(at: _Call) -> Value:
@@ -174,34 +194,43 @@ def _both_listed(argument: Value, default: Value, nullable: bool) -> Values | No
 
 def _first(at: _Call) -> Value:
     only(at.node, frozenset({"this"}), at.word)
-    over, argument = at.over, at.argument()
-    order = over.settled() if over.frame.from_first or over.frame.rows else over.order
-    sql = over.sql(call("first_value", argument.sql.copy()), order, over.frame)
+    argument, over = at.argument(), at.over
+    if not over.frame.rows:
+        over = replace(over, frame=WHOLE) if over.frame.from_first or not over.order else over.of_peers()
+    sql = over.sql(call("first_value", argument.sql.copy()), over.settled(), over.frame)
     found = _picked(argument, sql, nullable=argument.nullable or not over.frame.holds_current_row)
-    return replace(found, constant=over.one_partition and over.frame.from_first)
+    # A frame that ends before the current row is empty for the first rows.
+    always = over.frame.from_first and over.frame.holds_current_row
+    return replace(found, constant=over.one_partition and always)
 
 
 def _last(at: _Call) -> Value:
     only(at.node, frozenset({"this"}), at.word)
-    argument, over, frame = at.argument(), at.over, _until_the_end(at.over)
-    order = over.settled() if frame.rows or frame.is_whole else over.order
-    sql = over.sql(call("last_value", argument.sql.copy()), order, frame)
-    found = _picked(argument, sql, nullable=argument.nullable or not frame.holds_current_row)
-    return replace(found, constant=over.one_partition and frame.is_whole)
+    argument, over = at.argument(), at.over
+    if not over.frame.rows:
+        over = replace(over, frame=WHOLE) if over.frame.to_last or not over.order else over.of_peers()
+    sql = over.sql(call("last_value", argument.sql.copy()), over.settled(), over.frame)
+    found = _picked(argument, sql, nullable=argument.nullable or not over.frame.holds_current_row)
+    return replace(found, constant=over.one_partition and over.frame.is_whole)
 
 
 def _nth(at: _Call) -> Value:
+    """The n-th row of the frame; NULL where the frame has fewer."""
     only(at.node, frozenset({"this", "offset"}), at.word)
-    argument, over, frame = at.argument(), at.over, _until_the_end(at.over)
-    order = over.settled() if frame.rows or frame.is_whole else over.order
-    function = call("nth_value", argument.sql.copy(), number(at.offset(1)))
-    found = _picked(argument, over.sql(function, order, frame), nullable=True)
-    return replace(found, constant=over.one_partition and frame.is_whole)
-
-
-def _until_the_end(over: Over) -> Frame:
-    """Without ORDER BY all rows are peers, so SQL's own frame is the whole partition."""
-    return WHOLE if not over.order and not over.frame.given else over.frame
+    argument, place, over = at.argument(), at.offset(1), at.over
+    reached: exp.Expr | None = None
+    if not over.frame.rows:
+        if over.order and not over.frame.from_first and over.frame.to_last:
+            raise Refused("NTH_VALUE is not answered over this frame", hint="use ROWS BETWEEN … AND …")
+        if over.order and over.frame.from_first and not over.frame.to_last:
+            reached = over.sql(exp.Count(this=exp.Star()), over.order, over.frame)
+        peers = bool(over.order) and not over.frame.from_first
+        over = over.of_peers() if peers else replace(over, frame=WHOLE)
+    sql = over.sql(call("nth_value", argument.sql.copy(), number(place)), over.settled(), over.frame)
+    if reached is not None:
+        sql = exp.Case(ifs=[exp.If(this=exp.GTE(this=reached, expression=number(place)), true=sql)])
+    constant = reached is None and over.one_partition and over.frame.is_whole
+    return replace(_picked(argument, sql, nullable=True), constant=constant)
 
 
 def _picked(argument: Value, sql: exp.Expr, *, nullable: bool) -> Value:
@@ -264,6 +293,7 @@ _FUNCTIONS: dict[type[exp.Expr], Callable[[_Call], Value]] = {
     exp.DenseRank: _rank,
     exp.PercentRank: _share,
     exp.CumeDist: _share,
+    exp.Ntile: _tile,
     exp.Lag: _neighbour,
     exp.Lead: _neighbour,
     exp.FirstValue: _first,

@@ -23,13 +23,14 @@ from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.errors import Unbounded
 from rewriter.family import Family, Measured, Member, measure
-from rewriter.functions_values import wrap
 from rewriter.interval import Interval
+from rewriter.moments import FIGURES, Moments, present
+from rewriter.moments import Measured as Bernstein
 from rewriter.narrowing import narrowed
-from rewriter.plan import Estimator, Linear, Output, Ratio
+from rewriter.plan import Estimator, Figure, Linear, Output, Ratio
 from rewriter.query import Aggregate
 from rewriter.strategies import weight
-from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
+from rewriter.types import BIGINT, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.value import Value
 
@@ -53,11 +54,18 @@ def workload(
     builder = Builder(dialect, filters, rows, apart=apart)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
     _require_ranges(asked, filters)
+    second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function in FIGURES}
+    moments = Moments(list(second_order.values()), builder, norm)
+    found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
+        number: (moments.estimator(aggregate), ()) for number, aggregate in second_order.items()
+    }
+    for number, aggregate in enumerate(asked):
+        if (measured := moments.beside(aggregate)) is not None and number not in found:
+            found[number] = _beside(aggregate, measured, builder)
+    asked = [replace(one, function=exp.Expr) if number in found else one for number, one in enumerate(asked)]
     means = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function is exp.Avg}
     pairs = _pairs(list(means.values()), builder, norm)
-    found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
-        number: (pairs[_pair_key(aggregate, builder)].ratio, ()) for number, aggregate in means.items()
-    }
+    found |= {number: (pairs[_pair_key(aggregate, builder)].ratio, ()) for number, aggregate in means.items()}
     found |= _sums(
         {n: aggregate for n, aggregate in enumerate(asked) if aggregate.function is exp.Sum}, pairs, norm, builder
     )
@@ -71,7 +79,7 @@ def workload(
         elif pair is not None:
             found[number] = pair.count(builder)
         else:
-            counts[number] = Member(both(aggregate.condition, _present(aggregate.argument)), aggregate.text)
+            counts[number] = Member(both(aggregate.condition, present(aggregate.argument)), aggregate.text)
     if counts:
         rows_of = Family("counts", "rows", ONE, True, 0)
         found |= zip(counts, measure(rows_of, list(counts.values()), builder, norm, 0), strict=True)
@@ -86,29 +94,42 @@ def workload(
         tuple(builder.notes),
         tuple(builder.parts),
         tuple(builder.orders),
+        tuple(builder.derived.values()),
     )
+
+
+def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> tuple[Estimator, tuple[int, ...]]:
+    """A count, sum or mean of what moments are measured of."""
+    if aggregate.function is exp.Count:
+        return measured.rows, (builder.part(measured.rows, ONE),)
+    argument = aggregate.argument
+    if argument is None:
+        raise AssertionError("SUM and AVG have an argument")
+    text = builder.spelt(argument.sql)
+    mean = measured.moment(Figure.MEAN, text, None)
+    if aggregate.function is exp.Avg:
+        return mean, ()
+    total = replace(measured.total(text), integer=_is_integer(aggregate))
+    least = 0 if mean.x.low >= 0 else None
+    unit = _unit(aggregate, Fraction(1, 1 << 20) * (mean.x.high - mean.x.low))
+    return total, (builder.part(replace(total, minimum=least), unit),)
 
 
 def _type(aggregate: Aggregate) -> Type:
     argument = aggregate.argument
     if aggregate.function is exp.Count:
         return BIGINT
-    if aggregate.function is exp.Avg or argument is None or argument.type.kind is Kind.DOUBLE:
+    if aggregate.function is exp.Avg or aggregate.function in FIGURES:
+        return DOUBLE
+    if argument is None or argument.type.kind is Kind.DOUBLE:
         return DOUBLE
     return decimal(38, argument.type.scale) if argument.type.kind is Kind.DECIMAL else BIGINT
 
 
-def _present(argument: Value | None) -> Value | None:
-    """``x IS NOT NULL``, or None where that is always so."""
-    if argument is None or not argument.nullable:
-        return None
-    sql = exp.Not(this=exp.Is(this=wrap(argument.sql.copy()), expression=exp.Null()))
-    return Value(sql=sql, type=BOOLEAN, nullable=False, constant=argument.constant)
-
-
 def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
     """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
-    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg]
+    aggregates = [one for aggregate in aggregates for one in _of_each_argument(aggregate)]
+    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg or aggregate.function in FIGURES]
     sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
     lacking = [aggregate for aggregate in (*means, *sums) if _range(aggregate, filters)[1] is None]
     if not lacking:
@@ -122,6 +143,12 @@ def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -
         missing=frozenset().union(*missing) if all(missing) else frozenset(),
         certain=frozenset().union(*(some for some in missing if len(some) == 1)),
     )
+
+
+def _of_each_argument(aggregate: Aggregate) -> list[Aggregate]:
+    if aggregate.second is None:
+        return [aggregate]
+    return [replace(aggregate, second=None), replace(aggregate, argument=aggregate.second, second=None)]
 
 
 def _range(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
@@ -312,7 +339,7 @@ def _show(number: Fraction) -> str:
 
 
 def _units(aggregate: Aggregate, builder: Builder) -> Measured:
-    test = both(aggregate.condition, _present(aggregate.argument))
+    test = both(aggregate.condition, present(aggregate.argument))
     name = builder.cell()
     addend = Addend(1, test=builder.condition(test))
     builder.vectors.append(Vector((Cell(name, aggregate.text, ONE, (addend,)),), 1, 1, distinct=True))

@@ -29,7 +29,7 @@ from dpsql.inference.least_squares import lattice
 from dpsql.inference.parts import Column, finished, measured, spread
 from dpsql.inference.projection import nonnegative_lattice, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.plan import Linear, Part, Plan, Ratio
+from rewriter.plan import Linear, Moment, Part, Plan, Ratio
 from rewriter.types import INTEGER, Scalar
 
 _MOST_STEPS = 1_000
@@ -117,7 +117,7 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
                 first,
                 values=tuple(value for part in parts for value in part.values),
                 margins=tuple(margins) if whole and first.margins is not None else None,
-                reaches=tuple(reaches) if whole and first.reaches is not None else None,
+                reaches=tuple(reaches) if len(reaches) == sum(len(part.values) for part in parts) else None,
             )
         )
     shrunk = [factor for table in tables for factor in table.shrunk or (1.0,) * table.rows]
@@ -231,11 +231,18 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
             continue
         pairs = {}
         for output in plans[place].outputs:
-            if isinstance(output.estimator, Ratio):
-                sides = (output.estimator.above, output.estimator.below)
+            if isinstance(output.estimator, Ratio | Moment):
+                sides = _sides(output.estimator)
                 pairs[output.name] = tuple(_side(joint, all_, side)[at] for side in sides)
         found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
     return found | {copy: found[place] for copy, place in joint.copies.items()}
+
+
+def _sides(estimator: Ratio | Moment) -> tuple[str, ...]:
+    """The statistics that a mean or a moment is made of."""
+    if isinstance(estimator, Ratio):
+        return estimator.above, estimator.below
+    return tuple(name for name, _ in estimator.cells)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,12 @@ from fractions import Fraction
 from dpsql.inference.arrays import FloatArray
 from dpsql.inference.chosen import chosen_column
 from dpsql.inference.intervals import half_width, mean_reaches, widest_mean_half_width
+from dpsql.inference.moments import expected_moment, moment_ends, moment_values
 from dpsql.inference.parts import Column, finished, measured, values
 from dpsql.inference.prefix import decoded
 from dpsql.inference.rounding import nearest, quotients
 from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.plan import Chosen, Estimator, Linear, Output, Plan, Ratio
+from rewriter.plan import Chosen, Estimator, Linear, Moment, Output, Plan, Ratio
 from rewriter.types import Scalar
 
 
@@ -70,6 +71,8 @@ def expected_half_width(
     """
     if isinstance(estimator, Linear):
         return linear_half_width(estimator, noise)
+    if isinstance(estimator, Moment):
+        return expected_moment(estimator, [noise[name] for name, _ in estimator.cells], group_size)[1]
     if isinstance(estimator, Chosen):
         raise ValueError("how far a quantile is off depends on the data")
     width = estimator.high - estimator.low
@@ -95,6 +98,8 @@ def _finish(
     pair: tuple[FloatArray, ...] | None,
     shrunk: FloatArray | None,
 ) -> ReleasedColumn:
+    if isinstance(output.estimator, Moment):
+        return _moment(noisy, output, output.estimator, pair, shrunk)
     if isinstance(output.estimator, Chosen):
         return chosen_column(noisy, plan, output, output.estimator, ordered=columns is not None)
     if isinstance(output.estimator, Ratio):
@@ -149,6 +154,25 @@ def _ratio(
     down, up = _mean_reaches(above, below, noises, shrunk)
     reaches = tuple(zip((down * float(width)).tolist(), (up * float(width)).tolist(), strict=True))
     return ReleasedColumn(output.name, output.type, tuple(means), tuple(map(max, reaches)), reaches)
+
+
+def _moment(
+    noisy: NoisyTable,
+    output: Output,
+    estimator: Moment,
+    sides: tuple[FloatArray, ...] | None,
+    shrunk: FloatArray | None,
+) -> ReleasedColumn:
+    cells: list[Sequence[int]] = [noisy.statistics[name] for name, _ in estimator.cells]
+    if sides is not None:
+        cells = [[round(number) for number in side[: len(noisy.keys)].tolist()] for side in sides]
+    found = moment_values(estimator, cells)
+    low, high = moment_ends(estimator, cells, [noisy.noise[name] for name, _ in estimator.cells], shrunk)
+    reaches = tuple(
+        (0.0, 0.0) if value is None else (max(value - down, 0.0), max(up - value, 0.0))
+        for value, down, up in zip(found, low.tolist(), high.tolist(), strict=True)
+    )
+    return ReleasedColumn(output.name, output.type, tuple(found), tuple(map(max, reaches)), reaches)
 
 
 def _mean_reaches(

@@ -259,10 +259,10 @@ def _mean_ends(form: Mean, rows: Sequence[Sequence[Row | None]]) -> list[Ends | 
         place = row[slot]
         column = None if place is None else place[0].columns[name]
         value = None if place is None or column is None else column.values[place[1]]
-        if place is None or column is None or column.reaches is None or not isinstance(value, int | float):
+        if place is None or column is None or column.reaches is None or not isinstance(value, int | float | Decimal):
             found.append(None)
             continue
         down, up = column.reaches[place[1]]
-        low, high = sorted(factor * (value + reach) + float(form.constant) for reach in (-down, up))
+        low, high = sorted(factor * (float(value) + reach) + float(form.constant) for reach in (-down, up))
         found.append((low - float(form.slack), high + float(form.slack)))
     return found

@@ -17,6 +17,15 @@ that two neighbours give to v lies in an interval of that width, whatever v. So 
 L1 norm at most S; and Σ (ε·s_g/S)²/8 where ρ is counted, at most ε²/8 for weights of L2 norm at most S. The
 bounded query sees to these norms, as it does for counts.
 
+**Ends.** Beside a quantile two more values are picked at a quarter of its ε, at the targets t - a and t + a, moved into
+0 … n: how far they are away tells how densely the data lies, and so how far off a quantile may be
+(:mod:`dpsql.inference.chosen`). One unit moves their distances within the same ranges as those of the quantile.
+
+**Together.** The quantiles of a column move together: a row of weight s that is to the left of the q-quantile spreads
+the distances by (1-q+M)·s, any other by (q+M)·s, of the 2·M·s that are paid; and a row is to the left of all quantiles
+above some place and of no other. So the sum over the fractions is largest for one of these places, and what
+is paid is that (:func:`together`), for rows by the triangle inequality, in either norm.
+
 Why a cap: a value farther than the cap is as unlikely as one at it, about 2⁻²⁰ for all of them together, so the engine
 need not tell of them. Candidates between two neighbouring values have the same distance and are picked as one.
 """
@@ -26,7 +35,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.loss import PrivacyLoss
@@ -38,9 +47,18 @@ from rewriter.sensitivity import Sensitivity
 NOBODY = 256
 """How many candidates NULL stands for, for each lattice value: in an empty group, 256 of 257 times it is NULL."""
 
+END = Fraction(1, 4)
+"""The ε of an end against that of its quantile."""
+
+APART = 32
+"""How many rows the targets of ends are away from that of the quantile, times 1 - exp(-r) for the exponent r of a row:
+where rows lie at random, the quantile's error falls off like that (E exp(-rN) for a Poisson number N of rows)."""
+
 _RARE = 20 * math.log(2)
 _TOLERABLE = math.log(1000)
 _PRECISION = 1 << 40
+_INSIDE = 5
+"""MIN and MAX are picked beyond all data with a probability of about exp(-5), where most of the range is there."""
 
 
 class TooFar(ValueError):
@@ -88,11 +106,13 @@ class Exponential:
 @dataclass(frozen=True, slots=True)
 class Quantile:
     """One fraction of a choice, to be picked by a mechanism. ``scale`` is what distances are multiplied by to be
-    integers, ``rate`` the exponent of one step of them. Raises :class:`TooFar`."""
+    integers, ``rate`` the exponent of one step of them, ``shift`` how far from the quantile it aims, scaled.
+    Raises :class:`TooFar`."""
 
     choice: Choice
     fraction: Fraction
     mechanism: Exponential
+    shift: int = 0
 
     def __post_init__(self) -> None:
         if self._cap(_TOLERABLE) > self._most_cap:
@@ -112,6 +132,13 @@ class Quantile:
         q = self.fraction
         return 2 if self.is_extreme else max(q.numerator, q.denominator - q.numerator)
 
+    def ends(self) -> tuple[Quantile, Quantile]:
+        """What aims below it and above it. Raises :class:`TooFar`."""
+        mechanism = Exponential(self.mechanism.epsilon * END, self.mechanism.concentrated)
+        row = self.scale * self.choice.row
+        shift = math.ceil(APART * row / -math.expm1(-float(self.rate * row)))
+        return replace(self, mechanism=mechanism, shift=-shift), replace(self, mechanism=mechanism, shift=shift)
+
     @property
     def rate(self) -> Fraction:
         return self.mechanism.epsilon / (2 * self.reach * unit_weight(self.choice.sensitivity, self.mechanism))
@@ -124,7 +151,7 @@ class Quantile:
     @property
     def inside(self) -> int:
         """For MIN and MAX, how far inside they aim, as a scaled weight."""
-        return math.ceil((math.log(self.candidates / NOBODY) + 3) / self.rate) if self.is_extreme else 0
+        return math.ceil((math.log(self.candidates / NOBODY) + _INSIDE) / self.rate) if self.is_extreme else 0
 
     @property
     def inside_rows(self) -> int:
@@ -147,7 +174,7 @@ class Quantile:
 
     @property
     def _most_cap(self) -> int:
-        return self.choice.window * self.scale - self.inside
+        return self.choice.window * self.scale - self.inside - abs(self.shift)
 
     def pick(self, ranks: Sequence[Rank], sampler: Sampler) -> int | None:
         """A lattice value, or None for nobody. The answer is releasable; ``ranks`` are not."""
@@ -188,9 +215,33 @@ class Quantile:
     def _target(self, total: int) -> int:
         """The weight that is to be below the quantile, scaled."""
         if not self.is_extreme:
-            return self.fraction.numerator * total
+            return min(max(self.fraction.numerator * total + self.shift, 0), self.scale * total)
         near = min(self.inside, total)
         return near if self.fraction == 0 else 2 * total - near
+
+
+def together(fractions: Sequence[Fraction], *, ends: bool) -> tuple[Fraction, Fraction]:
+    """What quantiles of one column cost together, in ε and in ρ of one of them: never more than their number.
+
+    >>> [float(cost) for cost in together([Fraction(1, 2)], ends=False)]
+    [1.0, 1.0]
+    >>> [round(float(cost), 2) for cost in together([Fraction(n, 10) for n in range(1, 10)], ends=False)]
+    [7.73, 6.9]
+    """
+    ordered = sorted(fractions)
+    costs = [[_spread(q, left=place >= at) for place, q in enumerate(ordered)] for at in range(len(ordered) + 1)]
+    more = [(1 + 2 * END, 1 + 2 * END**2) if ends and q not in (0, 1) else (Fraction(1), Fraction(1)) for q in ordered]
+    linear = max(sum((cost * one for cost, (one, _) in zip(row, more, strict=True)), Fraction(0)) for row in costs)
+    squared = max(sum((cost**2 * two for cost, (_, two) in zip(row, more, strict=True)), Fraction(0)) for row in costs)
+    return linear, squared
+
+
+def _spread(q: Fraction, *, left: bool) -> Fraction:
+    """How far a row spreads a quantile's distances, of the most that any row does."""
+    if q in (0, 1):
+        return Fraction(1)
+    most = max(q, 1 - q)
+    return ((1 - q if left else q) + most) / (2 * most)
 
 
 def unit_weight(sensitivity: Sensitivity, mechanism: Exponential) -> int:

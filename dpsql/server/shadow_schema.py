@@ -172,6 +172,8 @@ def column_comment(catalog: Catalog, table: Table, column: Column) -> str:
         said.append("identifies the person")
     if column.range is not None:
         said.append(f"range {column.range[0]} to {column.range[1]}")
+        if not table.public and not catalog.declared_extremes:
+            said.append("MIN and MAX are approximate")
     if column.values_from is not None:
         said.append(f"key set {'.'.join(column.values_from)}")
     if column.values is not None:

@@ -23,7 +23,7 @@ from rewriter.contribution import Norm
 from rewriter.errors import Refused
 from rewriter.outer import check_outer, outer_sql
 from rewriter.parse import Explain, Select, parse
-from rewriter.plan import Chosen, Linear, Output, Plan, Ratio
+from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 from rewriter.planner import plan
 from rewriter.query import Program
 from rewriter.split import split
@@ -160,6 +160,9 @@ def _finished(output: Output) -> str:
     how = output.estimator
     if isinstance(how, Ratio):
         return f"{how.low} + {how.high - how.low} · {how.above} / ({how.above} + {how.below})"
+    if isinstance(how, Moment):
+        ranges = [f"[{axis.low}, {axis.high}] in degree {axis.degree}" for axis in (how.x, how.y) if axis.degree]
+        return f"{how.figure} over {' and '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"
     if isinstance(how, Chosen):
         return f"picked, number {how.place} of {how.choice}"
     assert isinstance(how, Linear)

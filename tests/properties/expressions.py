@@ -8,6 +8,9 @@ from datetime import date
 from random import Random
 
 NUMERIC = ("small", "big", "tiny", "ratio", "money", "count")
+OF_ONE = ("VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP")
+OF_TWO = ("COVAR_POP", "COVAR_SAMP", "REGR_COUNT", "REGR_AVGX", "REGR_AVGY", "REGR_SXX", "REGR_SYY", "REGR_SXY")
+QUOTIENTS = ("CORR", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2")
 TEXTS = ("cat", "note", "area", "name")
 
 
@@ -182,8 +185,8 @@ class Expressions:
     def _aggregate(self, fields: Sequence[Field]) -> str:
         plain = [f for f in fields if f.kind not in ("key", "link")]
         units = [f for f in fields if f.unit]
-        kinds = ["count", "count x", "units", "sum", "avg", "case", "narrowed", "quantile"]
-        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2, 3])[0]
+        kinds = ["count", "count x", "units", "sum", "avg", "case", "narrowed", "moment", "quantile"]
+        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2, 3, 3])[0]
         text = "COUNT(*)"
         if kind == "narrowed" and (narrowed := self._narrowed(fields)):
             return narrowed
@@ -193,6 +196,8 @@ class Expressions:
             text = f"COUNT(DISTINCT {self.random.choice(units).text})"
         elif kind in ("sum", "avg") and (number := self._number(fields, self.random.choice([0, 0, 1, 2]))) is not None:
             text = f"{kind.upper()}({number})"
+        elif kind == "moment" and (moment := self._moment(fields)):
+            text = moment
         elif kind == "quantile" and (found := self._quantile(fields)):
             text = found
         elif kind == "case":
@@ -206,6 +211,17 @@ class Expressions:
             text += f" FILTER (WHERE {self._condition(fields)})"
         return text
 
+    def _moment(self, fields: Sequence[Field]) -> str:
+        """A variance, or what two variables have to do with each other."""
+        x, y = (self._number(fields, self.random.choice([0, 0, 0, 1])) for _ in range(2))
+        if x is None or y is None:
+            return ""
+        if self._maybe(0.5):
+            return f"{self.random.choice(OF_ONE)}({x})"
+        self._has("two variables")
+        # What divides by a variance is as exact as that variance is large; tests/properties/test_moments.py has it.
+        return f"{self.random.choice(OF_TWO if self.tame else (*OF_TWO, *QUOTIENTS))}({y}, {x})"
+
     def _quantile(self, fields: Sequence[Field]) -> str:
         """A quantile, whose value two engines agree on where it is one of the column's."""
         times = [f.text for f in fields if f.kind in ("day", "at") and f.bounded]
@@ -213,9 +229,10 @@ class Expressions:
         if not times and not numbers:
             return ""
         what = self.random.choice(times if times and (not numbers or self._maybe(0.3)) else numbers)
-        fraction = self.random.choice(["0.5", "0.25", "0.9", "0", "1"])
-        forms = [f"PERCENTILE_DISC({fraction}) WITHIN GROUP (ORDER BY {what}{self.random.choice(['', ' DESC'])})"]
+        fraction = self.random.choice(["0.5", "0.25", "0.9"])
+        forms = [f"PERCENTILE_DISC({fraction}) WITHIN GROUP (ORDER BY {what})"]
         if not self.tame:
+            forms += [f"PERCENTILE_DISC({fraction}) WITHIN GROUP (ORDER BY {what} DESC)"]
             forms += [f"MEDIAN({what})", f"MIN({what})", f"MAX({what})"]
             forms += [f"PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {what})"]
         return self.random.choice(forms)

@@ -16,6 +16,7 @@ _ROWS = (
     "ROWS UNBOUNDED PRECEDING",
     "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
     "ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
     "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
     "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
 )
@@ -50,7 +51,7 @@ def call(random: Random, columns: Sequence[Field], order: str, condition: str, *
     form = random.choice(forms)
     frame = random.choice(_ROWS if random.random() < 0.5 else _RANGES) if order else ""
     if form == "place":
-        return random.choice(["ROW_NUMBER()", "RANK()", "DENSE_RANK()"]), "", _PLACES
+        return random.choice(["ROW_NUMBER()", "RANK()", "DENSE_RANK()", "NTILE(3)"]), "", _PLACES
     if form == "other":
         found = random.choice(values)
         name, offset = random.choice(["LAG", "LEAD"]), random.choice(["", "", ", 1", ", 2", ", 0"])
@@ -58,9 +59,9 @@ def call(random: Random, columns: Sequence[Field], order: str, condition: str, *
     if form == "ends":
         found = random.choice(values)
         functions = [f"FIRST_VALUE({found.text})", f"LAST_VALUE({found.text})", f"NTH_VALUE({found.text}, 2)"]
-        # LAST_VALUE among ties is the engine's choice.
-        safe = tame or frame.startswith("ROWS") or not order
-        return random.choice(functions if safe else functions[:1]), frame if safe else "", found
+        if "FOLLOWING" in frame and not frame.startswith("ROWS"):
+            functions.pop()
+        return random.choice(functions), frame, found
     if form == "count":
         return (
             random.choice(["COUNT(*)", f"COUNT(*) FILTER (WHERE {condition})"]),

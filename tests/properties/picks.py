@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, unit_weight
+from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, together, unit_weight
 from dpsql.table import Key, Rank
 from rewriter.plan import Choice
 
@@ -27,24 +27,26 @@ def most_moved(choice: Choice, here: Ranks, there: Ranks) -> tuple[float, str]:
             continue
         for epsilon in EPSILONS:
             mechanism = Exponential(epsilon, concentrated)
-            for fraction in choice.fractions:
+            for ends in (True, False):
                 try:
-                    quantile = Quantile(choice, fraction, mechanism)
+                    mains = [Quantile(choice, fraction, mechanism) for fraction in choice.fractions]
+                    more = [end for one in mains for end in (one.ends() if ends and not one.is_extreme else ())]
                 except TooFar:
                     continue
-                share = _share(quantile, here, there)
+                share = _share([*mains, *more], together(choice.fractions, ends=ends), here, there)
                 if share > worst[0]:
-                    worst = share, f"{fraction} of {choice.name} at {mechanism}"
+                    worst = share, f"{choice.name} at {mechanism}, {ends=}"
     return worst
 
 
-def _share(quantile: Quantile, here: Ranks, there: Ranks) -> float:
-    """The square of what a unit uses of ρ, or what it uses of ε, against what is paid."""
-    spreads = [_spread(quantile, here.get(key, ()), there.get(key, ())) for key in {**here, **there}]
-    paid = quantile.mechanism.epsilon
-    if quantile.mechanism.concentrated:
-        return float(sum(spread * spread for spread in spreads) / (paid * paid))
-    return float(sum(spreads) / paid)
+def _share(quantiles: Sequence[Quantile], costs: tuple[Fraction, Fraction], here: Ranks, there: Ranks) -> float:
+    """What a unit uses of ε or ρ in all groups and picks, against what is paid for them."""
+    keys = {**here, **there}
+    spreads = [_spread(one, here.get(key, ()), there.get(key, ())) for one in quantiles for key in keys]
+    mechanism = quantiles[0].mechanism
+    if mechanism.concentrated:
+        return float(sum(spread * spread for spread in spreads) / (mechanism.epsilon**2 * costs[1]))
+    return float(sum(spreads) / (mechanism.epsilon * costs[0]))
 
 
 def _spread(quantile: Quantile, here: Sequence[Rank], there: Sequence[Rank]) -> Fraction:

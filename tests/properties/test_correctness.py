@@ -23,7 +23,7 @@ from sqlglot import exp
 from dpsql.answer import Session
 from dpsql.errors import Error
 from dpsql.testing import open_without_noise
-from rewriter.plan import Plan, Ratio
+from rewriter.plan import Chosen, Moment, Plan, Ratio
 from rewriter.types import DOUBLE
 from tests.engines.postgres_server import shared_server
 from tests.properties.drawing import world
@@ -97,8 +97,13 @@ def resolution(plans: Sequence[Plan]) -> float:
         reach = {statistic.name: statistic.granularity * statistic.bound for statistic in one.statistics}
         for output in one.outputs:
             how = output.estimator
-            if isinstance(how, Ratio):
+            if isinstance(how, Chosen):
+                most = max([most, *(choice.granularity * 2**14 for choice in one.choices)])
+            elif isinstance(how, Ratio):
                 most = max(most, abs(how.low) / 16, abs(how.high) / 16)
+            elif isinstance(how, Moment):
+                spans = [axis.high - axis.low for axis in (how.x, how.y) if axis.degree]
+                most = max([most, *(max(span * span, 16 * span) for span in spans)])
             elif output.type == DOUBLE or any(step[name] > 1 for name, _ in how.terms):
                 most = max([most, *(reach[name] for name, _ in how.terms)])
     return float(most) / 2**14

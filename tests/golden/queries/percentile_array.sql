@@ -1,0 +1,72 @@
+SELECT PERCENTILE_CONT(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY height_cm) FROM patient;
+
+-- ----
+-- release 0
+-- groups: one group
+-- a0: PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY height_cm) (double) = picked, number 1 of q0
+-- a1: PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY height_cm) (double) = picked, number 0 of q0
+-- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- q0: PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY height_cm): quantiles 1/4, 3/4 of 40 … 220
+-- one unit weighs: l1 1, l2 1; a row 1
+-- near is less than 8192; steps of 1
+WITH found AS (
+  SELECT
+    v AS v,
+    SUM(w) AS w
+  FROM (
+    SELECT
+      p.v,
+      1 AS w
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          t1."id" AS u,
+          CASE WHEN t1."height_cm" < 40 THEN 40 WHEN t1."height_cm" > 220 THEN 220 ELSE CAST(t1."height_cm" AS BIGINT) END AS v
+        FROM "main"."patient" AS t1
+      ) AS r
+      WHERE
+        NOT v IS NULL
+    ) AS p
+  ) AS h
+  GROUP BY
+    v
+), placed AS (
+  SELECT
+    v,
+    w,
+    0 + (
+      SUM(w) OVER (ORDER BY v) - w
+    ) AS below,
+    SUM(w) OVER () AS n
+  FROM found
+)
+SELECT
+  v,
+  CAST(w AS BIGINT) AS w,
+  CAST(below AS BIGINT) AS below,
+  CAST(n AS BIGINT) AS n
+FROM placed
+WHERE
+  (
+    CAST(below AS INT128) * 4 - CAST(n AS INT128) * 1 < 32768
+    AND CAST(n AS INT128) * 1 - (
+      CAST(below AS INT128) + CAST(w AS INT128)
+    ) * 4 < 32768
+  )
+  OR (
+    CAST(below AS INT128) * 4 - CAST(n AS INT128) * 3 < 32768
+    AND CAST(n AS INT128) * 3 - (
+      CAST(below AS INT128) + CAST(w AS INT128)
+    ) * 4 < 32768
+  )
+ORDER BY
+  v;
+
+-- outer
+SELECT
+  (
+    '{' || COALESCE(CAST(dpsql_release_0.a1 AS TEXT), 'NULL') || ',' || COALESCE(CAST(dpsql_release_0.a0 AS TEXT), 'NULL') || '}'
+  ) AS "percentile_cont"
+FROM dpsql_release_0;

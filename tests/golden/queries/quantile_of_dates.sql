@@ -1,0 +1,216 @@
+-- Days of visits, of people with several visits.
+SELECT PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day), MAX(day) FROM visit;
+
+-- ----
+-- release 0
+-- groups: one group
+-- a0: PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day) (date) = picked, number 0 of q0
+-- a1: MAX(day) (date) = picked, number 1 of q0
+-- note: each person counts with at most 40 rows
+-- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: MIN and MAX are approximate: they lie inside of the data, with some rows beyond them
+-- q0: PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day): quantiles 9/10, 1 of 737425 … 739616
+-- one unit weighs: l1 163840, l2 163840; a row 4096
+-- near is less than 1342177280; steps of 1
+WITH scale AS (
+  SELECT
+    u,
+    CAST(TRUNC(163839.999999851e0 / CAST(COUNT(*) AS DOUBLE)) AS BIGINT) AS m
+  FROM (
+    SELECT
+      *
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        CAST(CASE
+          WHEN (
+            CAST((
+              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+            ) AS BIGINT)
+          ) < 737425
+          THEN 737425
+          WHEN (
+            CAST((
+              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+            ) AS BIGINT)
+          ) > 739616
+          THEN 739616
+          ELSE (
+            CAST((
+              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+            ) AS BIGINT)
+          )
+        END AS BIGINT) AS v
+      FROM "main"."visit" AS t1
+    ) AS r
+    WHERE
+      NOT v IS NULL
+  ) AS r
+  GROUP BY
+    u
+  HAVING
+    COUNT(*) > 40
+), coarse AS (
+  SELECT
+    (
+      v - 737425
+    ) // 2 AS b,
+    SUM(w) AS w
+  FROM (
+    SELECT
+      p.v,
+      COALESCE(scale.m, 4096) AS w
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          CAST(CASE
+            WHEN (
+              CAST((
+                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+              ) AS BIGINT)
+            ) < 737425
+            THEN 737425
+            WHEN (
+              CAST((
+                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+              ) AS BIGINT)
+            ) > 739616
+            THEN 739616
+            ELSE (
+              CAST((
+                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+              ) AS BIGINT)
+            )
+          END AS BIGINT) AS v
+        FROM "main"."visit" AS t1
+      ) AS r
+      WHERE
+        NOT v IS NULL
+    ) AS p
+    LEFT JOIN scale
+      ON p.u = scale.u
+  ) AS h
+  GROUP BY
+    (
+      v - 737425
+    ) // 2
+), spread AS (
+  SELECT
+    b,
+    w,
+    (
+      SUM(w) OVER (ORDER BY b) - w
+    ) AS below,
+    SUM(w) OVER () AS n
+  FROM coarse
+), near AS (
+  SELECT
+    b,
+    below,
+    n
+  FROM spread
+  WHERE
+    (
+      CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 13421772800
+      AND CAST(n AS INT128) * 9 - (
+        CAST(below AS INT128) + CAST(w AS INT128)
+      ) * 10 < 13421772800
+    )
+    OR CAST(n AS INT128) - (
+      CAST(below AS INT128) + CAST(w AS INT128)
+    ) < 1342177280
+), found AS (
+  SELECT
+    near.b,
+    near.below AS start,
+    near.n,
+    h.v,
+    SUM(h.w) AS w
+  FROM (
+    SELECT
+      *,
+      (
+        v - 737425
+      ) // 2 AS b
+    FROM (
+      SELECT
+        p.v,
+        COALESCE(scale.m, 4096) AS w
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            t1."patient_id" AS u,
+            CAST(CASE
+              WHEN (
+                CAST((
+                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+                ) AS BIGINT)
+              ) < 737425
+              THEN 737425
+              WHEN (
+                CAST((
+                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+                ) AS BIGINT)
+              ) > 739616
+              THEN 739616
+              ELSE (
+                CAST((
+                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+                ) AS BIGINT)
+              )
+            END AS BIGINT) AS v
+          FROM "main"."visit" AS t1
+        ) AS r
+        WHERE
+          NOT v IS NULL
+      ) AS p
+      LEFT JOIN scale
+        ON p.u = scale.u
+    ) AS h
+  ) AS h
+  JOIN near
+    ON h.b = near.b
+  GROUP BY
+    near.b,
+    near.below,
+    near.n,
+    h.v
+), placed AS (
+  SELECT
+    v,
+    w,
+    start + (
+      SUM(w) OVER (PARTITION BY b ORDER BY v) - w
+    ) AS below,
+    n
+  FROM found
+)
+SELECT
+  v,
+  CAST(w AS BIGINT) AS w,
+  CAST(below AS BIGINT) AS below,
+  CAST(n AS BIGINT) AS n
+FROM placed
+WHERE
+  (
+    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 13421772800
+    AND CAST(n AS INT128) * 9 - (
+      CAST(below AS INT128) + CAST(w AS INT128)
+    ) * 10 < 13421772800
+  )
+  OR CAST(n AS INT128) - (
+    CAST(below AS INT128) + CAST(w AS INT128)
+  ) < 1342177280
+ORDER BY
+  v;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "percentile_disc",
+  dpsql_release_0.a1 AS "max"
+FROM dpsql_release_0;

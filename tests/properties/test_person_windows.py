@@ -1,0 +1,192 @@
+"""Windows over one person's rows: ties are broken by the data, whatever order the engine finds the rows in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import duckdb
+import pytest
+
+from dpsql.errors import Error
+from dpsql.opening import open_policy
+from dpsql.testing import measure, open_without_noise
+from rewriter.contribution import Norm
+from rewriter.parse import parse
+from rewriter.planner import plan
+from rewriter.split import split
+from tests.engines.postgres_server import shared_server
+
+POLICY = """
+database: {database}
+ledger: sqlite:{name}.ledger
+privacy_unit: person.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables:
+  person: {{columns: {{id: {{}}}}}}
+  visit:
+    unit: person_id -> person.id
+    max_rows: 12
+    columns:
+      person_id: {{}}
+      day: {{range: [2024-01-01, 2024-01-31]}}
+      cost: {{range: [0, 9]}}
+      reason: {{values: [a, b, c]}}
+"""
+DAYS = ("2024-01-05", "2024-01-06", None)
+
+
+def visits(random: Random) -> list[tuple[int, str | None, int | None, str]]:
+    """Few days, few costs, and a row twice: nearly every order has ties."""
+    rows = [
+        (who, random.choice(DAYS), random.choice([0, 1, 1, 2, None]), random.choice("abc"))
+        for who in range(1, 9)
+        for _ in range(random.randint(1, 11))
+    ]
+    return [*rows, rows[0]]
+
+
+def policy_of(engine: str, rows: list[tuple[int, str | None, int | None, str]], folder: Path, name: str) -> Path:
+    tables = (
+        "CREATE TABLE person (id int PRIMARY KEY); CREATE TABLE visit (person_id int, day date, cost int, reason text)"
+    )
+    listed = ", ".join("(" + ", ".join("NULL" if v is None else f"'{v}'" for v in row) + ")" for row in rows)
+    setup = (
+        f"{tables}; INSERT INTO person SELECT n FROM generate_series(1, 8) AS g(n); INSERT INTO visit VALUES {listed}"
+    )
+    if engine == "postgres":
+        server = shared_server()
+        database = server.url(server.database(setup))
+    else:
+        database = f"duckdb:{name}.duckdb"
+        with duckdb.connect(str(folder / f"{name}.duckdb")) as connection:
+            connection.execute(setup)
+    path = folder / f"{name}.yaml"
+    path.write_text(POLICY.format(database=database, name=name))
+    return path
+
+
+CALLS = (
+    "ROW_NUMBER()",
+    "NTILE(2)",
+    "LAG(cost)",
+    "LEAD(cost, 2, 5)",
+    "FIRST_VALUE(cost)",
+    "LAST_VALUE(cost)",
+    "NTH_VALUE(cost, 2)",
+    "SUM(cost)",
+    "AVG(cost)",
+    "COUNT(cost)",
+    "MAX(cost)",
+    "RANK()",
+)
+FRAMES = (
+    "",
+    "RANGE CURRENT ROW",
+    "RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+    "ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING",
+    "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+)
+
+
+def questions(random: Random) -> list[str]:
+    """Two windows in two orders, a row of which is read beside them."""
+    found = []
+    for _ in range(14):
+        windows = []
+        for name in ("v", "w"):
+            call = random.choice(CALLS)
+            framed = call.split("(")[0] not in ("ROW_NUMBER", "NTILE", "LAG", "LEAD", "RANK")
+            order = random.choice(["ORDER BY day", "ORDER BY day DESC", "ORDER BY cost", "ORDER BY reason"])
+            frame = random.choice(FRAMES) if framed else ""
+            windows.append(f"{call} OVER (PARTITION BY person_id {order} {frame}) AS {name}")
+        found.append(
+            f"SELECT SUM(v * w), COUNT(*) FROM (SELECT reason, {', '.join(windows)} FROM visit) t GROUP BY reason"
+        )
+    latest = "ORDER BY person_id, day DESC"
+    found.append(f"SELECT reason, SUM(cost) FROM (SELECT DISTINCT ON (person_id) * FROM visit {latest}) t GROUP BY 1")
+    first = "ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY day)"
+    found.append(f"SELECT reason, SUM(cost) FROM (SELECT * FROM visit QUALIFY {first} <= 2) t GROUP BY 1")
+    return found
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_the_order_in_which_rows_are_stored_changes_nothing(engine: str, tmp_path: Path) -> None:
+    random = Random(11)
+    rows = visits(random)
+    policies = []
+    for number in range(3):
+        policies.append(policy_of(engine, rows, tmp_path, f"clinic{number}"))
+        random.shuffle(rows)
+    asked = [sql.replace("v * w", "v + w") for sql in questions(random)]
+    one, *others = [statistics(policy, asked) for policy in policies]
+    for place, sql in enumerate(asked):
+        assert all(other[place] == one[place] for other in others), sql
+
+
+def statistics(policy: Path, asked: list[str]) -> list[list[object]]:
+    """The exact statistics of each question's releases."""
+    opened = open_policy(policy)
+    try:
+        dialect = opened.engine.dialect
+        trees = [parse(sql).tree for sql in asked]  # type: ignore[union-attr]
+        releases = [split(tree, opened.catalog, dialect).groupings for tree in trees]
+        runs = [[opened.engine.run(plan(one, Norm.L2, dialect)) for one in release] for release in releases]
+        return [[(table.keys, table.statistics) for table in tables] for tables in runs]
+    finally:
+        opened.close()
+
+
+def test_the_last_value_of_peers_is_that_of_the_last_peer(tmp_path: Path) -> None:
+    """By default a frame ends with the rows that ORDER BY leaves equal, so all of them see the same last one."""
+    rows: list[tuple[int, str | None, int | None, str]] = [
+        (1, "2024-01-05", 1, "a"),
+        (1, "2024-01-05", 4, "b"),
+        (1, "2024-01-06", 2, "c"),
+    ]
+    proxy = open_without_noise(policy_of("duckdb", rows, tmp_path, "peers"))
+    over = "OVER (PARTITION BY person_id ORDER BY day"
+
+    def total(function: str, frame: str = "") -> object:
+        return (
+            proxy.session("ana")
+            .execute(f"SELECT SUM(x) FROM (SELECT {function} {over} {frame}) AS x FROM visit) AS t")
+            .rows[0][0]
+        )
+
+    assert total("LAST_VALUE(cost)") == 4 + 4 + 2
+    assert total("LAST_VALUE(cost)", "ROWS UNBOUNDED PRECEDING") == 1 + 4 + 2
+    assert total("LAST_VALUE(cost)", "RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING") == 2 + 2 + 2
+    assert total("FIRST_VALUE(cost)", "RANGE CURRENT ROW") == 1 + 1 + 2
+    assert total("NTH_VALUE(cost, 3)") == 2, "the third row is in the frame of the last one alone"
+    assert total("NTH_VALUE(cost, 2)", "RANGE CURRENT ROW") == 4 + 4
+    assert total("NTILE(3)") == 1 + 2 + 3
+    proxy.close()
+
+
+def test_a_value_that_early_rows_lack_is_not_one_group_of_a_person(tmp_path: Path) -> None:
+    """FIRST_VALUE over a frame that ends before the row is NULL in the first rows, and so a person is in two groups."""
+    policy = policy_of("duckdb", visits(Random(1)), tmp_path, "early")
+    frame = "ROWS BETWEEN UNBOUNDED PRECEDING AND {} "
+    sql = (
+        "SELECT x, COUNT(DISTINCT person_id) FROM (SELECT person_id, FIRST_VALUE(reason) OVER "
+        "(PARTITION BY person_id ORDER BY day {}) AS x FROM visit) AS t GROUP BY x"
+    )
+    always, early = (
+        measure(sql.format(frame.format(end)), policy)[0].blocks[0][1].l1 for end in ("CURRENT ROW", "1 PRECEDING")
+    )
+    assert always == 1
+    assert early is None or early > 1
+
+
+def test_a_window_that_mixes_people_is_refused_with_the_key_that_is_missing(tmp_path: Path) -> None:
+    proxy = open_without_noise(policy_of("duckdb", visits(Random(1)), tmp_path, "across"))
+    for window in ("PARTITION BY reason ORDER BY day", "ORDER BY day", "PARTITION BY person_id % 2"):
+        with pytest.raises(Error, match="compare people") as refused:
+            proxy.session("ana").execute(
+                f"SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER ({window}) AS n FROM visit) AS t WHERE n = 1"
+            )
+        assert "PARTITION BY person_id" in str(refused.value)
+        assert not proxy.session("ana").execute("SELECT * FROM dpsql.charges").rows
+    proxy.close()
