@@ -43,7 +43,7 @@ from .statistics_time import timed
 from .tpch import data
 from .with_smartnoise import Unavailable
 
-SECONDS, MOST = 40.0, 2_000
+SECONDS, MOST = 20.0, 2_000
 """Seconds for repetitions, and how many are enough."""
 _QUICK = 2.0, 200
 
