@@ -7,7 +7,7 @@ count p.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -95,10 +95,29 @@ def _count_distinct(
     node: exp.Distinct, test: Value | None, scope: BlockScope, dialect: Dialect, text: str
 ) -> Aggregate:
     only(node, frozenset({"expressions"}), "DISTINCT")
-    if len(node.expressions) != 1:
-        raise Refused("COUNT(DISTINCT) of several columns is not answered", hint="count the key of the person")
-    value = compile_expression(node.expressions[0], scope, dialect)
-    return Aggregate(exp.Count, value, test, True, text)
+    listed, row = node.expressions, _row(node.expressions)
+    values = tuple(compile_expression(one, scope, dialect) for one in (listed if row is None else row))
+    for value in values:
+        if value.type.kind is Kind.INTERVAL:
+            raise Refused("spans of time are not counted", hint="count the dates", sqlstate=TYPE_MISMATCH)
+    if row is None and len(values) == 1:
+        return Aggregate(exp.Count, values[0], test, True, text)
+    if row is None:
+        # Values side by side count where none of them is NULL, as where there is one of them; a row always does.
+        for value in values:
+            test = both(test, present(value))
+    return Aggregate(exp.Count, None, test, True, text, row=values)
+
+
+def _row(listed: Sequence[exp.Expr]) -> Sequence[exp.Expr] | None:
+    """The values of (a, b) or ROW(a, b), where that is all that is listed."""
+    one = listed[0]
+    is_row = isinstance(one, exp.Tuple) or (isinstance(one, exp.Anonymous) and one.name.upper() == "ROW")
+    return one.expressions if len(listed) == 1 and is_row and one.expressions else None
+
+
+def _approximate(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    return _count_distinct(exp.Distinct(expressions=[node.this]), test, scope, dialect, text)
 
 
 def _counted(case: exp.Case) -> exp.Expr | None:
@@ -302,6 +321,7 @@ def _fraction(node: exp.Expr) -> Fraction:
 _COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dialect, str], Aggregate]] = {
     exp.Count: _count,
     exp.CountIf: _count_if,
+    exp.ApproxDistinct: _approximate,
     exp.Sum: _sum,
     exp.Avg: _avg,
     exp.Min: _extreme,
@@ -325,11 +345,6 @@ def check_measured(aggregate: Aggregate) -> None:
     if aggregate.function not in MEASURED:
         name = _WORDS.get(aggregate.function, aggregate.function.__name__.upper())
         raise Refused(f"{name} is not answered over people", hint=_INSTEAD.get(aggregate.function, _HINT))
-    if aggregate.distinct and aggregate.argument is not None and not aggregate.argument.unit:
-        raise Refused(
-            f"{aggregate.text} is not answered: one person can add many values",
-            hint="COUNT(DISTINCT key of the person) is answered; or list the groups: SELECT x, COUNT(*) … GROUP BY x",
-        )
 
 
 # One person's aggregates: exact, inside of a person's own group of rows.
@@ -353,6 +368,8 @@ def _filtered(node: exp.Expr, test: Value | None) -> exp.Expr:
 def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = aggregate.argument
     this: exp.Expr = exp.Star() if argument is None else argument.sql.copy()
+    if aggregate.row:
+        this = exp.Tuple(expressions=[value.sql.copy() for value in aggregate.row])
     if aggregate.distinct:
         this = exp.Distinct(expressions=[this])
     low = 1 if argument is None and aggregate.condition is None else 0

@@ -82,12 +82,13 @@ class Linear:
     """An output that is a weighted sum of statistics: ``Σ weight · integer``.
 
     Weights already contain the granularities. ``integer`` outputs are rounded; an output with a ``minimum``
-    is not reported below it.
+    is not reported below it, one with a ``maximum`` not above it.
     """
 
     terms: tuple[tuple[str, Fraction], ...]
     integer: bool = False
     minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

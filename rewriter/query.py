@@ -26,6 +26,7 @@ class Aggregate:
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
     SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
+    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)).
     """
 
     function: type[exp.Expr]
@@ -36,6 +37,7 @@ class Aggregate:
     within: Aggregate | None = None
     second: Value | None = None
     fraction: Fraction | None = None
+    row: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ PAIRS = 2_000
 COVERED = frozenset(
     {
         "aggregate count", "aggregate count x", "aggregate units", "aggregate sum", "aggregate avg", "aggregate case",
-        "aggregate quantile",
+        "aggregate quantile", "aggregate distinct", "distinct rows",
         "filter", "case", "narrowed", "arithmetic", "several aggregates",
         "family", "family of counts", "family of sums", "family of avgs", "thresholds", "where", "is null", "text test", "date test",
         "group by", "group by ordinals", "group by aliases", "several keys", "key column", "key selected", "key case",
