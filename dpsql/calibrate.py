@@ -231,6 +231,19 @@ def rank_notes(calibrations: Sequence[Calibration]) -> Iterator[str]:
         yield "the error bar of a quantile holds where values lie about as densely as they do around it"
 
 
+def turning_notes(calibration: Calibration) -> Iterator[str]:
+    """How many rows turn BOOL_OR and BOOL_AND, in words."""
+    deciding = [output for output in calibration.plan.outputs if output.decides]
+    known = margins(calibration.plan, calibration) if deciding else {}
+    for output in deciding:
+        rows = math.floor(known[output.name]) + 1
+        way, what = ("TRUE", "it is") if output.decides.startswith("BOOL_OR") else ("FALSE", "it is not")
+        yield (
+            f"{output.decides} is {way} from {rows:,} noisy rows on which {what}: wrong in at most 2.5 % of groups"
+            f" without such a row, and of those with {2 * rows:,}; NULL where rows are too few to tell"
+        )
+
+
 def _within(loss: PrivacyLoss, price: PrivacyLoss) -> bool:
     return loss.epsilon <= price.epsilon and loss.rho <= price.rho and loss.delta <= price.delta
 

@@ -44,6 +44,9 @@ def _database(policy: Policy, concerns: Sequence[Concern], found: Fit) -> Iterat
     if policy.database.holds_password and _world_readable(policy):
         text = "the URL holds a password and everybody on this machine can read it: use PGPASSWORD, or chmod o-r"
         yield Problem("database", text, "warning")
+    if policy.ledger.holds_password and _world_readable(policy):
+        text = "the URL holds a password and everybody on this machine can read it: use a password file, or chmod o-r"
+        yield Problem("ledger", text, "warning")
     for concern in concerns:
         if concern.table is None:
             yield Problem("database", concern.text, "warning")

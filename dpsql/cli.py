@@ -82,6 +82,15 @@ def parser() -> argparse.ArgumentParser:
 
     budget = commands.add_parser("budget", help="what was declared, what is spent and what is left")
     _policy(budget)
+
+    ledger = commands.add_parser("ledger", help="verify what was charged, or export it")
+    acts = ledger.add_subparsers(dest="act", required=True, metavar="ACT")
+    _policy(acts.add_parser("verify", help="read every charge, and compare them with totals and policy"))
+    export = acts.add_parser("export", help="every charge, the oldest first, with all digits")
+    _policy(export)
+    export.add_argument(
+        "--format", choices=("csv", "json"), default="csv", help="json: one object a line (%(default)s)"
+    )
     return top
 
 
@@ -214,19 +223,42 @@ def _passwd(options: argparse.Namespace) -> int:
 
 
 def _budget(options: argparse.Namespace) -> int:
-    from dpsql.journal import Charge
-    from dpsql.ledger import Ledger
+    from dpsql.charge import Charge, Missing
+    from dpsql.opening import open_ledger
     from dpsql.policy import Policy
-    from dpsql.show_budget import accountant, budget
+    from dpsql.show_budget import budget
 
     policy = Policy.load(options.policy)
     charges: tuple[Charge, ...] = ()
-    # Looking must not make a ledger.
-    if policy.ledger.kind != "sqlite" or Path(policy.ledger.path).exists():
-        with Ledger.open(str(policy.ledger), accountant(policy)) as ledger:
+    try:
+        # Looking must not make a ledger.
+        with open_ledger(policy, create=False) as ledger:
             charges = ledger.charges(limit=sys.maxsize)
+    except OperationalError as problem:
+        if not isinstance(problem.__cause__, Missing):
+            raise
     _console().print(budget(policy, charges), highlight=False)
     return DONE
+
+
+def _ledger(options: argparse.Namespace) -> int:
+    from dpsql.loss import PrivacyLoss
+    from dpsql.opening import open_ledger
+    from dpsql.policy import Policy
+    from dpsql.show_ledger import as_csv, as_json_lines, faults, summary
+
+    with open_ledger(Policy.load(options.policy), create=False) as ledger:
+        charges = ledger.charges(limit=sys.maxsize)
+        if options.act == "export":
+            sys.stdout.write({"csv": as_csv, "json": as_json_lines}[options.format](charges))
+            return DONE
+        spent = sum((charge.loss for charge in charges), PrivacyLoss())
+        found = list(faults(charges, ledger.limits))
+        for fault in found:
+            print(f"error: {fault}")
+        if not found:
+            print(summary(ledger.place, ledger.identity, charges, spent, ledger.limits))
+    return FAILED if found else DONE
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
@@ -238,6 +270,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "serve": _serve,
     "passwd": _passwd,
     "budget": _budget,
+    "ledger": _ledger,
 }
 
 

@@ -354,7 +354,7 @@ def _noise(most: Fraction, sources: Sequence[Source], name: str, fresh: Noise | 
     kinds = {one.finer.noise[name].kind for one in sources} | ({fresh.kind} if fresh else set())
     kind = kinds.pop() if len(kinds) == 1 else "laplace"
     square = most / 2 if kind == "laplace" else most
-    return Noise(kind, Fraction(sqrt_at_least(square * steps * steps)))
+    return Noise(kind, Fraction(sqrt_at_least(square)) * steps)
 
 
 def _factors(

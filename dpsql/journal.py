@@ -18,16 +18,28 @@ import random
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 
+from dpsql.charge import (
+    ACCOUNTING,
+    EVERYBODY,
+    NOTHING,
+    Admission,
+    Busy,
+    Charge,
+    Group,
+    Limits,
+    Missing,
+    Spent,
+    Total,
+    Unsound,
+    check_belongs,
+)
 from dpsql.loss import PrivacyLoss
 
 FORMAT = "1"
-EVERYBODY = ""
-"""The name of the running total of all analysts. No analyst has an empty name."""
 
 _SCHEMA = """
 CREATE TABLE ledger (fact TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -54,58 +66,25 @@ CREATE TRIGGER charge_stays_in BEFORE DELETE ON charge BEGIN SELECT raise(ABORT,
 """
 
 
-class Busy(Exception):
-    """Another process wrote all the time that we were willing to wait; nothing was changed."""
-
-
-class Unsound(Exception):
-    """The file is not a ledger of this kind, or its totals are not the sums of its charges."""
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """One durable entry: who paid what, when (UTC), for which statement, reading which tables."""
-
-    id: str
-    time: datetime
-    analyst: str
-    loss: PrivacyLoss
-    statement: str
-    tables: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """A running total: the losses of ``charges`` charges, added up exactly."""
-
-    spent: PrivacyLoss
-    charges: int
-
-    def plus(self, loss: PrivacyLoss) -> Total:
-        return Total(self.spent + loss, self.charges + 1)
-
-
-_NOTHING = Total(PrivacyLoss(), 0)
-
-
-class Journal:
+class SQLiteJournal:
     """One process's hold on the file: a connection that writes and one that reads. Each is for one thread at a time."""
 
-    def __init__(self, path: str, accounting: str, timeout: float) -> None:
-        """Open or create. Raises Busy, Unsound, OSError or sqlite3.Error."""
+    def __init__(self, path: str, facts: Mapping[str, str], timeout: float, *, create: bool = True) -> None:
+        """Open or create, for a policy with these facts. Raises Busy, Unsound, OSError or sqlite3.Error."""
         self._path, self._timeout = path, timeout
-        # For the owner's eyes: SQLite gives the files that it puts beside this one the same mode.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-        self._file = _file(path)
+        if not create and not os.path.exists(path):
+            raise Missing("there is none yet")
         self._lock = os.open(f"{path}-lock", os.O_CREAT | os.O_RDWR, 0o600)
         self._connections: list[sqlite3.Connection] = []
         try:
-            self._writer = self._connect(path)
             with self._turn():
-                self._prepare(accounting)
+                if not os.path.exists(path):
+                    self._begin(facts)
+                self._file = _file(path)
+                self._writer = self._connect(path)
+                self._prepare(facts)
             self._reader = self._connect(path)
-            self.identity = self._verify(accounting)
-            _sync_directory(path)
+            self.identity = self._verify(facts)
         except BaseException:
             self.close()
             raise
@@ -135,26 +114,49 @@ class Journal:
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
-    def _prepare(self, accounting: str) -> None:
+    def _begin(self, facts: Mapping[str, str]) -> None:
+        """Make a ledger beside its place, and move it there when it is whole and on the disk.
+
+        So a file that is there and empty is one that lost what was in it, and not one that nobody has begun.
+        """
+        if os.path.exists(f"{self._path}-wal"):
+            raise Unsound("its log is there without it")
+        new = f"{self._path}-new"
+        for left in (new, f"{new}-journal"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(left)
+        # For the owner's eyes: SQLite gives the files that it puts beside this one the same mode.
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = self._connect(new)
+        with _transaction(connection, "EXCLUSIVE"):
+            for statement in _SCHEMA.split(";\n"):
+                # A trigger's body ends inside its line; executescript would commit half of this.
+                connection.execute(statement)
+            first = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}
+            connection.executemany("INSERT INTO ledger VALUES (?, ?)", first.items())
+        connection.close()
+        os.replace(new, self._path)
+        _sync_directory(self._path)
+
+    def _prepare(self, facts: Mapping[str, str]) -> None:
+        """Adopt: a ledger that was begun before a fact was kept belongs to the first policy that states it."""
         if self._writer.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
             raise Unsound("the file system does not allow a write-ahead log")
         with _transaction(self._writer, "IMMEDIATE"):
-            if self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-                return
-            for statement in _SCHEMA.split(";\n"):
-                # A trigger's body ends inside its line; executescript would commit half of this.
-                self._writer.execute(statement)
-            facts = [("format", FORMAT), ("accounting", accounting), ("identity", uuid.uuid4().hex)]
-            self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", facts)
+            if not self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                raise Unsound("the file is empty: what was charged in it is lost; remove it only if nothing ever was")
+            known = dict(self._writer.execute("SELECT fact, value FROM ledger"))
+            if known.get("format") == FORMAT:
+                new = [(fact, value) for fact, value in facts.items() if fact not in known and fact != ACCOUNTING]
+                self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", new)
 
-    def _verify(self, accounting: str) -> str:
+    def _verify(self, wanted: Mapping[str, str]) -> str:
         """The ledger's identity, after its facts and totals were found to be sound."""
         with _transaction(self._reader, "DEFERRED"):
             facts = dict(self._reader.execute("SELECT fact, value FROM ledger"))
             if facts.get("format") != FORMAT or "identity" not in facts:
                 raise Unsound("the ledger is of another format")
-            if facts.get("accounting") != accounting:
-                raise Unsound("the ledger was begun with another accounting")
+            check_belongs(facts, wanted)
             if self._kept_totals() != self._summed_totals():
                 raise Unsound("the totals of the ledger are not the sums of its charges")
         return str(facts["identity"])
@@ -170,12 +172,21 @@ class Journal:
             loss = _loss(parts)
             many = PrivacyLoss(loss.epsilon * count, loss.rho * count, loss.delta * count)
             for whose in (name, EVERYBODY):
-                before = sums.get(whose, _NOTHING)
+                before = sums.get(whose, NOTHING)
                 sums[whose] = Total(before.spent + many, before.charges + count)
         last = self._reader.execute("SELECT coalesce(max(number), 0), count(*) FROM charge").fetchone()
         if last[0] != last[1]:
             raise Unsound("charges are missing from the ledger")
         return sums
+
+    def append(self, groups: Sequence[Group], limits: Limits) -> list[Spent | None]:
+        """One transaction for all of them."""
+        with self.writing():
+            admission = Admission(self.total, limits)
+            refusals = [admission.refuses(group) for group in groups]
+            if admission.admitted:
+                self.add(admission.admitted, admission.totals())
+        return refusals
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -230,10 +241,6 @@ class Journal:
         self._lock = -1
 
 
-def now() -> datetime:
-    return datetime.now(UTC)
-
-
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
     try:
@@ -259,14 +266,14 @@ def _file(path: str) -> tuple[int, int]:
 
 def _total(connection: sqlite3.Connection, analyst: str) -> Total:
     row = connection.execute("SELECT epsilon, rho, delta, charges FROM total WHERE analyst = ?", (analyst,)).fetchone()
-    return Total(_loss(row[:3]), row[3]) if row else _NOTHING
+    return Total(_loss(row[:3]), row[3]) if row else NOTHING
 
 
 def _loss(parts: Sequence[str]) -> PrivacyLoss:
     try:
         epsilon, rho, delta = (Fraction(part) for part in parts)
         return PrivacyLoss(epsilon, rho, delta)
-    except (ValueError, ZeroDivisionError) as cause:
+    except (ValueError, TypeError, ZeroDivisionError) as cause:
         raise Unsound("a loss in the ledger is not a number") from cause
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import math
 import os
 import sqlite3
 import threading
@@ -26,8 +25,26 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from dpsql.accountant import Accountant
+from dpsql.charge import (
+    ACCOUNTING,
+    EVERYBODY,
+    UNIT,
+    Busy,
+    Charge,
+    Failed,
+    Journal,
+    Limits,
+    Lost,
+    Spent,
+    Unsound,
+    exceeded,
+    now,
+    recorded,
+    together,
+)
 from dpsql.errors import BudgetExceeded, Error, InterfaceError, InternalError, NotSupportedError, OperationalError
-from dpsql.journal import EVERYBODY, Busy, Charge, Journal, Total, Unsound, now
+from dpsql.fields import without_password
+from dpsql.journal import SQLiteJournal
 from dpsql.loss import PrivacyLoss
 
 __all__ = ["Charge", "Due", "Ledger", "recorded"]
@@ -35,9 +52,9 @@ __all__ = ["Charge", "Due", "Ledger", "recorded"]
 _Read = TypeVar("_Read")
 
 _LOG = logging.getLogger("dpsql.ledger")
-_GRID = 10**40
 _LONGEST_STATEMENT = 10_000
 _LARGEST_GROUP = 1_000
+_TROUBLE = (Busy, Failed, Lost, Unsound, sqlite3.Error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +70,12 @@ class Due:
 class _Waiting:
     """Charges that wait for the writer, all of them or none, and where their caller waits for the answer."""
 
+    ids: tuple[str, ...]
     charges: tuple[Charge, ...]
-    answer: Future[None] = field(default_factory=Future)
+    answer: Future[tuple[str, ...]] = field(default_factory=Future)
+
+    def refuse(self, error: Error) -> None:
+        self.answer.set_exception(error)
 
 
 class Ledger:
@@ -71,12 +92,12 @@ class Ledger:
     HINT: the largest epsilon that still fits is 0.1
     """
 
-    def __init__(self, journal: Journal, path: str, accountant: Accountant, shares: Mapping[str, Accountant]) -> None:
-        self.path = path
+    def __init__(self, journal: Journal, place: str, accountant: Accountant, shares: Mapping[str, Accountant]) -> None:
+        self.place = place
         self.identity = journal.identity
         self._journal = journal
         self._accountant = accountant
-        self._shares = dict(shares)
+        self._limits = {EVERYBODY: accountant} | {_clean(name): share for name, share in shares.items()}
         self._pid = os.getpid()
         self._reading = threading.Lock()
         self._changed = threading.Condition()
@@ -92,22 +113,36 @@ class Ledger:
         accountant: Accountant,
         shares: Mapping[str, Accountant] | None = None,
         *,
+        unit: str = "",
         timeout: float = 10.0,
+        create: bool = True,
     ) -> Self:
-        """The ledger at ``sqlite:PATH`` (or PATH), made if there is none, and verified.
+        """The ledger at ``sqlite:PATH`` (or PATH) or ``postgresql://…``, made if there is none, and verified.
 
-        ``shares`` caps what single analysts may cause to be released, in addition to the total. ``timeout`` bounds the
-        wait in seconds for other processes. Raises OperationalError when the file cannot be used or cannot be trusted.
+        ``shares`` caps what single analysts may cause to be released, in addition to the total. ``unit`` is whom the
+        policy protects: a ledger is of one accounting and one privacy unit for ever. ``timeout`` bounds the
+        wait in seconds for other processes, and for a server to come back. Raises OperationalError when the ledger
+        cannot be used, cannot be trusted, belongs to another policy, or is not there and not to be made.
         """
         shares = shares or {}
         if any(share.accounting is not accountant.accounting for share in shares.values()):
             raise ValueError("an analyst's share is counted as the total is")
-        path = os.path.abspath(_path(url))
+        facts = {ACCOUNTING: str(accountant.accounting)} | ({UNIT: unit} if unit else {})
+        place = os.fspath(url)
         try:
-            journal = Journal(path, str(accountant.accounting), timeout)
-        except (Busy, Unsound, OSError, sqlite3.Error) as cause:
-            raise OperationalError(f"the ledger {path} cannot be used: {_reason(cause)}", sqlstate="58030") from cause
-        return cls(journal, path, accountant, shares)
+            if place.startswith(("postgresql://", "postgres://")):
+                from dpsql.postgres_journal import PostgresJournal
+
+                journal: Journal = PostgresJournal(place, facts, timeout, create=create)
+                return cls(journal, without_password(place), accountant, shares)
+            place = os.path.abspath(_path(place))
+            return cls(SQLiteJournal(place, facts, timeout, create=create), place, accountant, shares)
+        except (*_TROUBLE, OSError) as cause:
+            problem = OperationalError(
+                f"the ledger {without_password(place)} cannot be used: {_reason(cause)}", sqlstate="58030"
+            )
+            problem.__cause__ = cause
+        raise problem
 
     def charge(self, analyst: str, loss: PrivacyLoss, statement: str, tables: Sequence[str] = ()) -> str:
         """Charge ``loss``, and return the charge's unique id once it is durable. What was charged is never given back.
@@ -121,36 +156,51 @@ class Ledger:
 
     def charge_together(self, analyst: str, dues: Sequence[Due]) -> tuple[str, ...]:
         """The same for several charges that are admitted all or none, and durable together."""
+        return self.begin(analyst, dues).result()
+
+    def begin(self, analyst: str, dues: Sequence[Due]) -> Future[tuple[str, ...]]:
+        """The same without waiting: nothing may be read before the result is there."""
         self._check_process()
         if not analyst:
             raise InternalError("an analyst has a name")
         try:
             for due in dues:
-                self._accountant.fits(PrivacyLoss(), due.loss)
+                self._accountant.check_kind(due.loss)
         except ValueError as cause:
             raise InternalError("a loss does not suit the accounting of the ledger") from cause
         who, when = _clean(analyst), now()
         ids = tuple(uuid.uuid4().hex if due.loss else "" for due in dues)
         waiting = _Waiting(
+            ids,
             tuple(
                 Charge(id_, when, who, recorded(due.loss), _shortened(due.statement), due.tables)
                 for id_, due in zip(ids, dues, strict=True)
                 if id_
-            )
+            ),
         )
         if not waiting.charges:
-            return ids
+            waiting.answer.set_result(ids)
+            return waiting.answer
         with self._changed:
             if self._stopped:
                 raise _again(self._stopped)
             self._waiting.append(waiting)
-            self._changed.notify()
-        waiting.answer.result()
-        return ids
+            if len(self._waiting) == 1:
+                self._changed.notify()
+        return waiting.answer
 
     def spent(self, analyst: str | None = None) -> PrivacyLoss:
         """The sum of all charges, or of one analyst's, by every process up to now."""
         return self._read(lambda journal: journal.read_total(EVERYBODY if analyst is None else _clean(analyst)).spent)
+
+    @property
+    def limits(self) -> Limits:
+        """What everybody together, under the empty name, and every analyst with a share may spend."""
+        return self._limits
+
+    def extent(self) -> tuple[str, int]:
+        """The ledger's identity, and how many charges it has by now."""
+        return self.identity, self._read(lambda journal: journal.read_total(EVERYBODY)).charges
 
     def charges(self, analyst: str | None = None, limit: int = 1000) -> tuple[Charge, ...]:
         """The newest ``limit`` charges, the newest first."""
@@ -198,48 +248,32 @@ class Ledger:
                 self._fail(group, cause)
             else:
                 for waiting, refusal in zip(group, answers, strict=True):
-                    _answer(waiting, refusal)
+                    if refusal is None:
+                        waiting.answer.set_result(waiting.ids)
+                    else:
+                        waiting.refuse(refusal)
 
-    def _commit(self, waiting: Sequence[tuple[Charge, ...]]) -> list[Error | None]:
-        """Decide charges in their order; return, for each, why it was refused, after the others are durable.
+    def _commit(self, groups: Sequence[tuple[Charge, ...]]) -> list[Error | None]:
+        """Decide charges in their order; return, for each, why it was refused, after the others are durable."""
+        refusals = self._journal.append(groups, self._limits)
+        return [
+            None if spent is None else self._refusal(group, spent)
+            for group, spent in zip(groups, refusals, strict=True)
+        ]
 
-        Charges that wait together are admitted together: losses only grow, so that their sum decides.
-        """
-        totals: dict[str, Total] = {}
-        admitted: list[Charge] = []
-        refusals: list[Error | None] = []
-        with self._journal.writing():
-            for charges in waiting:
-                concerned = (EVERYBODY, charges[0].analyst)
-                for name in concerned:
-                    if name not in totals:
-                        totals[name] = self._journal.total(name)
-                loss = sum((charge.loss for charge in charges), PrivacyLoss())
-                spent = {name: totals[name].spent for name in concerned}
-                refusal = self._refusal(charges[0].analyst, loss, spent)
-                refusals.append(refusal)
-                if refusal is None:
-                    admitted += charges
-                    for charge in charges:
-                        totals |= {name: totals[name].plus(charge.loss) for name in concerned}
-            if admitted:
-                self._journal.add(admitted, totals)
-        return refusals
-
-    def _refusal(self, analyst: str, loss: PrivacyLoss, spent: Mapping[str, PrivacyLoss]) -> BudgetExceeded | None:
-        """Why the total or the analyst's own share does not admit a loss; a function of the ledger and the loss."""
-        limits = {EVERYBODY: self._accountant}
-        if analyst in self._shares:
-            limits[analyst] = self._shares[analyst]
-        exceeded = [name for name, limit in limits.items() if not limit.fits(spent[name], loss)]
-        if not exceeded:
-            return None
-        name = exceeded[-1]
+    def _refusal(self, group: Sequence[Charge], spent: Spent) -> BudgetExceeded:
+        """Why the total or the analyst's own share does not admit charges; a function of the ledger and the loss."""
+        loss = together(group)
+        limits = {name: limit for name, limit in self._limits.items() if name in spent}
+        beyond = exceeded(limits, spent, loss)
+        if not beyond:
+            raise Unsound("the ledger refused what is within its limits")
+        name = beyond[-1]
         limit = limits[name]
         left = min(one.largest(spent[whom]) for whom, one in limits.items())
         whose = "the privacy budget" if name == EVERYBODY else "this analyst's share of the privacy budget"
         gone = limit.epsilon_of(spent[name])
-        no_delta = any(spent[whom].delta + loss.delta > limits[whom].limit.delta for whom in exceeded)
+        no_delta = any(spent[whom].delta + loss.delta > limits[whom].limit.delta for whom in beyond)
         return BudgetExceeded(
             f"this statement does not fit into {whose}: "
             f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
@@ -250,6 +284,12 @@ class Ledger:
     def _fail(self, group: Sequence[_Waiting], cause: BaseException) -> None:
         if isinstance(cause, Busy):
             error = OperationalError("the ledger is busy; nothing was charged", sqlstate="53300", hint="try again")
+        elif isinstance(cause, Failed | Lost):
+            # What is in the ledger is its server's to say, and it will: the next charge may be tried.
+            error = OperationalError(
+                "the ledger cannot be reached; nothing was read for this statement", sqlstate="58030", hint="try again"
+            )
+            _LOG.error("a charge failed: %s", _reason(cause))
         else:
             error = OperationalError(
                 "the ledger cannot be written; nothing is answered until its owner has seen to it", sqlstate="58030"
@@ -261,32 +301,15 @@ class Ledger:
             _LOG.critical("the ledger stops: %s", _reason(cause))
         error.__cause__ = cause
         for waiting in group:
-            _answer(waiting, _again(error))
+            waiting.refuse(_again(error))
 
     def _read(self, question: Callable[[Journal], _Read]) -> _Read:
         self._check_process()
         try:
             with self._reading:
                 return question(self._journal)
-        except (sqlite3.Error, Unsound) as cause:
+        except _TROUBLE as cause:
             raise OperationalError("the ledger cannot be read", sqlstate="58030") from cause
-
-
-def recorded(loss: PrivacyLoss) -> PrivacyLoss:
-    """The loss that a ledger keeps: each part rounded up to a multiple of 1e-40, so that no sum outgrows its row.
-
-    >>> recorded(PrivacyLoss(rho=Fraction(1, 200))).rho, recorded(PrivacyLoss(rho=Fraction(1, 3))).rho > Fraction(1, 3)
-    (Fraction(1, 200), True)
-    """
-    epsilon, rho, delta = (Fraction(math.ceil(part * _GRID), _GRID) for part in (loss.epsilon, loss.rho, loss.delta))
-    return PrivacyLoss(epsilon, rho, delta)
-
-
-def _answer(waiting: _Waiting, refusal: Error | None) -> None:
-    if refusal is None:
-        waiting.answer.set_result(None)
-    else:
-        waiting.answer.set_exception(refusal)
 
 
 def _again(error: Error) -> Error:
@@ -313,7 +336,9 @@ def _path(url: str | os.PathLike[str]) -> str:
     if colon and scheme == "sqlite":
         return rest.removeprefix("//") if rest.startswith("///") else rest
     if "://" in text:
-        raise NotSupportedError(f"a ledger is not kept in {scheme} yet", sqlstate="0A000", hint="write sqlite:PATH")
+        raise NotSupportedError(
+            f"a ledger is not kept in {scheme}", sqlstate="0A000", hint="write sqlite:PATH or postgresql://…"
+        )
     return text
 
 
@@ -332,4 +357,4 @@ def _shortened(statement: str) -> str:
 def _reason(cause: BaseException) -> str:
     if isinstance(cause, Busy):
         return "another process holds it"
-    return f"{type(cause).__name__}: {cause}" if not isinstance(cause, Unsound) else str(cause)
+    return str(cause) if isinstance(cause, Failed | Lost | Unsound) else f"{type(cause).__name__}: {cause}"

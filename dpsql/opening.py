@@ -75,22 +75,43 @@ def open_engine(database: Place) -> Engine:
     )
 
 
+def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:
+    """The filter of the declared total, and those of the analysts who have a share of it."""
+    accounting = Accounting(policy.budget.accounting)
+    shares = {
+        name: Accountant(accounting, analyst.budget.epsilon, policy.budget.delta)
+        for name, analyst in (policy.analysts or {}).items()
+        if analyst.budget is not None
+    }
+    return Accountant(accounting, policy.budget.epsilon, policy.budget.delta), shares
+
+
+def open_ledger(policy: Policy, *, create: bool = True) -> Ledger:
+    """The ledger of a policy, made if there is none and ``create`` allows it. Raises :class:`OperationalError`."""
+    total, shares = accountants(policy)
+    unit = ".".join(policy.privacy_unit) if policy.privacy_unit else "row"
+    return Ledger.open(str(policy.ledger), total, shares, unit=unit, create=create)
+
+
+def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
+    """Beside the ledger; where that is a server, beside the policy, unless the policy names a place."""
+    at = policy.releases.path if policy.releases is not None else None
+    if policy.ledger.kind == "sqlite":
+        return ReleaseStore.open(policy.ledger.path, at=at)
+    beside = f"{os.path.abspath(policy.path or 'dpsql')}-releases"
+    return ReleaseStore.open(beside, at=at or beside, paid=ledger.extent)
+
+
 def _open(policy: Policy, engine: Engine) -> Opened:
     schema = engine.schema()
     drafted = catalog(policy, schema)
     profiles = {name: engine.public_profile(name) for name, table in drafted.tables.items() if table.public}
     known = catalog(policy, schema, profiles)
     engine.rely_on(known.tables)
-    accounting = Accounting(policy.budget.accounting)
-    total = Accountant(accounting, policy.budget.epsilon, policy.budget.delta)
-    shares = {
-        name: Accountant(accounting, analyst.budget.epsilon, policy.budget.delta)
-        for name, analyst in (policy.analysts or {}).items()
-        if analyst.budget is not None
-    }
-    ledger = Ledger.open(f"sqlite:{policy.ledger.path}", total, shares)
+    total, shares = accountants(policy)
+    ledger = open_ledger(policy)
     try:
-        store = ReleaseStore.open(policy.ledger.path)
+        store = _store(policy, ledger)
         sandbox = Sandbox.open()
         for table in known.tables.values():
             if table.public:

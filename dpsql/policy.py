@@ -52,6 +52,7 @@ Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
 Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
 Unit = Annotated[tuple[str, str] | None, BeforeValidator(fields.unit)]
 Database = Annotated[Place, BeforeValidator(fields.place("duckdb", "postgresql", "spark"))]
+Releases = Annotated[Place, BeforeValidator(fields.place("sqlite"))]
 LedgerPlace = Annotated[Place, BeforeValidator(fields.place("sqlite", "postgresql"))]
 
 
@@ -141,11 +142,15 @@ class Analyst(_Section):
 
 
 class Column(_Section):
-    """What is declared of a column. Scalars are as written; :mod:`dpsql.schema` reads them as the column's type."""
+    """What is declared of a column. Scalars are as written; :mod:`dpsql.schema` reads them as the column's type.
+
+    ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values.
+    """
 
     values: Domain | None = None
     values_from: Reference | None = None
     range: Ends | None = None
+    max_distinct: Count | None = None
 
     @model_validator(mode="after")
     def _one_domain(self) -> Column:
@@ -199,6 +204,7 @@ class Policy(_Section):
     analysts: ByName[Analyst] | None = None
     tables: ByName[Table]
     data_version: Text = ""
+    releases: Releases | None = None
     minmax: MinMax = "refused"
     path: Path | None = Field(default=None, exclude=True)
 

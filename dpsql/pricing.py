@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpsql.accountant import Accounting
 from dpsql.bounds import Settled, part_of
-from dpsql.calibrate import Calibration, calibrate, covers, rank_notes
+from dpsql.calibrate import Calibration, calibrate, covers, rank_notes, turning_notes
 from dpsql.derive import Offer
 from dpsql.errors import DataError, InternalError
 from dpsql.expected import Sizes, excess_of, released_sizes, target_notes
@@ -206,6 +206,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
     notes: dict[str, None] = dict.fromkeys(priced.notes)
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))
+        notes.update(dict.fromkeys(turning_notes(calibration)))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
         if origin := priced.origin(calibration.plan):

@@ -208,6 +208,7 @@ class _Draft:
             values=self._values(source, spec, path),
             range=self._range(source, spec, path),
             engine_type=source.engine_type,
+            max_distinct=spec.max_distinct,
         )
 
     def _unique(self, column: str, profile: Profile | None) -> bool:

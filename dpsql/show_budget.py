@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dpsql.accountant import Accountant, Accounting
 from dpsql.cells import down, grid, loss, up
-from dpsql.journal import Charge
+from dpsql.charge import Charge
 from dpsql.loss import PrivacyLoss
 from dpsql.policy import Policy, Share
 

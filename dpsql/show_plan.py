@@ -116,7 +116,10 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
         # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
         from dpsql.calibrate import NOMINAL_GROUP
 
-        yield Text(f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows; larger groups have less.")
+        spread = ", spread evenly over the ranges" if any(isinstance(o.estimator, Moment) for o in plan.outputs) else ""
+        yield Text(
+            f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
+        )
 
 
 def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:

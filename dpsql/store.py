@@ -8,8 +8,9 @@ hit is decided by released facts alone: the plan's identity, the owner's data ve
 
 Why it depends on its ledger. A release that another ledger paid for, or that a ledger restored from a backup does not
 know of any more, is not paid for here. Each entry therefore names its ledger and how many charges it had when the
-entry was made, and is used only while the ledger beside it is the same one and has as many. The rest is
-thrown away without loss: the file ``<ledger>-releases`` may be deleted at any time.
+entry was made, and is used only while its ledger is the same one and has as many. The rest is
+thrown away without loss: the file ``<ledger>-releases`` may be deleted at any time. Beside a ledger in PostgreSQL
+stands a file of each machine, which asks the ledger how far it has come whenever it is used.
 
 An entry is found by the identity of its plan, or by the families of its statistics (:mod:`rewriter.lineage`), in which
 other questions about the same rows look for what they can be made of.
@@ -68,8 +69,18 @@ PRAGMA user_version = {_FORMAT};
 """
 _THIS_LEDGER = "(SELECT value FROM paid.ledger WHERE fact = 'identity')"
 _ITS_CHARGES = "(SELECT coalesce(max(number), 0) FROM paid.charge)"
+_ELSEWHERE = """
+ATTACH ':memory:' AS paid;
+CREATE TABLE paid.ledger (fact TEXT, value TEXT);
+CREATE TABLE paid.charge (number INTEGER);
+INSERT INTO paid.ledger VALUES ('identity', '');
+INSERT INTO paid.charge VALUES (0);
+"""
 _MOST_CANDIDATES = 100
 _REMEMBERED = 64
+
+Paid = Callable[[], tuple[str, int]]
+"""A ledger's identity, and how many charges it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +112,41 @@ class ReleaseStore:
     ``put`` is called after the charge is durable and the noise is drawn, so that nothing in here is unpaid.
     """
 
-    def __init__(self, connection: sqlite3.Connection, capacity: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, capacity: int, paid: Paid | None = None) -> None:
         self._connection = connection
+        self._paid = paid
         self._capacity = capacity
         self._one_at_a_time = threading.Lock()
         self._read: OrderedDict[int, NoisyTable] = OrderedDict()
         self._pid = os.getpid()
 
     @classmethod
-    def open(cls, ledger: str | os.PathLike[str], *, capacity: int = 64 * 1024 * 1024) -> Self:
-        """The store beside the ledger at this path, which must exist; at most ``capacity`` bytes of releases.
+    def open(
+        cls,
+        ledger: str | os.PathLike[str],
+        *,
+        at: str | os.PathLike[str] | None = None,
+        paid: Paid | None = None,
+        capacity: int = 64 * 1024 * 1024,
+    ) -> Self:
+        """The store of the ledger in the file at this path, which must exist; at most ``capacity`` bytes of releases.
 
-        A store that cannot be read is begun anew. Raises OperationalError when that fails too.
+        It is the file ``at``, or else the one beside the ledger. ``paid`` is asked for what the ledger has where it is
+        no file. A store that cannot be read is begun anew. Raises OperationalError when that fails too.
         """
         path = Path(os.path.abspath(ledger))
-        beside = Path(f"{path}-releases")
+        beside = Path(os.path.abspath(at)) if at is not None else Path(f"{path}-releases")
+        source = f"{path.as_uri()}?mode=ro" if paid is None else paid()
         try:
             try:
-                connection = _connect(beside, path)
+                connection = _connect(beside, source)
             except sqlite3.DatabaseError:
                 for suffix in ("", "-wal", "-shm"):
                     Path(f"{beside}{suffix}").unlink(missing_ok=True)
-                connection = _connect(beside, path)
+                connection = _connect(beside, source)
         except (OSError, sqlite3.Error) as cause:
             raise OperationalError(f"the releases at {beside} cannot be stored", sqlstate="58030") from cause
-        return cls(connection, capacity)
+        return cls(connection, capacity, paid)
 
     def get(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
         """The most accurate stored table whose noise is, for every statistic, no wider than ``wanted``; None: a miss.
@@ -159,6 +180,8 @@ class ReleaseStore:
             with self._one_at_a_time:
                 if os.getpid() != self._pid:
                     raise sqlite3.ProgrammingError("opened before this process was forked")
+                if self._paid is not None:
+                    _mirror(self._connection, self._paid())
                 return act()
         except (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
             _LOG.warning("a stored release was not used: %s", type(cause).__name__)
@@ -237,7 +260,7 @@ def _excess(stored: Mapping[str, Noise], wanted: Mapping[str, Noise]) -> Fractio
     return total
 
 
-def _connect(path: Path, ledger: Path) -> sqlite3.Connection:
+def _connect(path: Path, ledger: str | tuple[str, int]) -> sqlite3.Connection:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path.as_uri(), uri=True, timeout=2, isolation_level=None, check_same_thread=False)
     try:
@@ -248,12 +271,22 @@ def _connect(path: Path, ledger: Path) -> sqlite3.Connection:
         if connection.execute("PRAGMA user_version").fetchone()[0] not in (0, _FORMAT):
             raise sqlite3.DatabaseError("another format")
         connection.executescript(_SCHEMA)
-        connection.execute("ATTACH ? AS paid", (f"{ledger.as_uri()}?mode=ro",))
+        if isinstance(ledger, str):
+            connection.execute("ATTACH ? AS paid", (ledger,))
+        else:
+            connection.executescript(_ELSEWHERE)
+            _mirror(connection, ledger)
         _drop_unpaid(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _mirror(connection: sqlite3.Connection, paid: tuple[str, int]) -> None:
+    """Say what a ledger that is no file has now, where SQL of ours looks for it."""
+    connection.execute("UPDATE paid.ledger SET value = ?", paid[:1])
+    connection.execute("UPDATE paid.charge SET number = ?", paid[1:])
 
 
 def _drop_unpaid(connection: sqlite3.Connection) -> None:

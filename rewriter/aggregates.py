@@ -7,7 +7,7 @@ count p.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -26,6 +26,7 @@ from rewriter.relation import only
 from rewriter.total import compile_expression
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
+from rewriter.unit_quantiles import ENDS_AND_MIDDLE, median_of_one, numbers_of_one, percentile_of_one
 from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM, AVG, STDDEV, VARIANCE, CORR, COVAR and REGR_* are answered"
@@ -33,8 +34,7 @@ _INSTEAD: dict[type[exp.Expr], str] = {
     exp.WithinGroup: "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is answered; or GROUP BY x with COUNT(*)",
     exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
-    exp.LogicalOr: "count the rows: COUNT(*) FILTER (WHERE …)",
-    exp.LogicalAnd: "count the rows: COUNT(*) FILTER (WHERE NOT …)",
+    exp.AnyValue: "it would be somebody's value; GROUP BY x names the values there are, MEDIAN(x) one in the middle",
 }
 
 
@@ -64,6 +64,7 @@ _WORDS: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "STRING_AGG",
     exp.LogicalOr: "BOOL_OR",
     exp.LogicalAnd: "BOOL_AND",
+    exp.ApproxDistinct: "APPROX_COUNT_DISTINCT",
     exp.PercentileCont: "PERCENTILE_CONT",
     exp.PercentileDisc: "PERCENTILE_DISC",
     exp.VariancePop: "VAR_POP",
@@ -95,10 +96,29 @@ def _count_distinct(
     node: exp.Distinct, test: Value | None, scope: BlockScope, dialect: Dialect, text: str
 ) -> Aggregate:
     only(node, frozenset({"expressions"}), "DISTINCT")
-    if len(node.expressions) != 1:
-        raise Refused("COUNT(DISTINCT) of several columns is not answered", hint="count the key of the person")
-    value = compile_expression(node.expressions[0], scope, dialect)
-    return Aggregate(exp.Count, value, test, True, text)
+    listed, row = node.expressions, _row(node.expressions)
+    values = tuple(compile_expression(one, scope, dialect) for one in (listed if row is None else row))
+    for value in values:
+        if value.type.kind is Kind.INTERVAL:
+            raise Refused("spans of time are not counted", hint="count the dates", sqlstate=TYPE_MISMATCH)
+    if row is None and len(values) == 1:
+        return Aggregate(exp.Count, values[0], test, True, text)
+    if row is None:
+        # Values side by side count where none of them is NULL, as where there is one of them; a row always does.
+        for value in values:
+            test = both(test, present(value))
+    return Aggregate(exp.Count, None, test, True, text, row=values)
+
+
+def _row(listed: Sequence[exp.Expr]) -> Sequence[exp.Expr] | None:
+    """The values of (a, b) or ROW(a, b), where that is all that is listed."""
+    one = listed[0]
+    is_row = isinstance(one, exp.Tuple) or (isinstance(one, exp.Anonymous) and one.name.upper() == "ROW")
+    return one.expressions if len(listed) == 1 and is_row and one.expressions else None
+
+
+def _approximate(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    return _count_distinct(exp.Distinct(expressions=[node.this]), test, scope, dialect, text)
 
 
 def _counted(case: exp.Case) -> exp.Expr | None:
@@ -270,8 +290,9 @@ def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: 
         raise Refused("a percentile needs one order", hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
     fraction = _fraction(node.this.this)
     value = compile_expression(order[0].this, scope, dialect)
-    fraction = 1 - fraction if order[0].args.get("desc") else fraction
-    return Aggregate(type(node.this), value, test, False, text, fraction=fraction)
+    down = bool(order[0].args.get("desc"))
+    fraction = 1 - fraction if down else fraction
+    return Aggregate(type(node.this), value, test, False, text, fraction=fraction, descending=down)
 
 
 _MOST_PARTS = 10**6
@@ -302,6 +323,7 @@ def _fraction(node: exp.Expr) -> Fraction:
 _COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dialect, str], Aggregate]] = {
     exp.Count: _count,
     exp.CountIf: _count_if,
+    exp.ApproxDistinct: _approximate,
     exp.Sum: _sum,
     exp.Avg: _avg,
     exp.Min: _extreme,
@@ -325,11 +347,6 @@ def check_measured(aggregate: Aggregate) -> None:
     if aggregate.function not in MEASURED:
         name = _WORDS.get(aggregate.function, aggregate.function.__name__.upper())
         raise Refused(f"{name} is not answered over people", hint=_INSTEAD.get(aggregate.function, _HINT))
-    if aggregate.distinct and aggregate.argument is not None and not aggregate.argument.unit:
-        raise Refused(
-            f"{aggregate.text} is not answered: one person can add many values",
-            hint="COUNT(DISTINCT key of the person) is answered; or list the groups: SELECT x, COUNT(*) … GROUP BY x",
-        )
 
 
 # One person's aggregates: exact, inside of a person's own group of rows.
@@ -342,7 +359,9 @@ def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -
         hint = f"ask for the {name} over people, or for AVG(x) and AVG(x * x) of each person"
         raise Refused(f"{name} of one person's rows is not answered", hint=hint)
     if aggregate.function not in _PER_UNIT:
-        raise Refused(f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG and SUM are")
+        raise Refused(
+            f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG, SUM and MEDIAN are"
+        )
     return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
 
 
@@ -353,6 +372,8 @@ def _filtered(node: exp.Expr, test: Value | None) -> exp.Expr:
 def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = aggregate.argument
     this: exp.Expr = exp.Star() if argument is None else argument.sql.copy()
+    if aggregate.row:
+        this = exp.Tuple(expressions=[value.sql.copy() for value in aggregate.row])
     if aggregate.distinct:
         this = exp.Distinct(expressions=[this])
     low = 1 if argument is None and aggregate.condition is None else 0
@@ -419,33 +440,25 @@ def _argument(aggregate: Aggregate) -> Value:
 
 
 def _unit_quantile(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
-    """A quantile of one person's values: between two of them, of numbers; else one of them."""
-    argument = _argument(aggregate)
-    between = aggregate.function is not exp.PercentileDisc
-    if between and not argument.type.numeric:
-        raise Refused(
-            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
-            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
-            sqlstate=TYPE_MISMATCH,
-        )
-    if between and (
-        argument.interval is None or max(map(abs, (argument.interval.low, argument.interval.high))) > 2**500
-    ):
+    """A quantile of one person's values: picked from them, or by the engine between two of them."""
+    if aggregate.function is exp.PercentileDisc:
+        return percentile_of_one(aggregate, dialect)
+    if _fraction_of(aggregate) in ENDS_AND_MIDDLE:
+        return median_of_one(aggregate, dialect)
+    argument = numbers_of_one(aggregate)
+    if argument.interval is None or argument.interval.magnitude > 2**500:
         raise Unbounded(
             f"{aggregate.text} per person needs a declared range",
             hint="declare a range for the column in the policy",
             missing=missing_ranges(argument.sql),
         )
-    value = dialect.cast(argument.sql.copy(), DOUBLE) if between else argument.sql.copy()
+    value = dialect.cast(argument.sql.copy(), DOUBLE)
     if aggregate.condition is not None:
         value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
     fraction = exp.Literal.number(str(float(_fraction_of(aggregate))))
-    function = exp.PercentileCont if between else exp.PercentileDisc
     order = exp.Order(expressions=[exp.Ordered(this=value, nulls_first=False)])
-    same = _unit_same(aggregate, bound, dialect)
-    return replace(
-        same, sql=exp.WithinGroup(this=function(this=fraction), expression=order), type=DOUBLE if between else same.type
-    )
+    between = exp.WithinGroup(this=exp.PercentileCont(this=fraction), expression=order)
+    return Value(between, DOUBLE, argument.interval)
 
 
 def _fraction_of(aggregate: Aggregate) -> Fraction:

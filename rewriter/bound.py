@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -29,14 +29,15 @@ from sqlglot import exp
 from rewriter.cells import Addend, Cell, Vector, Workload
 from rewriter.contribution import ContributionBound, Norm, least
 from rewriter.dialects import Dialect, call, double, number
-from rewriter.errors import Refused, Unbounded
+from rewriter.distinct import Credited, credited
+from rewriter.errors import Refused
 from rewriter.functions_values import wrap
 from rewriter.keys import PublicKeys
-from rewriter.missing import Missing
 from rewriter.plan import Block, Selection, Statistic
 from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind
+from rewriter.unbounded import unbounded_rows
 from rewriter.value import Value
 
 _REFINE_BITS = 12
@@ -94,14 +95,23 @@ def bound(
     keys = [f"k{place}" for place in range(len(query.keys))]
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
-        return Bounded(_with_keys(None, [], keys, [], None, public, dialect), (), None, {})
+        return Bounded(_with_keys(None, [], [], keys, [], None, public, dialect), (), None, {})
+    if not keys and not work.vectors:
+        # What is picked reads its own rows.
+        return Bounded(exp.Select(), (), None, {})
     rows = _rows(query, work, dialect)
     selected = bool(keys) and public is None
     if contribution.unique:
         return _one_row_per_unit(rows, keys, work, public, selected, dialect)
+    counts = credited(query, rows, work, contribution, dialect, one_group=one_group)
+    names = [cell.name for cell in _cells(work)]
+    every, work = work, replace(work, vectors=tuple(vector for vector in work.vectors if vector.credit is None))
     balls = [_ball(vector, norm, contribution, one_group, query) for vector in work.vectors]
     most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
     selection = Selection("w", Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
+    if not work.vectors and selection is None:
+        tree = _with_keys(None, [], counts, keys, names, None, public, dialect)
+        return Bounded(tree, tuple(one.block for one in counts), None, dict.fromkeys((c.name for c in counts), 1))
     limit = _harmless_rows(query, work, norm, contribution, one_group, selected)
     final, scale = _summed(keys, balls, selection, one_group, dialect)
     partial = _partial(rows, keys, work, dialect)
@@ -112,10 +122,11 @@ def bound(
         final = _with_harmless(final, rows, keys, balls, dialect)
     if scale is not None:
         ctes.append(("scale", scale))
-    names = [cell.name for cell in _cells(work)]
-    tree = _with_keys(final, ctes, keys, names, selection, public, dialect)
-    blocks = tuple(_block(ball) for ball in balls)
-    return Bounded(tree, blocks, selection, {c.name: ball.refinement for ball in balls for c in ball.vector.cells})
+    tree = _with_keys(final, ctes, counts, keys, names, selection, public, dialect)
+    summed, distinct = (_block(ball) for ball in balls), (one.block for one in counts)
+    blocks = tuple(next(summed if vector.credit is None else distinct) for vector in every.vectors)
+    refinement = {cell.name: ball.refinement for ball in balls for cell in ball.vector.cells}
+    return Bounded(tree, blocks, selection, refinement | dict.fromkeys((one.name for one in counts), 1))
 
 
 def _harmless_rows(
@@ -138,7 +149,13 @@ def _harmless_rows(
         and not query.rows.args.get("group")
         and (where is None or where.find(exp.Query) is None)
     )
-    countable = bool(work.vectors) and not any(vector.distinct for vector in work.vectors)
+    whole = any(
+        vector.distinct or addend.distinct
+        for vector in work.vectors
+        for cell in vector.cells
+        for addend in cell.addends
+    )
+    countable = bool(work.vectors) and not whole
     if one_group or selected or not simple or not countable or not limit or not contribution.rows:
         return None
     return limit if 2 * limit >= contribution.rows else None
@@ -209,13 +226,7 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:
-        missing = frozenset(Missing(table) for table in contribution.undeclared)
-        raise Unbounded(
-            "nothing bounds how many rows one person adds to this",
-            hint=f"the owner can declare max_rows for {tables_of(query)} in the policy; COUNT(DISTINCT key) may do",
-            missing=missing,
-            certain=missing,
-        )
+        raise unbounded_rows(contribution, query)
     if math.isqrt(reach) > _MOST_STEPS:
         raise Refused(
             "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"
@@ -236,11 +247,6 @@ def reach_squared(vector: Vector, norm: Norm, contribution: ContributionBound) -
         return None if contribution.l1 is None else max((contribution.l1 * vector.row_l1) ** 2, 1)
     squared = contribution.l2_squared
     return None if squared is None else max(squared * vector.row_l2_squared, 1)
-
-
-def tables_of(query: Query) -> str:
-    names = [table.name for table in query.rows.find_all(exp.Table)]
-    return ", ".join(dict.fromkeys(names)) or "the table"
 
 
 def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
@@ -296,12 +302,18 @@ def _addend(addend: Addend, dialect: Dialect) -> exp.Expr:
         if abs(addend.weight) == 1:
             return this if addend.weight == 1 else exp.Neg(this=this)
     else:
-        counted = exp.Star() if addend.counted is None else exp.column(addend.counted)
-        this = _filter(exp.Count(this=counted), addend)
+        this = _filter(exp.Count(this=_counted(addend)), addend)
         if addend.weight == 1:
             return this
         this = dialect.cast(this, HUGEINT)
     return exp.Mul(this=this, expression=number(addend.weight))
+
+
+def _counted(addend: Addend) -> exp.Expr:
+    if addend.distinct:
+        columns = [exp.column(name) for name in addend.distinct]
+        return exp.Distinct(expressions=columns if len(columns) == 1 else [exp.Tuple(expressions=columns)])
+    return exp.Star() if addend.counted is None else exp.column(addend.counted)
 
 
 def _filter(node: exp.Expr, addend: Addend) -> exp.Expr:
@@ -328,7 +340,7 @@ def _one_row_per_unit(
     if keys:
         final.set("group", exp.Group(expressions=_columns(keys)))
     names = [cell.name for cell in _cells(work)]
-    tree = _with_keys(final, [], keys, names, selection, public, dialect)
+    tree = _with_keys(final, [], [], keys, names, selection, public, dialect)
     blocks = tuple(
         _measured(
             tuple(Statistic(c.name, c.granularity, vector.row_l1, c.text) for c in vector.cells),
@@ -485,6 +497,7 @@ def _weight(selection: Selection, one_group: bool, dialect: Dialect) -> exp.Expr
 def _with_keys(
     final: exp.Select | None,
     ctes: Sequence[tuple[str, exp.Select]],
+    counts: Sequence[Credited],
     keys: list[str],
     names: list[str],
     selection: Selection | None,
@@ -493,20 +506,33 @@ def _with_keys(
 ) -> exp.Select:
     """Every group of a public key set, empty ones too and no others; or the groups found. In the order of the keys."""
     ctes = [*ctes, *([("released", final)] if final is not None else []), *([("keys", public.sql)] if public else [])]
-    source = "keys" if public is not None else "released"
+    ctes += [(f"distinct_{one.name}", one.counts) for one in counts]
+    tables = [*(["keys"] if public else []), *(["released"] if final is not None else [])]
+    source, *_ = tables = [*tables, *(f"distinct_{one.name}" for one in counts)]
     other = "released" if final is not None else source
     expressions: list[exp.Expr] = [exp.column(key, source) for key in keys]
     columns = [*names, *([selection.name] if selection is not None else [])]
+    places = {one.name: f"distinct_{one.name}" for one in counts}
     expressions += [
-        exp.alias_(exp.Coalesce(this=exp.column(name, other), expressions=[number(0)]), name) for name in columns
+        exp.alias_(exp.Coalesce(this=exp.column(name, places.get(name, other)), expressions=[number(0)]), name)
+        for name in columns
     ]
     tree = exp.Select(expressions=expressions).from_(source, copy=False)
-    if public is not None and final is not None:
+    types = public.types if public is not None else counts[0].types if counts else ()
+    joins = []
+    for table in tables[1:]:
         same = [
-            dialect.same_key(exp.column(key, "keys"), exp.column(key, "released"), type_)
-            for key, type_ in zip(keys, public.types, strict=True)
+            dialect.same_key(exp.column(key, source), exp.column(key, table), type_)
+            for key, type_ in zip(keys, types, strict=True)
         ]
-        tree.set("joins", [exp.Join(this=exp.to_table("released"), side="LEFT", on=exp.and_(*same, copy=False))])
+        on = exp.and_(*same, copy=False) if same else None
+        joins.append(
+            exp.Join(this=exp.to_table(table), side="LEFT", on=on)
+            if on is not None
+            else exp.Join(this=exp.to_table(table), kind="CROSS")
+        )
+    if joins:
+        tree.set("joins", joins)
     if keys:
         order = [exp.Ordered(this=exp.column(key, source), nulls_first=False) for key in keys]
         tree.set("order", exp.Order(expressions=order))

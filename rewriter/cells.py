@@ -18,8 +18,9 @@ from rewriter.value import Value
 class Addend:
     """``weight`` times a sum over rows: of the row column ``summed``, or of 1 where ``counted`` is not NULL.
 
-    Without either, of 1. ``test`` is a boolean row column that restricts the rows; with ``atom``, a column of numbers
-    of atoms, and the rows are those of that atom.
+    Without either, of 1; with ``distinct``, of 1 for each different combination of these row columns. ``test`` is a
+    boolean row column that restricts the rows; with ``atom``, a column of numbers of atoms, and the rows are those of
+    that atom.
     """
 
     weight: int
@@ -27,6 +28,7 @@ class Addend:
     counted: str | None = None
     test: str | None = None
     atom: int | None = None
+    distinct: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,24 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Credit:
+    """What a vector of one cell counts: distinct combinations of the row columns ``values`` where ``test`` holds.
+
+    ``each`` is the most values that one person is credited with in a group, where less than their rows.
+    """
+
+    values: tuple[str, ...]
+    test: str | None
+    each: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Vector:
     """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
 
     ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. What has a
     ``prefix`` is clipped in L1. ``weight`` is its share of the price, see :func:`rewriter.strategies.weight`.
+    ``credit``: the one cell counts distinct values, and is no sum over people.
     """
 
     cells: tuple[Cell, ...]
@@ -54,6 +69,7 @@ class Vector:
     signed: bool = False
     prefix: Prefix | None = None
     weight: Fraction = Fraction(1)
+    credit: Credit | None = None
 
 
 @dataclass(frozen=True, slots=True)

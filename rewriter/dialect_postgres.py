@@ -10,6 +10,7 @@ as in DuckDB, whatever the database's own collation is.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -256,6 +257,10 @@ class Postgres(Dialect):
         return call("split_part", sql, text(delimiter), number(index))
 
     # -- reading and measuring -----------------------------------------------------------------------------------
+
+    def spread(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+        row = exp.Cast(this=call("ROW", *columns), to=exp.DataType(this=exp.DType.TEXT))
+        return call("hashtextextended", row, number(0))
 
     def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
         """The row's table and place: different in any other table, and in other partitions."""

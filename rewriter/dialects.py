@@ -8,6 +8,7 @@ their names alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -222,6 +223,10 @@ class Dialect:
     def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
         """Equality of two values of a type that takes NULLs as equal, in a form that joins by hashing."""
         return exp.NullSafeEQ(this=one, expression=other)
+
+    def spread(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+        """A number of a row's values, as good as random: equal values have the same."""
+        return call("hash", *columns)
 
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         """Whether no row of ``table`` has the column's value in its column of that name; neither is ever NULL."""

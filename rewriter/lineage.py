@@ -55,9 +55,9 @@ def with_families(plan: Plan, query: Query, work: Workload, *, one_group: bool) 
 def _named(block: Block, vector: Vector, rows: str, cells: Sequence[str], groups: tuple[object, ...]) -> Block:
     """Where more than a row is clipped, what a unit adds depends on its whole vector and on the ball that holds it.
 
-    What is measured of running sums is no number of a group.
+    What is measured of running sums is no number of a group, and distinct values do not add up.
     """
-    if block.prefix is not None:
+    if block.prefix is not None or any(addend.distinct for cell in vector.cells for addend in cell.addends):
         return block
     steps = tuple((statistic.granularity, statistic.bound) for statistic in block.statistics)
     whole = () if groups == ("row",) else (steps, block.sensitivity, vector.distinct, vector.signed, *cells)
@@ -75,6 +75,7 @@ def _cell(cell: Cell, columns: Mapping[str, str]) -> str:
             one.weight,
             *(None if name is None else columns[name] for name in (one.summed, one.counted, one.test)),
             one.atom,
+            *(columns[name] for name in one.distinct),
         )
         for one in cell.addends
     ]

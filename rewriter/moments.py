@@ -39,13 +39,14 @@ from rewriter.types import BOOLEAN, Kind
 from rewriter.unbounded import learned_ranges
 from rewriter.value import Value
 
-MIDDLE = Fraction(28, 15)
-"""By how much finer 2t(1-t) is counted under L2: its square, 3.48, is below 7/2."""
+MIDDLE = Fraction(13, 7)
+"""By how much finer 2t(1-t) is counted under L2: its square, 3.45, is below 7/2."""
 
 _MOST_BITS = 40
-_ROW_BITS = 46
+_ROW_BITS = 40
 _EXACT_BITS = 30
-"""Bits of the unit of one row, of all that one person may add, and of the steps of an exact variable."""
+"""Bits of the unit of one row, of all that one person may add, and of the steps of an exact variable. Noise is at most
+2⁵⁰ wide, so that a person may be hidden for a thousandth of ε."""
 
 FIGURES: Mapping[type[exp.Expr], Figure] = {
     exp.VariancePop: Figure.VARIANCE_POP,
@@ -265,9 +266,9 @@ class _Variable:
 
 def _measure(wanted: _Wanted, builder: Builder, norm: Norm) -> Measured:
     pairs = zip(wanted.arguments, wanted.degrees, strict=True)
-    # Under L2, weights make the integers of each variable larger by 4 or 5 bits.
+    # Under L2, weights make the norm of each variable larger by 3 bits.
     count = len(wanted.arguments)
-    spare = _ROW_BITS - builder.rows.bit_length() - (5 * count if norm is Norm.L2 else 0)
+    spare = _ROW_BITS - builder.rows.bit_length() - (3 * count if norm is Norm.L2 else 0)
     bits = max(8, min(_MOST_BITS, spare) // count)
     variables = [_variable(value, max(degree, 1), wanted.test, builder, norm, bits) for value, degree in pairs]
     test = builder.condition(wanted.test)

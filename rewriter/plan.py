@@ -82,12 +82,13 @@ class Linear:
     """An output that is a weighted sum of statistics: ``Σ weight · integer``.
 
     Weights already contain the granularities. ``integer`` outputs are rounded; an output with a ``minimum``
-    is not reported below it.
+    is not reported below it, one with a ``maximum`` not above it.
     """
 
     terms: tuple[tuple[str, Fraction], ...]
     integer: bool = False
     minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +225,7 @@ class Output:
     """A column of the release: how it is finished from the measurements, and how it was asked in ``text``.
 
     ``parts`` are places in the plan's parts whose sum the output is; none for what is no such sum, as a mean.
+    ``decides`` is what turns where it exceeds its margin, as it was asked.
     """
 
     name: str
@@ -231,6 +233,7 @@ class Output:
     estimator: Estimator
     text: str
     parts: tuple[int, ...] = ()
+    decides: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.bound import SHRINK, from_rows, grouping_key, reach_squared, tables_of
+from rewriter.bound import SHRINK, from_rows, grouping_key, reach_squared
 from rewriter.cells import Vector
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound, Norm
@@ -32,7 +32,7 @@ from rewriter.plan import Choice, Chosen, Output
 from rewriter.query import Aggregate, Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind, Type
-from rewriter.unbounded import learned_ranges, missing_ranges
+from rewriter.unbounded import learned_ranges, missing_ranges, tables_of
 from rewriter.value import Value
 
 BUCKETS = 2048

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from rewriter.contribution import ContributionBound
+from rewriter.errors import Unbounded
 from rewriter.missing import LACKS, Missing
-from rewriter.query import Aggregate
+from rewriter.query import Aggregate, Query
 from rewriter.source import ORIGIN, VARIABLE, Origin, Variable
 
 
@@ -38,6 +39,22 @@ def lacks_of(aggregate: Aggregate, bound: ContributionBound) -> frozenset[Missin
     if aggregate.function is exp.Sum:
         return argument | frozenset(Missing(table) for table in bound.undeclared)
     return argument
+
+
+def tables_of(query: Query) -> str:
+    names = [table.name for table in query.rows.find_all(exp.Table)]
+    return ", ".join(dict.fromkeys(names)) or "the table"
+
+
+def unbounded_rows(bound: ContributionBound, query: Query) -> Unbounded:
+    """The refusal of what one person could add to with any number of rows."""
+    missing = frozenset(Missing(table) for table in bound.undeclared)
+    return Unbounded(
+        "nothing bounds how many rows one person adds to this",
+        hint=f"the owner can declare max_rows for {tables_of(query)} in the policy; COUNT(DISTINCT key) may do",
+        missing=missing,
+        certain=missing,
+    )
 
 
 def _found(node: exp.Expr, *, learned: bool) -> frozenset[Missing]:

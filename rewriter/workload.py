@@ -16,13 +16,15 @@ from sqlglot import exp
 
 from rewriter.aggregates import both
 from rewriter.atoms import numbered
-from rewriter.cells import Addend, Builder, Cell, Vector, Workload
+from rewriter.cells import Addend, Builder, Cell, Credit, Vector, Workload
 from rewriter.clipping import clipped_steps, held, lattice
 from rewriter.conditions import Signature, signatures
-from rewriter.contribution import Norm
-from rewriter.dialects import Dialect
+from rewriter.contribution import Norm, least
+from rewriter.dialects import Dialect, double
+from rewriter.distinct import most_of_all, most_of_one_person
 from rewriter.errors import Unbounded
 from rewriter.family import Family, Measured, Member, measure
+from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.moments import FIGURES, Moments, present
 from rewriter.moments import Measured as Bernstein
@@ -74,7 +76,9 @@ def workload(
         if aggregate.function is not exp.Count:
             continue
         pair = pairs.get(_pair_key(aggregate, builder))
-        if aggregate.distinct and not one_row:
+        if aggregate.distinct and not (aggregate.argument is not None and aggregate.argument.unit):
+            found[number] = _values(aggregate, builder, one_row=one_row)
+        elif aggregate.distinct and not one_row:
             found[number] = _units(aggregate, builder)
         elif pair is not None:
             found[number] = pair.count(builder)
@@ -84,7 +88,7 @@ def workload(
         rows_of = Family("counts", "rows", ONE, True, 0)
         found |= zip(counts, measure(rows_of, list(counts.values()), builder, norm, 0), strict=True)
     outputs = tuple(
-        Output(f"a{number}", _type(aggregate), found[number][0], aggregate.text, found[number][1])
+        Output(f"a{number}", _type(aggregate), found[number][0], aggregate.text, found[number][1], aggregate.decides)
         for number, aggregate in enumerate(aggregates)
     )
     return Workload(
@@ -345,3 +349,30 @@ def _units(aggregate: Aggregate, builder: Builder) -> Measured:
     builder.vectors.append(Vector((Cell(name, aggregate.text, ONE, (addend,)),), 1, 1, distinct=True))
     units = Linear(((name, ONE),), integer=True, minimum=0)
     return units, (builder.part(units, ONE, additive=False),)
+
+
+# Distinct values
+
+
+def _values(aggregate: Aggregate, builder: Builder, *, one_row: bool) -> Measured:
+    """Distinct values, or rows of values. Where a value belongs to one person, people's numbers of values add up."""
+    values = aggregate.row or ((aggregate.argument,) if aggregate.argument is not None else ())
+    test = aggregate.condition if aggregate.row else both(aggregate.condition, present(aggregate.argument))
+    columns = tuple(dict.fromkeys(builder.column("v", _alike(value, builder.dialect)) for value in values))
+    condition = builder.condition(test)
+    cell = Cell(builder.cell(), aggregate.text, ONE, (Addend(1, test=condition, distinct=columns),))
+    filters = [*builder.filters, *([test] if test is not None else [])]
+    every = most_of_all(values, filters, builder.dialect, nulls=bool(aggregate.row))
+    if one_row or any(value.identifies for value in values):
+        builder.vectors.append(Vector((cell,), 1, 1))
+    else:
+        each = least([most_of_one_person(values, nulls=bool(aggregate.row)), every])
+        builder.vectors.append(Vector((cell,), 1, 1, credit=Credit(columns, condition, each)))
+    return Linear(((cell.name, ONE),), integer=True, minimum=0, maximum=every), ()
+
+
+def _alike(value: Value, dialect: Dialect) -> exp.Expr:
+    """A value that is spelt alike where it is equal: 0.0 for -0.0, and 1.0 with as many digits as any other."""
+    if value.type.kind is Kind.DOUBLE:
+        return exp.Paren(this=exp.Add(this=wrap(value.sql.copy()), expression=double(0.0)))
+    return dialect.cast(value.sql.copy(), value.type) if value.type.kind is Kind.DECIMAL else value.sql

@@ -91,11 +91,17 @@ def cannot_open(url: str, error: psycopg.Error) -> OperationalError:
     if isinstance(error, psycopg.ProgrammingError):
         why, hint = "the URL is not understood", "write postgresql://USER@HOST:PORT/DATABASE"
     else:
-        lines = str(error).splitlines() or [type(error).__name__]
-        why, hint = lines[0].strip(), "a password may stand in PGPASSWORD or in a password file (~/.pgpass)"
-        password = _password(url)
-        why = why.replace(password, "…") if password else why
+        why, hint = reason(url, error), "a password may stand in PGPASSWORD or in a password file (~/.pgpass)"
     return OperationalError(f"the database {place} cannot be opened: {why}", sqlstate="08001", hint=hint)
+
+
+def reason(url: str, error: psycopg.Error) -> str:
+    """The first line of what went wrong with a connection to ``url``, without the password in it."""
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        return "the URL is not understood"
+    why = (str(error).splitlines() or [type(error).__name__])[0].strip()
+    password = _password(url)
+    return why.replace(password, "…") if password else why
 
 
 def _password(url: str) -> str:

@@ -108,7 +108,10 @@ def _finish(
         found = values(output, plan, columns)[: len(noisy.keys)]
     else:
         found = _linear(noisy, output, output.estimator, bounded=columns is not None)
-    return ReleasedColumn(output.name, output.type, found, _margins(noisy, output.estimator, shrunk))
+    # What is no sum of parts has nothing to agree with.
+    return ReleasedColumn(
+        output.name, output.type, found, _margins(noisy, output.estimator, shrunk if output.parts else None)
+    )
 
 
 def _margins(noisy: NoisyTable, estimator: Linear, shrunk: FloatArray | None) -> tuple[float, ...]:
@@ -125,6 +128,9 @@ def _linear(noisy: NoisyTable, output: Output, estimator: Linear, *, bounded: bo
     if estimator.minimum is not None and bounded:
         least = estimator.minimum * denominator
         totals = [max(total, least) for total in totals]
+    if estimator.maximum is not None and bounded:
+        most = estimator.maximum * denominator
+        totals = [min(total, most) for total in totals]
     value = quotients(output.type)
     return tuple(value(total, denominator) for total in totals)
 

@@ -195,7 +195,7 @@ def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tup
             if place is None:
                 raise AssertionError("a term without a row")
             piece, number = place
-            factor = Fraction(piece.shrunk(number), _FACTORS)
+            factor = Fraction(piece.shrunk(number), _FACTORS) if piece.outputs[term[1]].parts else Fraction(1)
             for name, part in _estimator(term, row).terms:
                 key = (piece.plan.identity, number - piece.first, name)
                 noises[key] = piece.noises[name]

@@ -168,4 +168,5 @@ def _finished(output: Output) -> str:
     assert isinstance(how, Linear)
     terms = " + ".join(name if weight == 1 else f"{weight} · {name}" for name, weight in how.terms)
     least = f", at least {how.minimum}" if how.minimum is not None else ""
-    return f"{terms}{', rounded' if how.integer else ''}{least}"
+    most = f", at most {how.maximum}" if how.maximum is not None else ""
+    return f"{terms}{', rounded' if how.integer else ''}{least}{most}"

@@ -16,7 +16,7 @@ class Column:
     """A column with what the policy says of it.
 
     ``kind`` names a row of ``KINDS``, ``key`` and ``link`` are identifiers. ``listed`` and ``span`` are its declared
-    values and range, ``source`` the public column that lists its values.
+    values and range, ``source`` the public column that lists its values, ``most`` how many one person is credited with.
     """
 
     name: str
@@ -26,13 +26,17 @@ class Column:
     span: tuple[object, object] | None = None
     source: str | None = None
     not_null: bool = False
+    most: int | None = None
 
     def policy(self) -> str:
+        said = [f"max_distinct: {self.most}"] if self.most is not None else []
         if self.listed is not None:
-            return "{values: [" + ", ".join(written(value) for value in self.listed) + "]}"
-        if self.span is not None:
-            return f"{{range: [{self.span[0]}, {self.span[1]}]}}"
-        return f"{{values_from: {self.source}}}" if self.source else "{}"
+            said.append("values: [" + ", ".join(written(value) for value in self.listed) + "]")
+        elif self.span is not None:
+            said.append(f"range: [{self.span[0]}, {self.span[1]}]")
+        elif self.source:
+            said.append(f"values_from: {self.source}")
+        return "{" + ", ".join(said) + "}"
 
 
 def written(value: object) -> str:
@@ -135,7 +139,8 @@ def column(random: Random, kind: str, *, not_null: bool, tame: bool) -> Column:
     source = "region.name" if kind == "area" else None
     others = _OTHER_TYPES.get(kind, ())
     type_ = random.choice(others) if others and not tame and random.random() < 0.3 else TYPES[kind]
-    return Column(kind, kind, type_, listed, span, source, not_null)
+    most = random.choice([1, 2, 3]) if not tame and random.random() < 0.25 else None
+    return Column(kind, kind, type_, listed, span, source, not_null, most)
 
 
 def draw(random: Random, column: Column, areas: Sequence[object], *, tame: bool) -> object:

@@ -185,8 +185,8 @@ class Expressions:
     def _aggregate(self, fields: Sequence[Field]) -> str:
         plain = [f for f in fields if f.kind not in ("key", "link")]
         units = [f for f in fields if f.unit]
-        kinds = ["count", "count x", "units", "sum", "avg", "case", "narrowed", "moment", "quantile"]
-        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2, 3, 3])[0]
+        kinds = ["count", "count x", "units", "sum", "avg", "case", "narrowed", "moment", "quantile", "distinct"]
+        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2, 3, 3, 3])[0]
         text = "COUNT(*)"
         if kind == "narrowed" and (narrowed := self._narrowed(fields)):
             return narrowed
@@ -194,6 +194,8 @@ class Expressions:
             text = f"COUNT({self.random.choice(plain).text})"
         elif kind == "units" and units:
             text = f"COUNT(DISTINCT {self.random.choice(units).text})"
+        elif kind == "distinct" and fields:
+            text = self._distinct_values(fields)
         elif kind in ("sum", "avg") and (number := self._number(fields, self.random.choice([0, 0, 1, 2]))) is not None:
             text = f"{kind.upper()}({number})"
         elif kind == "moment" and (moment := self._moment(fields)):
@@ -210,6 +212,17 @@ class Expressions:
             self._has("filter")
             text += f" FILTER (WHERE {self._condition(fields)})"
         return text
+
+    def _distinct_values(self, fields: Sequence[Field]) -> str:
+        """How many different values there are, or rows of them; of keys too, which belong to one person or to many."""
+        one, other = self.random.choice(fields).text, self.random.choice(fields).text
+        if (number := self._number(fields, 1)) is not None and self._maybe(0.3):
+            one = number
+        if self._maybe(0.25):
+            self._has("distinct rows")
+            return self.random.choice([f"COUNT(DISTINCT ({one}, {other}))", f"COUNT(DISTINCT {one}, {other})"])
+        # DuckDB's is not exact.
+        return f"COUNT(DISTINCT {one})" if self.tame or self._maybe(0.8) else f"APPROX_COUNT_DISTINCT({one})"
 
     def _moment(self, fields: Sequence[Field]) -> str:
         """A variance, or what two variables have to do with each other."""

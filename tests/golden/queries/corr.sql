@@ -5,19 +5,19 @@ SELECT CORR(weight_kg, height_cm) AS r, REGR_SLOPE(weight_kg, height_cm) AS b, R
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 1937837260800, l2 556167708000
---   s0: Σ (1-t)² of height_cm · (1-t)² of weight_kg (steps of 1/556139520000, at most 1937837260800)
---   s1: Σ (1-t)² of height_cm · 2t(1-t) of weight_kg (steps of 1/1038127104000, at most 1937837260800)
---   s2: Σ (1-t)² of height_cm · t² of weight_kg (steps of 1/556139520000, at most 1937837260800)
---   s3: Σ 2t(1-t) of height_cm · (1-t)² of weight_kg (steps of 1/1038127104000, at most 1937837260800)
---   s4: Σ 2t(1-t) of height_cm · 2t(1-t) of weight_kg (steps of 1/1937837260800, at most 1937837260800)
---   s5: Σ 2t(1-t) of height_cm · t² of weight_kg (steps of 1/1038127104000, at most 1937837260800)
---   s6: Σ t² of height_cm · (1-t)² of weight_kg (steps of 1/556139520000, at most 1937837260800)
---   s7: Σ t² of height_cm · 2t(1-t) of weight_kg (steps of 1/1038127104000, at most 1937837260800)
---   s8: Σ t² of height_cm · t² of weight_kg (steps of 1/556139520000, at most 1937837260800)
+-- one unit moves: l1 208861286400, l2 60563538000
+--   s0: Σ (1-t)² of height_cm · (1-t)² of weight_kg (steps of 1/60557414400, at most 208861286400)
+--   s1: Σ (1-t)² of height_cm · 2t(1-t) of weight_kg (steps of 1/112463769600, at most 208861286400)
+--   s2: Σ (1-t)² of height_cm · t² of weight_kg (steps of 1/60557414400, at most 208861286400)
+--   s3: Σ 2t(1-t) of height_cm · (1-t)² of weight_kg (steps of 1/112463769600, at most 208861286400)
+--   s4: Σ 2t(1-t) of height_cm · 2t(1-t) of weight_kg (steps of 1/208861286400, at most 208861286400)
+--   s5: Σ 2t(1-t) of height_cm · t² of weight_kg (steps of 1/112463769600, at most 208861286400)
+--   s6: Σ t² of height_cm · (1-t)² of weight_kg (steps of 1/60557414400, at most 208861286400)
+--   s7: Σ t² of height_cm · 2t(1-t) of weight_kg (steps of 1/112463769600, at most 208861286400)
+--   s8: Σ t² of height_cm · t² of weight_kg (steps of 1/60557414400, at most 208861286400)
 -- a0: CORR(weight_kg, height_cm) (double) = correlation over [40, 220] in degree 2 and [2, 300] in degree 2, of s0, s1, s2, s3, s4, s5, s6, s7, s8
 -- a1: REGR_SLOPE(weight_kg, height_cm) (double) = slope over [40, 220] in degree 2 and [2, 300] in degree 2, of s0, s1, s2, s3, s4, s5, s6, s7, s8
--- a2: REGR_COUNT(weight_kg, height_cm) (bigint) = 1/556139520000 · s0 + 1/1038127104000 · s1 + 1/556139520000 · s2 + 1/1038127104000 · s3 + 1/1937837260800 · s4 + 1/1038127104000 · s5 + 1/556139520000 · s6 + 1/1038127104000 · s7 + 1/556139520000 · s8, rounded, at least 0
+-- a2: REGR_COUNT(weight_kg, height_cm) (bigint) = 1/60557414400 · s0 + 1/112463769600 · s1 + 1/60557414400 · s2 + 1/112463769600 · s3 + 1/208861286400 · s4 + 1/112463769600 · s5 + 1/60557414400 · s6 + 1/112463769600 · s7 + 1/60557414400 · s8, rounded, at least 0
 -- a3: REGR_AVGX(weight_kg, height_cm) (double) = mean over [40, 220] in degree 2 and [2, 300] in degree 2, of s0, s1, s2, s3, s4, s5, s6, s7, s8
 -- note: height_cm is clipped into [40, 220]
 -- note: weight_kg is clipped into [2, 300]
@@ -25,98 +25,98 @@ WITH released AS (
   SELECT
     (
       CAST(COUNT(*) FILTER(WHERE
-        f2) AS INT128) * 556139520000 + COALESCE(SUM(d2) FILTER(WHERE
+        f2) AS INT128) * 60557414400 + COALESCE(SUM(d2) FILTER(WHERE
         f2), 0) * (
-        -14580000
+        -3175200
       ) + COALESCE(SUM(d3) FILTER(WHERE
-        f2), 0) * 7290000 + COALESCE(SUM(d0) FILTER(WHERE
+        f2), 0) * 1587600 + COALESCE(SUM(d0) FILTER(WHERE
         f2), 0) * (
-        -6179328000
+        -672860160
       ) + COALESCE(SUM(d4) FILTER(WHERE
-        f2), 0) * 162000 + COALESCE(SUM(d5) FILTER(WHERE
+        f2), 0) * 35280 + COALESCE(SUM(d5) FILTER(WHERE
         f2), 0) * (
-        -81000
+        -17640
       ) + COALESCE(SUM(d1) FILTER(WHERE
-        f2), 0) * 17164800 + COALESCE(SUM(d6) FILTER(WHERE
+        f2), 0) * 1869056 + COALESCE(SUM(d6) FILTER(WHERE
         f2), 0) * (
-        -450
+        -98
       ) + COALESCE(SUM(d7) FILTER(WHERE
-        f2), 0) * 225
+        f2), 0) * 49
     ) AS s0,
     (
       COALESCE(SUM(d2) FILTER(WHERE
-        f2), 0) * 27216000 + COALESCE(SUM(d3) FILTER(WHERE
+        f2), 0) * 5896800 + COALESCE(SUM(d3) FILTER(WHERE
         f2), 0) * (
-        -27216000
+        -5896800
       ) + COALESCE(SUM(d4) FILTER(WHERE
         f2), 0) * (
-        -302400
+        -65520
       ) + COALESCE(SUM(d5) FILTER(WHERE
-        f2), 0) * 302400 + COALESCE(SUM(d6) FILTER(WHERE
-        f2), 0) * 840 + COALESCE(SUM(d7) FILTER(WHERE
+        f2), 0) * 65520 + COALESCE(SUM(d6) FILTER(WHERE
+        f2), 0) * 182 + COALESCE(SUM(d7) FILTER(WHERE
         f2), 0) * (
-        -840
+        -182
       )
     ) AS s1,
     (
       COALESCE(SUM(d3) FILTER(WHERE
-        f2), 0) * 7290000 + COALESCE(SUM(d5) FILTER(WHERE
+        f2), 0) * 1587600 + COALESCE(SUM(d5) FILTER(WHERE
         f2), 0) * (
-        -81000
+        -17640
       ) + COALESCE(SUM(d7) FILTER(WHERE
-        f2), 0) * 225
+        f2), 0) * 49
     ) AS s2,
     (
       COALESCE(SUM(d0) FILTER(WHERE
-        f2), 0) * 11534745600 + COALESCE(SUM(d4) FILTER(WHERE
+        f2), 0) * 1249597440 + COALESCE(SUM(d4) FILTER(WHERE
         f2), 0) * (
-        -302400
+        -65520
       ) + COALESCE(SUM(d5) FILTER(WHERE
-        f2), 0) * 151200 + COALESCE(SUM(d1) FILTER(WHERE
+        f2), 0) * 32760 + COALESCE(SUM(d1) FILTER(WHERE
         f2), 0) * (
-        -64081920
+        -6942208
       ) + COALESCE(SUM(d6) FILTER(WHERE
-        f2), 0) * 1680 + COALESCE(SUM(d7) FILTER(WHERE
+        f2), 0) * 364 + COALESCE(SUM(d7) FILTER(WHERE
         f2), 0) * (
-        -840
+        -182
       )
     ) AS s3,
     (
       COALESCE(SUM(d4) FILTER(WHERE
-        f2), 0) * 564480 + COALESCE(SUM(d5) FILTER(WHERE
+        f2), 0) * 121680 + COALESCE(SUM(d5) FILTER(WHERE
         f2), 0) * (
-        -564480
+        -121680
       ) + COALESCE(SUM(d6) FILTER(WHERE
         f2), 0) * (
-        -3136
+        -676
       ) + COALESCE(SUM(d7) FILTER(WHERE
-        f2), 0) * 3136
+        f2), 0) * 676
     ) AS s4,
     (
       COALESCE(SUM(d5) FILTER(WHERE
-        f2), 0) * 151200 + COALESCE(SUM(d7) FILTER(WHERE
+        f2), 0) * 32760 + COALESCE(SUM(d7) FILTER(WHERE
         f2), 0) * (
-        -840
+        -182
       )
     ) AS s5,
     (
       COALESCE(SUM(d1) FILTER(WHERE
-        f2), 0) * 17164800 + COALESCE(SUM(d6) FILTER(WHERE
+        f2), 0) * 1869056 + COALESCE(SUM(d6) FILTER(WHERE
         f2), 0) * (
-        -450
+        -98
       ) + COALESCE(SUM(d7) FILTER(WHERE
-        f2), 0) * 225
+        f2), 0) * 49
     ) AS s6,
     (
       COALESCE(SUM(d6) FILTER(WHERE
-        f2), 0) * 840 + COALESCE(SUM(d7) FILTER(WHERE
+        f2), 0) * 182 + COALESCE(SUM(d7) FILTER(WHERE
         f2), 0) * (
-        -840
+        -182
       )
     ) AS s7,
     (
       COALESCE(SUM(d7) FILTER(WHERE
-        f2), 0) * 225
+        f2), 0) * 49
     ) AS s8
   FROM (
     SELECT
@@ -135,32 +135,32 @@ WITH released AS (
         )
       ) AS d1,
       (
-        v1 - 512
+        v1 - 256
       ) AS d2,
       (
         (
           (
-            v1 - 512
+            v1 - 256
           ) * (
-            v1 - 512
-          ) * 2 + 76288
-        ) // 152576
+            v1 - 256
+          ) * 2 + 38144
+        ) // 76288
       ) AS d3,
       (
         v0 - 40
       ) * (
-        v1 - 512
+        v1 - 256
       ) AS d4,
       (
         v0 - 40
       ) * (
         (
           (
-            v1 - 512
+            v1 - 256
           ) * (
-            v1 - 512
-          ) * 2 + 76288
-        ) // 152576
+            v1 - 256
+          ) * 2 + 38144
+        ) // 76288
       ) AS d5,
       (
         (
@@ -169,7 +169,7 @@ WITH released AS (
           v0 - 40
         )
       ) * (
-        v1 - 512
+        v1 - 256
       ) AS d6,
       (
         (
@@ -180,11 +180,11 @@ WITH released AS (
       ) * (
         (
           (
-            v1 - 512
+            v1 - 256
           ) * (
-            v1 - 512
-          ) * 2 + 76288
-        ) // 152576
+            v1 - 256
+          ) * 2 + 38144
+        ) // 76288
       ) AS d7
     FROM (
       SELECT
@@ -194,14 +194,14 @@ WITH released AS (
           WHEN CASE WHEN t1."weight_kg" BETWEEN (
             -1.7976931348623157e308
           ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
-          THEN 512
+          THEN 256
           WHEN CASE WHEN t1."weight_kg" BETWEEN (
             -1.7976931348623157e308
           ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
-          THEN 76800
+          THEN 38400
           ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
             -1.7976931348623157e308
-          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 256e0 AS BIGINT)
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 128e0 AS BIGINT)
         END AS v1,
         NOT CASE WHEN t1."weight_kg" BETWEEN (
           -1.7976931348623157e308

@@ -5,11 +5,11 @@ SELECT COVAR_POP(weight_kg, birth_year) AS c FROM patient;
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 76898304, l2 76898304
---   s0: Σ 1-t of birth_year · 1-t of weight_kg (steps of 1/76898304, at most 76898304)
---   s1: Σ 1-t of birth_year · t of weight_kg (steps of 1/76898304, at most 76898304)
---   s2: Σ t of birth_year · 1-t of weight_kg (steps of 1/76898304, at most 76898304)
---   s3: Σ t of birth_year · t of weight_kg (steps of 1/76898304, at most 76898304)
+-- one unit moves: l1 38449152, l2 38449152
+--   s0: Σ 1-t of birth_year · 1-t of weight_kg (steps of 1/38449152, at most 38449152)
+--   s1: Σ 1-t of birth_year · t of weight_kg (steps of 1/38449152, at most 38449152)
+--   s2: Σ t of birth_year · 1-t of weight_kg (steps of 1/38449152, at most 38449152)
+--   s3: Σ t of birth_year · t of weight_kg (steps of 1/38449152, at most 38449152)
 -- a0: COVAR_POP(weight_kg, birth_year) (double) = covariance of all over [1900, 2026] in degree 1 and [2, 300] in degree 1, of s0, s1, s2, s3
 -- note: birth_year is clipped into [1900, 2026]
 -- note: weight_kg is clipped into [2, 300]
@@ -17,12 +17,12 @@ WITH released AS (
   SELECT
     (
       CAST(COUNT(*) FILTER(WHERE
-        f2) AS INT128) * 76898304 + COALESCE(SUM(d1) FILTER(WHERE
+        f2) AS INT128) * 38449152 + COALESCE(SUM(d1) FILTER(WHERE
         f2), 0) * (
         -126
       ) + COALESCE(SUM(d0) FILTER(WHERE
         f2), 0) * (
-        -610304
+        -305152
       ) + COALESCE(SUM(d2) FILTER(WHERE
         f2), 0)
     ) AS s0,
@@ -33,7 +33,7 @@ WITH released AS (
     ) AS s1,
     (
       COALESCE(SUM(d0) FILTER(WHERE
-        f2), 0) * 610304 + -COALESCE(SUM(d2) FILTER(WHERE
+        f2), 0) * 305152 + -COALESCE(SUM(d2) FILTER(WHERE
         f2), 0)
     ) AS s2,
     (
@@ -50,12 +50,12 @@ WITH released AS (
         v0 - 1900
       ) AS d0,
       (
-        v1 - 4096
+        v1 - 2048
       ) AS d1,
       (
         v0 - 1900
       ) * (
-        v1 - 4096
+        v1 - 2048
       ) AS d2
     FROM (
       SELECT
@@ -71,14 +71,14 @@ WITH released AS (
           WHEN CASE WHEN t1."weight_kg" BETWEEN (
             -1.7976931348623157e308
           ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
-          THEN 4096
+          THEN 2048
           WHEN CASE WHEN t1."weight_kg" BETWEEN (
             -1.7976931348623157e308
           ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
-          THEN 614400
+          THEN 307200
           ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
             -1.7976931348623157e308
-          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 2048e0 AS BIGINT)
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 1024e0 AS BIGINT)
         END AS v1,
         NOT CASE WHEN t1."weight_kg" BETWEEN (
           -1.7976931348623157e308

@@ -4,35 +4,35 @@ SELECT STDDEV(height_cm) AS s, VAR_POP(height_cm) AS v, AVG(height_cm) AS m, COU
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 907200, l2 486000
---   s0: Σ (1-t)² of height_cm (steps of 1/486000, at most 907200)
---   s1: Σ 2t(1-t) of height_cm (steps of 1/907200, at most 907200)
---   s2: Σ t² of height_cm (steps of 1/486000, at most 907200)
+-- one unit moves: l1 421200, l2 226800
+--   s0: Σ (1-t)² of height_cm (steps of 1/226800, at most 421200)
+--   s1: Σ 2t(1-t) of height_cm (steps of 1/421200, at most 421200)
+--   s2: Σ t² of height_cm (steps of 1/226800, at most 421200)
 -- a0: STDDEV(height_cm) (double) = deviation over [40, 220] in degree 2, of s0, s1, s2
 -- a1: VAR_POP(height_cm) (double) = variance of all over [40, 220] in degree 2, of s0, s1, s2
 -- a2: AVG(height_cm) (double) = mean over [40, 220] in degree 2, of s0, s1, s2
--- a3: COUNT(height_cm) (bigint) = 1/486000 · s0 + 1/907200 · s1 + 1/486000 · s2, rounded, at least 0
+-- a3: COUNT(height_cm) (bigint) = 1/226800 · s0 + 1/421200 · s1 + 1/226800 · s2, rounded, at least 0
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     (
       CAST(COUNT(*) FILTER(WHERE
-        f1) AS INT128) * 486000 + COALESCE(SUM(d0) FILTER(WHERE
+        f1) AS INT128) * 226800 + COALESCE(SUM(d0) FILTER(WHERE
         f1), 0) * (
-        -5400
+        -2520
       ) + COALESCE(SUM(d1) FILTER(WHERE
-        f1), 0) * 15
+        f1), 0) * 7
     ) AS s0,
     (
       COALESCE(SUM(d0) FILTER(WHERE
-        f1), 0) * 10080 + COALESCE(SUM(d1) FILTER(WHERE
+        f1), 0) * 4680 + COALESCE(SUM(d1) FILTER(WHERE
         f1), 0) * (
-        -56
+        -26
       )
     ) AS s1,
     (
       COALESCE(SUM(d1) FILTER(WHERE
-        f1), 0) * 15
+        f1), 0) * 7
     ) AS s2
   FROM (
     SELECT

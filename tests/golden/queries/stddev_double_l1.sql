@@ -6,10 +6,10 @@ SELECT sex, STDDEV_POP(weight_kg) AS s FROM patient GROUP BY sex;
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 1099511480320, l2 1099511480320
---   s0: Σ (1-t)² of weight_kg (steps of 1/1099511480320, at most 1099511480320)
---   s1: Σ 2t(1-t) of weight_kg (steps of 1/1099511480320, at most 1099511480320)
---   s2: Σ t² of weight_kg (steps of 1/1099511480320, at most 1099511480320)
+-- one unit moves: l1 549755740160, l2 549755740160
+--   s0: Σ (1-t)² of weight_kg (steps of 1/549755740160, at most 549755740160)
+--   s1: Σ 2t(1-t) of weight_kg (steps of 1/549755740160, at most 549755740160)
+--   s2: Σ t² of weight_kg (steps of 1/549755740160, at most 549755740160)
 -- a0: STDDEV_POP(weight_kg) (double) = deviation of all over [2, 300] in degree 2, of s0, s1, s2
 -- note: weight_kg is clipped into [2, 300]
 WITH released AS (
@@ -17,15 +17,15 @@ WITH released AS (
     k0,
     (
       CAST(COUNT(*) FILTER(WHERE
-        f1) AS INT128) * 1099511480320 + COALESCE(SUM(d0) FILTER(WHERE
+        f1) AS INT128) * 549755740160 + COALESCE(SUM(d0) FILTER(WHERE
         f1), 0) * (
-        -1801580
+        -900790
       ) + COALESCE(SUM(d1) FILTER(WHERE
         f1), 0)
     ) AS s0,
     (
       COALESCE(SUM(d0) FILTER(WHERE
-        f1), 0) * 1801580 + COALESCE(SUM(d1) FILTER(WHERE
+        f1), 0) * 900790 + COALESCE(SUM(d1) FILTER(WHERE
         f1), 0) * (
         -2
       )
@@ -49,7 +49,7 @@ WITH released AS (
             v0 - 8192
           ) * (
             v0 - 8192
-          ) * 1801580 + 1220608
+          ) * 900790 + 1220608
         ) // 2441216
       ) AS d1
     FROM (

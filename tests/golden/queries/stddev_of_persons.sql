@@ -3,32 +3,32 @@ SELECT STDDEV(total) AS s FROM (SELECT patient_id, SUM(cost) AS total FROM visit
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 3227840000000, l2 1729200000058
---   s0: Σ (1-t)² of total (steps of 1/1729200000000, at most 3227840000000)
---   s1: Σ 2t(1-t) of total (steps of 1/3227840000000, at most 3227840000000)
---   s2: Σ t² of total (steps of 1/1729200000000, at most 3227840000000)
+-- one unit moves: l1 893100000000, l2 480900000027
+--   s0: Σ (1-t)² of total (steps of 1/480900000000, at most 893100000000)
+--   s1: Σ 2t(1-t) of total (steps of 1/893100000000, at most 893100000000)
+--   s2: Σ t² of total (steps of 1/480900000000, at most 893100000000)
 -- a0: STDDEV(total) (double) = deviation over [0, 200000] in degree 2, of s0, s1, s2
 -- note: total is clipped into [0, 200000]
 WITH released AS (
   SELECT
     (
       CAST(COUNT(*) FILTER(WHERE
-        f1) AS INT128) * 1729200000000 + COALESCE(SUM(d0) FILTER(WHERE
+        f1) AS INT128) * 480900000000 + COALESCE(SUM(d0) FILTER(WHERE
         f1), 0) * (
-        -172920
+        -48090
       ) + COALESCE(SUM(d1) FILTER(WHERE
-        f1), 0) * 15
+        f1), 0) * 7
     ) AS s0,
     (
       COALESCE(SUM(d0) FILTER(WHERE
-        f1), 0) * 322784 + COALESCE(SUM(d1) FILTER(WHERE
+        f1), 0) * 89310 + COALESCE(SUM(d1) FILTER(WHERE
         f1), 0) * (
-        -56
+        -26
       )
     ) AS s1,
     (
       COALESCE(SUM(d1) FILTER(WHERE
-        f1), 0) * 15
+        f1), 0) * 7
     ) AS s2
   FROM (
     SELECT
@@ -38,7 +38,7 @@ WITH released AS (
       v0 AS d0,
       (
         (
-          v0 * v0 * 11528 + 20000000
+          v0 * v0 * 6870 + 20000000
         ) // 40000000
       ) AS d1
     FROM (

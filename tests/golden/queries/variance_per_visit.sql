@@ -3,14 +3,14 @@ SELECT VARIANCE(cost) AS v, STDDEV(cost) FILTER (WHERE reason = 'acute') AS s FR
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 20615700002320
---   s0: Σ (1-t)² of cost (steps of 1/515392500000, at most 20615700002320)
---   s1: Σ 2t(1-t) of cost (steps of 1/962066000000, at most 20615700002320)
---   s2: Σ t² of cost (steps of 1/515392500000, at most 20615700002320)
--- one unit moves: l1 None, l2 20615700002320
---   s3: Σ (1-t)² of cost (steps of 1/515392500000, at most 20615700002320)
---   s4: Σ 2t(1-t) of cost (steps of 1/962066000000, at most 20615700002320)
---   s5: Σ t² of cost (steps of 1/515392500000, at most 20615700002320)
+-- one unit moves: l1 None, l2 601160001080
+--   s0: Σ (1-t)² of cost (steps of 1/15029000000, at most 601160001080)
+--   s1: Σ 2t(1-t) of cost (steps of 1/27911000000, at most 601160001080)
+--   s2: Σ t² of cost (steps of 1/15029000000, at most 601160001080)
+-- one unit moves: l1 None, l2 601160001080
+--   s3: Σ (1-t)² of cost (steps of 1/15029000000, at most 601160001080)
+--   s4: Σ 2t(1-t) of cost (steps of 1/27911000000, at most 601160001080)
+--   s5: Σ t² of cost (steps of 1/15029000000, at most 601160001080)
 -- a0: VAR_SAMP(cost) (double) = variance over [0, 5000] in degree 2, of s0, s1, s2
 -- a1: STDDEV(cost) FILTER(WHERE reason = 'acute') (double) = deviation over [0, 5000] in degree 2, of s3, s4, s5
 -- note: each person counts with at most 40 rows
@@ -20,41 +20,41 @@ WITH partial AS (
     u,
     (
       CAST(COUNT(*) FILTER(WHERE
-        f1) AS INT128) * 515392500000 + COALESCE(SUM(d0) FILTER(WHERE
+        f1) AS INT128) * 15029000000 + COALESCE(SUM(d0) FILTER(WHERE
         f1), 0) * (
-        -2061570
+        -60116
       ) + COALESCE(SUM(d1) FILTER(WHERE
-        f1), 0) * 15
+        f1), 0) * 7
     ) AS s0,
     (
       COALESCE(SUM(d0) FILTER(WHERE
-        f1), 0) * 3848264 + COALESCE(SUM(d1) FILTER(WHERE
+        f1), 0) * 111644 + COALESCE(SUM(d1) FILTER(WHERE
         f1), 0) * (
-        -56
+        -26
       )
     ) AS s1,
     (
       COALESCE(SUM(d1) FILTER(WHERE
-        f1), 0) * 15
+        f1), 0) * 7
     ) AS s2,
     (
       CAST(COUNT(*) FILTER(WHERE
-        f2) AS INT128) * 515392500000 + COALESCE(SUM(d0) FILTER(WHERE
+        f2) AS INT128) * 15029000000 + COALESCE(SUM(d0) FILTER(WHERE
         f2), 0) * (
-        -2061570
+        -60116
       ) + COALESCE(SUM(d1) FILTER(WHERE
-        f2), 0) * 15
+        f2), 0) * 7
     ) AS s3,
     (
       COALESCE(SUM(d0) FILTER(WHERE
-        f2), 0) * 3848264 + COALESCE(SUM(d1) FILTER(WHERE
+        f2), 0) * 111644 + COALESCE(SUM(d1) FILTER(WHERE
         f2), 0) * (
-        -56
+        -26
       )
     ) AS s4,
     (
       COALESCE(SUM(d1) FILTER(WHERE
-        f2), 0) * 15
+        f2), 0) * 7
     ) AS s5
   FROM (
     SELECT
@@ -65,7 +65,7 @@ WITH partial AS (
       v0 AS d0,
       (
         (
-          v0 * v0 * 137438 + 500000
+          v0 * v0 * 8588 + 500000
         ) // 1000000
       ) AS d1
     FROM (
@@ -88,12 +88,12 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 20615700002320 THEN 20615700002320 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20615700002320 THEN 20615700002320 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 20615700002320 THEN 20615700002320 ELSE s2 END AS BIGINT) AS s2,
-    CAST(CASE WHEN s3 > 20615700002320 THEN 20615700002320 ELSE s3 END AS BIGINT) AS s3,
-    CAST(CASE WHEN s4 > 20615700002320 THEN 20615700002320 ELSE s4 END AS BIGINT) AS s4,
-    CAST(CASE WHEN s5 > 20615700002320 THEN 20615700002320 ELSE s5 END AS BIGINT) AS s5
+    CAST(CASE WHEN s0 > 601160001080 THEN 601160001080 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 601160001080 THEN 601160001080 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 601160001080 THEN 601160001080 ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE WHEN s3 > 601160001080 THEN 601160001080 ELSE s3 END AS BIGINT) AS s3,
+    CAST(CASE WHEN s4 > 601160001080 THEN 601160001080 ELSE s4 END AS BIGINT) AS s4,
+    CAST(CASE WHEN s5 > 601160001080 THEN 601160001080 ELSE s5 END AS BIGINT) AS s5
   FROM partial
 ), released AS (
   SELECT
@@ -143,18 +143,18 @@ WITH partial AS (
     SELECT
       *,
       CASE
-        WHEN CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2 > 425007086585656848005382400
+        WHEN CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2 > 361393346898505601166400
         THEN (
-          20615700002301.25e0 / SQRT(
+          601160001079.4532e0 / SQRT(
             CAST(CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2 AS DOUBLE)
           )
         )
         ELSE NULL
       END AS m0,
       CASE
-        WHEN CAST(clamped.s3 AS INT128) * clamped.s3 + CAST(clamped.s4 AS INT128) * clamped.s4 + CAST(clamped.s5 AS INT128) * clamped.s5 > 425007086585656848005382400
+        WHEN CAST(clamped.s3 AS INT128) * clamped.s3 + CAST(clamped.s4 AS INT128) * clamped.s4 + CAST(clamped.s5 AS INT128) * clamped.s5 > 361393346898505601166400
         THEN (
-          20615700002301.25e0 / SQRT(
+          601160001079.4532e0 / SQRT(
             CAST(CAST(clamped.s3 AS INT128) * clamped.s3 + CAST(clamped.s4 AS INT128) * clamped.s4 + CAST(clamped.s5 AS INT128) * clamped.s5 AS DOUBLE)
           )
         )

@@ -1,0 +1,105 @@
+"""The SQL of a ledger in PostgreSQL: its tables, and the one message that adds to them."""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+FORMAT: LiteralString = "1"
+
+SCHEMA: LiteralString = """
+CREATE SCHEMA dpsql_ledger;
+CREATE TABLE dpsql_ledger.fact (fact text PRIMARY KEY, value text NOT NULL);
+CREATE TABLE dpsql_ledger.charge (
+    number bigint PRIMARY KEY,
+    id text NOT NULL UNIQUE,
+    time timestamptz NOT NULL,
+    analyst text COLLATE "C" NOT NULL CHECK (analyst <> ''),
+    -- above the infinite there is NaN
+    epsilon numeric NOT NULL CHECK (epsilon >= 0 AND epsilon < 'Infinity'),
+    rho numeric NOT NULL CHECK (rho >= 0 AND rho < 'Infinity'),
+    delta numeric NOT NULL CHECK (delta >= 0 AND delta < 'Infinity'),
+    statement text NOT NULL,
+    tables text NOT NULL
+);
+-- One row per analyst and one for all. It is changed with every charge: room in its page keeps that cheap.
+CREATE TABLE dpsql_ledger.total (
+    analyst text COLLATE "C" PRIMARY KEY,
+    epsilon numeric NOT NULL,
+    rho numeric NOT NULL,
+    delta numeric NOT NULL,
+    charges bigint NOT NULL
+) WITH (fillfactor = 10);
+INSERT INTO dpsql_ledger.total VALUES ('', 0, 0, 0, 0);
+CREATE FUNCTION dpsql_ledger.refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$BEGIN RAISE EXCEPTION 'charges are only added'; END$$;
+CREATE TRIGGER charge_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON dpsql_ledger.charge
+    FOR EACH STATEMENT EXECUTE FUNCTION dpsql_ledger.refuse();
+"""
+
+TOTALS: LiteralString = """
+SELECT analyst, epsilon::text, rho::text, delta::text, charges FROM dpsql_ledger.total
+WHERE %(analyst)s::text IS NULL OR analyst = %(analyst)s
+"""
+
+ADDING: LiteralString = """
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SELECT FROM dpsql_ledger.total WHERE analyst = '' FOR NO KEY UPDATE;
+WITH due AS (
+    SELECT * FROM unnest(
+        %(ids)s::text[], %(times)s::timestamptz[], %(analysts)s::text[],
+        %(epsilons)s::numeric[], %(rhos)s::numeric[], %(deltas)s::numeric[],
+        %(statements)s::text[], %(tables)s::text[]
+    ) WITH ORDINALITY AS due (id, time, analyst, epsilon, rho, delta, statement, tables, place)
+),
+more AS (
+    SELECT analyst, sum(epsilon) AS epsilon, sum(rho) AS rho, sum(delta) AS delta, count(*) AS charges
+    FROM due GROUP BY analyst
+    UNION ALL SELECT '', sum(epsilon), sum(rho), sum(delta), count(*) FROM due
+),
+spent AS (
+    SELECT analyst, coalesce(total.epsilon, 0) AS epsilon, coalesce(total.rho, 0) AS rho,
+        coalesce(total.delta, 0) AS delta, coalesce(total.charges, 0) AS charges
+    FROM more LEFT JOIN dpsql_ledger.total USING (analyst)
+),
+most AS (
+    SELECT * FROM unnest(
+        %(limited)s::text[], %(most_epsilon)s::numeric[], %(most_rho)s::numeric[], %(most_delta)s::numeric[]
+    ) AS most (analyst, epsilon, rho, delta)
+),
+verdict AS (
+    SELECT
+        (SELECT value FROM dpsql_ledger.fact WHERE fact = 'identity') AS identity,
+        (SELECT charges FROM spent WHERE analyst = '') AS last,
+        (SELECT count(*) FROM dpsql_ledger.charge WHERE id = ANY (%(ids)s::text[])) AS known,
+        (SELECT bool_and(
+            spent.epsilon + more.epsilon <= most.epsilon
+            AND spent.rho + more.rho <= most.rho
+            AND spent.delta + more.delta <= most.delta
+        ) FROM spent JOIN more USING (analyst) JOIN most USING (analyst)) AS fits
+),
+admitted AS (
+    SELECT last FROM verdict WHERE identity = %(identity)s AND last >= %(last)s AND known = 0 AND fits
+),
+added AS (
+    INSERT INTO dpsql_ledger.charge (number, id, time, analyst, epsilon, rho, delta, statement, tables)
+    SELECT last + place, id, time, analyst, epsilon, rho, delta, statement, tables FROM due, admitted
+),
+summed AS (
+    INSERT INTO dpsql_ledger.total AS total (analyst, epsilon, rho, delta, charges)
+    SELECT analyst, epsilon, rho, delta, charges FROM more, admitted
+    ON CONFLICT (analyst) DO UPDATE SET
+        epsilon = total.epsilon + excluded.epsilon,
+        rho = total.rho + excluded.rho,
+        delta = total.delta + excluded.delta,
+        charges = total.charges + excluded.charges
+)
+SELECT identity, last, known, fits,
+    (SELECT json_object_agg(analyst, json_build_array(epsilon::text, rho::text, delta::text)) FROM spent)
+FROM verdict;
+COMMIT
+"""
+"""Add all of the charges, or none where their ids are known or a limit does not admit them.
+
+The lock is had before the deciding statement takes its snapshot. Only a row of the total that the limits name is
+compared, and everybody's always is.
+"""

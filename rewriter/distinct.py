@@ -1,0 +1,206 @@
+"""Distinct values that people are credited with: what COUNT(DISTINCT x) counts where many people can have one value.
+
+Guarantee: the counts of all groups together move by at most ``most`` in L1, and by at most ``√(most · within)`` in L2,
+as one person comes or goes, whatever the rows hold.
+
+Why: each person keeps some of the (group, value) pairs of their own rows: at most ``within`` values in a group and
+``most`` pairs in all. Which ones are kept depends on that person's rows alone, so nobody else's pairs change when a
+person comes or goes. A group's count is the size of the union of what was kept there, and a union grows by no more than
+what is added to it (Knop, Steinke 2023, person-level distinct counts; their matching would credit each value to the
+owner who needs it most, which no plain aggregation finds: passing values on to owners with fewer of them moves as many
+values as a person *has*, not as many as are kept).
+
+Why kept by a hash of person and pair: were the first in order kept, everybody would keep the same values, and the union
+would be small. Why a total order, by the values too after the hash: rows must not matter in their order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.cells import Credit, Workload
+from rewriter.contribution import ContributionBound, least
+from rewriter.dialects import Dialect, number
+from rewriter.keys import public_keys
+from rewriter.plan import Block, Statistic
+from rewriter.query import Key, Query
+from rewriter.sensitivity import Sensitivity
+from rewriter.source import ORIGIN, VARIABLE, Origin, Variable
+from rewriter.types import Type
+from rewriter.unbounded import unbounded_rows
+from rewriter.value import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The most pairs that a person keeps: ``within`` one group and ``most`` in all groups.
+
+    >>> Kept(within=2, most=6).sensitivity
+    Sensitivity(l1=6, l2_squared=12)
+    """
+
+    within: int
+    most: int
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        return Sensitivity(l1=self.most, l2_squared=self.most * self.within)
+
+
+def kept(each: int | None, contribution: ContributionBound, *, one_group: bool) -> Kept | None:
+    """What the bounds leave to a person; None where nothing bounds it. A row has one value, so rows bound values.
+
+    >>> kept(None, ContributionBound(rows=40, groups=12, rows_per_group=2), one_group=False)
+    Kept(within=2, most=24)
+    >>> kept(3, ContributionBound(rows=40), one_group=True)
+    Kept(within=3, most=3)
+    """
+    within = least([each, contribution.rows_per_group, contribution.rows])
+    groups = 1 if one_group else contribution.groups
+    most = least([contribution.l1, None if groups is None or within is None else groups * within])
+    if most is None:
+        return None
+    return Kept(most if within is None else min(within, most), most)
+
+
+@dataclass(frozen=True, slots=True)
+class Credited:
+    """A count of distinct values, by group: column ``name`` of ``counts``, which has the keys of ``types`` too."""
+
+    name: str
+    counts: exp.Select
+    types: tuple[Type, ...]
+    block: Block
+
+
+def credited(
+    query: Query,
+    rows: exp.Select,
+    work: Workload,
+    contribution: ContributionBound,
+    dialect: Dialect,
+    *,
+    one_group: bool,
+) -> list[Credited]:
+    """The counts of distinct values in a workload. Raises Unbounded where nothing bounds a person's rows."""
+    found = []
+    keys, types = [f"k{place}" for place in range(len(query.keys))], tuple(key.value.type for key in query.keys)
+    for vector in work.vectors:
+        if vector.credit is None:
+            continue
+        most, (cell,) = kept(vector.credit.each, contribution, one_group=one_group), vector.cells
+        if most is None:
+            raise unbounded_rows(contribution, query)
+        counts = counted(rows.copy(), keys, vector.credit, most, cell.name, dialect)
+        statistic = Statistic(cell.name, cell.granularity, most.within, cell.text)
+        block = Block((statistic,), most.sensitivity, weight=vector.weight)
+        found.append(Credited(cell.name, counts, types, block))
+    return found
+
+
+def counted(
+    rows: exp.Select, keys: Sequence[str], credit: Credit, most: Kept, name: str, dialect: Dialect
+) -> exp.Select:
+    """The number of kept values of each group, as column ``name``. ``rows`` has columns u, ``keys`` and the values."""
+    columns = [*keys, *credit.values]
+    pairs = exp.Select(expressions=[_column(one) for one in ("u", *columns)], distinct=exp.Distinct())
+    pairs.from_(_as(rows, "r"), copy=False)
+    if credit.test is not None:
+        pairs.set("where", exp.Where(this=_column(credit.test)))
+    spread = exp.alias_(dialect.spread([_column(one) for one in ("u", *columns)]), "h")
+    source = exp.Select(expressions=[exp.Star(), spread]).from_(_as(pairs, "d"), copy=False)
+    tests: list[exp.Expr] = []
+    order = ["h", *columns]
+    if keys and most.within < most.most:
+        place = exp.alias_(_place(["u", *keys], order), "p")
+        source = exp.Select(expressions=[exp.Star(), place]).from_(_as(source, "d"), copy=False)
+        tests.append(exp.LTE(this=_column("p"), expression=number(most.within)))
+        order = ["p", *order]
+    place = exp.alias_(_place(["u"], order), "q")
+    source = exp.Select(expressions=[exp.Star(), place]).from_(_as(source, "d"), copy=False)
+    tests.append(exp.LTE(this=_column("q"), expression=number(most.most)))
+    union = exp.Select(expressions=[_column(one) for one in columns], distinct=exp.Distinct())
+    union.from_(_as(source, "d"), copy=False)
+    union.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    total = exp.alias_(exp.Count(this=exp.Star()), name)
+    select = exp.Select(expressions=[*(_column(key) for key in keys), total]).from_(_as(union, "d"), copy=False)
+    if keys:
+        select.set("group", exp.Group(expressions=[_column(key) for key in keys]))
+    return select
+
+
+def _place(partition: Sequence[str], order: Sequence[str]) -> exp.Expr:
+    ordered = exp.Order(expressions=[exp.Ordered(this=_column(one), nulls_first=False) for one in order])
+    return exp.Window(
+        this=exp.RowNumber(), partition_by=[_column(one) for one in partition], order=ordered, over="OVER"
+    )
+
+
+def _column(name: str) -> exp.Expr:
+    return exp.column(name)
+
+
+def _as(select: exp.Select, name: str) -> exp.Subquery:
+    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(name)))
+
+
+def credit_notes(work: Workload, blocks: Sequence[Block]) -> tuple[str, ...]:
+    """What people count with, in words. The blocks are those of the workload's vectors, in order."""
+    notes = []
+    for vector, block in zip(work.vectors, blocks, strict=False):
+        if vector.credit is None:
+            continue
+        (statistic,), most = block.statistics, block.sensitivity.l1
+        where = "" if most == statistic.bound else f" in a group, and {most} in all"
+        notes.append(f"{statistic.text} credits each person with at most {statistic.bound} values{where}")
+    return tuple(notes)
+
+
+# What is known of values without looking at them
+
+
+def most_of_one_person(values: Sequence[Value], *, nulls: bool) -> int | None:
+    """How many distinct combinations of values one person has, by the owner's word; None where nothing is said.
+
+    ``nulls``: NULL is a value, too.
+    """
+    counts = [1 if value.constant else _most(value.sql, nulls=nulls) for value in values]
+    known = [count for count in counts if count is not None]
+    return math.prod(known) if len(known) == len(counts) else None
+
+
+def _most(node: exp.Expr, *, nulls: bool) -> int | None:
+    """An expression has no more values than the columns that it reads have combinations."""
+    if not nulls and isinstance(variable := node.meta.get(VARIABLE), Variable):
+        return variable.column.max_distinct
+    columns: dict[tuple[str, str], int | None] = {}
+    _read(node, (), columns)
+    known = [count for count in columns.values() if count is not None]
+    return math.prod(known) if len(known) == len(columns) else None
+
+
+def _read(node: exp.Expr, path: tuple[str, ...], found: dict[tuple[str, str], int | None]) -> None:
+    variable, origin = node.meta.get(VARIABLE), node.meta.get(ORIGIN)
+    if isinstance(variable, Variable):
+        declared = variable.column.max_distinct
+        # Where a row may lack the column's row, NULL is one value more.
+        nullable = variable.optional or variable.column.nullable
+        found[".".join((*path, variable.alias)), variable.name] = declared and declared + nullable
+    elif isinstance(origin, Origin):
+        inside = (*path, node.args["table"].name) if isinstance(node, exp.Column) and node.args.get("table") else path
+        _read(origin.sql, inside, found)
+    elif isinstance(node, exp.Column | exp.Query | exp.AggFunc | exp.Window):
+        found["", node.sql()] = None
+    else:
+        for child in node.iter_expressions():
+            _read(child, path, found)
+
+
+def most_of_all(values: Sequence[Value], filters: Sequence[Value], dialect: Dialect, *, nulls: bool) -> int | None:
+    """How many distinct combinations there can be at all, where the domains of the values are declared."""
+    found = public_keys([Key(value, "") for value in values], filters, dialect, complete=nulls)
+    return None if found is None else max(found.cells, 1)

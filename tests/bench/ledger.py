@@ -1,0 +1,155 @@
+"""``python -m tests.bench ledger``: charges per second and how long one waits, on this disk, in SQLite and PostgreSQL.
+
+A client is an analyst's connection that has several statements under way; a charge counts when it is durable. The first
+line is what one flush to the disk per charge would give.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import multiprocessing.queues
+import os
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from dpsql.accountant import Accountant, Accounting
+from dpsql.ledger import Due, Ledger
+from dpsql.loss import PrivacyLoss
+from tests.engines.postgres_server import start
+
+TOTAL = Accountant(Accounting.ZCDP, Fraction(10**9), Fraction(1, 10**6))
+PRICE = [Due(PrivacyLoss(rho=Fraction(1, 200)), "SELECT count(*) FROM patient", ("patient",))]
+CLIENTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """``rate`` is charges per second; waits are in milliseconds, from asking to durable."""
+
+    name: str
+    rate: float
+    median: float
+    longest: float
+
+
+def charging(name: str, ledger: Ledger, clients: int, under_way: int, seconds: float) -> Measured:
+    """Clients that each keep so many charges under way."""
+    waits: list[float] = []
+    end = time.monotonic() + seconds
+
+    def client(who: str) -> None:
+        pending: deque[tuple[float, Future[tuple[str, ...]]]] = deque()
+        own: list[float] = []
+
+        def begin() -> None:
+            asked = time.monotonic()
+            future = ledger.begin(who, PRICE)
+            future.add_done_callback(lambda _: own.append(time.monotonic() - asked))
+            pending.append((asked, future))
+
+        while time.monotonic() < end:
+            while len(pending) < under_way:
+                begin()
+            pending.popleft()[1].result()
+        for _, future in pending:
+            future.result()
+        waits.extend(own)
+
+    started = time.monotonic()
+    threads = [threading.Thread(target=client, args=(f"analyst {i}",)) for i in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    passed = time.monotonic() - started
+    waits.sort()
+    return Measured(name, len(waits) / passed, waits[len(waits) // 2] * 1e3, waits[-1] * 1e3)
+
+
+_FORK = multiprocessing.get_context("fork")
+
+
+def _proxy(place: str, who: str, end: float, waits: multiprocessing.queues.Queue[list[float]]) -> None:
+    with Ledger.open(place, TOTAL) as ledger:
+        own = []
+        while (asked := time.monotonic()) < end:
+            ledger.begin(who, PRICE).result()
+            own.append(time.monotonic() - asked)
+        waits.put(own)
+
+
+def taking_turns(name: str, place: str, proxies: int, seconds: float) -> Measured:
+    """Processes that each charge one after the other: one flush to the disk for each."""
+    queue: multiprocessing.queues.Queue[list[float]] = _FORK.Queue()
+    end = time.monotonic() + seconds
+    running = [_FORK.Process(target=_proxy, args=(place, f"analyst {i}", end, queue)) for i in range(proxies)]
+    for one in running:
+        one.start()
+    waits = sorted(wait for _ in running for wait in queue.get())
+    for one in running:
+        one.join()
+    return Measured(name, len(waits) / seconds, waits[len(waits) // 2] * 1e3, waits[-1] * 1e3)
+
+
+def flushing(folder: Path, seconds: float) -> Measured:
+    """As many flushes of one block as the disk does, one after the other."""
+    waits: list[float] = []
+    with open(folder / "flushed", "wb", buffering=0) as file:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            asked = time.monotonic()
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+            waits.append(time.monotonic() - asked)
+    waits.sort()
+    return Measured("one flush each", len(waits) / seconds, waits[len(waits) // 2] * 1e3, waits[-1] * 1e3)
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    server = start(fsync="on", synchronous_commit="on", full_page_writes="on")
+    try:
+        yield server.process.url(server.database())
+    finally:
+        server.process.close()
+
+
+def measured(folder: Path, seconds: float, say: Callable[[Measured], object]) -> None:
+    say(flushing(folder, seconds / 2))
+    with postgres() as url:
+        for place, where in (("SQLite", str(folder / "ledger")), ("PostgreSQL", url)):
+            with Ledger.open(where, TOTAL) as ledger:
+                for clients, under_way in ((1, 1), (CLIENTS, 1), (CLIENTS, 32), (CLIENTS, 64)):
+                    name = f"{place}, {clients} × {under_way} under way"
+                    say(charging(name, ledger, clients, under_way, seconds))
+            say(taking_turns(f"{place}, {CLIENTS} processes", where, CLIENTS, seconds))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench ledger", description="Charges per second.")
+    parser.add_argument("--seconds", type=float, default=5.0, help="for each line; default %(default)s")
+    parser.add_argument("--folder", type=Path, help="on the disk to measure; default is where temporary files are")
+    options = parser.parse_args()
+    table = Table("", "charges/s", "median wait, ms", "longest wait, ms", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    console = Console()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder, console.status("charging"):
+        measured(
+            Path(folder),
+            options.seconds,
+            lambda one: table.add_row(one.name, f"{one.rate:,.0f}", f"{one.median:.1f}", f"{one.longest:.0f}"),
+        )
+    console.print(table)

@@ -1,0 +1,246 @@
+-- A declared domain bounds the values of a person and the answer; other aggregates are measured beside it.
+SELECT date_trunc('year', day) AS year, COUNT(*), COUNT(DISTINCT reason), COUNT(DISTINCT cost) FILTER (WHERE reason = 'acute') FROM visit GROUP BY 1
+
+-- ----
+-- release 0
+-- groups: public, at most 2192
+--   k0: DATE_TRUNC('YEAR', day) (timestamp)
+-- one unit moves: l1 21, l2 √63
+--   s0: COUNT(DISTINCT reason) (steps of 1, at most 3)
+-- one unit moves: l1 40, l2 40
+--   s1: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (steps of 1, at most 40)
+-- one unit moves: l1 None, l2 5120
+--   s2: COUNT(*) (steps of 1/128, at most 5120)
+-- a0: COUNT(*) (bigint) = 1/128 · s2, rounded, at least 0
+-- a1: COUNT(DISTINCT reason) (bigint) = s0, rounded, at least 0, at most 3
+-- a2: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (bigint) = s1, rounded, at least 0
+-- note: each person counts with at most 40 rows
+-- note: COUNT(DISTINCT reason) credits each person with at most 3 values in a group, and 21 in all
+-- note: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') credits each person with at most 40 values
+WITH suspect AS MATERIALIZED (
+  SELECT
+    u
+  FROM (
+    SELECT
+      t1."patient_id" AS u
+    FROM "main"."visit" AS t1
+  ) AS r
+  GROUP BY
+    u
+  HAVING
+    COUNT(*) > 40
+), partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COUNT(*)
+    ) AS s2
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+      t1."reason" AS v0,
+      NOT t1."reason" IS NULL AS f1,
+      CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+      t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+    FROM "main"."visit" AS t1
+  ) AS r
+  WHERE
+    u IN (
+      SELECT
+        u
+      FROM suspect
+    )
+  GROUP BY
+    u,
+    k0
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE
+      WHEN SUM(clamped.s2 * clamped.s2) > 1600
+      THEN (
+        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m0
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(clamped.s2 * clamped.s2) > 1600
+), released AS (
+  SELECT
+    k0,
+    SUM(s2) AS s2
+  FROM (
+    SELECT
+      k0,
+      (
+        COUNT(*)
+      ) * 128 AS s2
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+        t1."reason" AS v0,
+        NOT t1."reason" IS NULL AS f1,
+        CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+        t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+      FROM "main"."visit" AS t1
+    ) AS r
+    WHERE
+      NOT u IN (
+        SELECT
+          u
+        FROM suspect
+      )
+    GROUP BY
+      k0
+    UNION ALL
+    SELECT
+      clamped.k0,
+      SUM(
+        CASE
+          WHEN NOT scale.m0 IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.m0) AS BIGINT)
+          ELSE clamped.s2 * 128
+        END
+      ) AS s2
+    FROM clamped
+    LEFT JOIN scale
+      ON clamped.u = scale.u
+    GROUP BY
+      clamped.k0
+  ) AS b
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(DATE_TRUNC('YEAR', d_t1_2.x) AS TIMESTAMP) AS k0
+  FROM (
+    SELECT
+      CAST(g.n AS DATE) AS x
+    FROM GENERATE_SERIES(
+      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+    ) AS g(n)
+  ) AS d_t1_2
+), distinct_s0 AS (
+  SELECT
+    k0,
+    COUNT(*) AS s0
+  FROM (
+    SELECT DISTINCT
+      k0,
+      v0
+    FROM (
+      SELECT
+        *,
+        ROW_NUMBER() OVER (PARTITION BY u ORDER BY p, h, k0, v0) AS q
+      FROM (
+        SELECT
+          *,
+          ROW_NUMBER() OVER (PARTITION BY u, k0 ORDER BY h, k0, v0) AS p
+        FROM (
+          SELECT
+            *,
+            HASH(u, k0, v0) AS h
+          FROM (
+            SELECT DISTINCT
+              u,
+              k0,
+              v0
+            FROM (
+              SELECT
+                t1."patient_id" AS u,
+                DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+                t1."reason" AS v0,
+                NOT t1."reason" IS NULL AS f1,
+                CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+                t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+              FROM "main"."visit" AS t1
+            ) AS r
+            WHERE
+              f1
+          ) AS d
+        ) AS d
+      ) AS d
+    ) AS d
+    WHERE
+      p <= 3 AND q <= 21
+  ) AS d
+  GROUP BY
+    k0
+), distinct_s1 AS (
+  SELECT
+    k0,
+    COUNT(*) AS s1
+  FROM (
+    SELECT DISTINCT
+      k0,
+      v2
+    FROM (
+      SELECT
+        *,
+        ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v2) AS q
+      FROM (
+        SELECT
+          *,
+          HASH(u, k0, v2) AS h
+        FROM (
+          SELECT DISTINCT
+            u,
+            k0,
+            v2
+          FROM (
+            SELECT
+              t1."patient_id" AS u,
+              DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+              t1."reason" AS v0,
+              NOT t1."reason" IS NULL AS f1,
+              CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+              t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+            FROM "main"."visit" AS t1
+          ) AS r
+          WHERE
+            f3
+        ) AS d
+      ) AS d
+    ) AS d
+    WHERE
+      q <= 40
+  ) AS d
+  GROUP BY
+    k0
+)
+SELECT
+  keys.k0,
+  COALESCE(distinct_s0.s0, 0) AS s0,
+  COALESCE(distinct_s1.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+LEFT JOIN distinct_s0
+  ON keys.k0 IS NOT DISTINCT FROM distinct_s0.k0
+LEFT JOIN distinct_s1
+  ON keys.k0 IS NOT DISTINCT FROM distinct_s1.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "year",
+  dpsql_release_0.a0 AS "count",
+  dpsql_release_0.a1 AS "count",
+  dpsql_release_0.a2 AS "count"
+FROM dpsql_release_0;

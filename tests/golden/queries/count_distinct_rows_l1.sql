@@ -1,0 +1,78 @@
+-- clipped in l1
+SELECT region, COUNT(DISTINCT (reason, v.day)) FROM visit v JOIN patient p ON p.id = v.patient_id GROUP BY region
+
+-- ----
+-- release 0
+-- groups: public, at most 3
+--   k0: region (text)
+-- one unit moves: l1 40, l2 40
+--   s0: COUNT(DISTINCT (reason, day)) (steps of 1, at most 40)
+-- a0: COUNT(DISTINCT (reason, day)) (bigint) = s0, rounded, at least 0, at most 8768
+-- note: each person counts with at most 40 rows
+-- note: COUNT(DISTINCT (reason, day)) credits each person with at most 40 values
+WITH keys AS (
+  SELECT DISTINCT
+    CAST(d_t2_7.x AS TEXT) AS k0
+  FROM (
+    SELECT DISTINCT
+      "name" AS x
+    FROM "main"."region"
+    WHERE
+      NOT "name" IS NULL
+  ) AS d_t2_7
+), distinct_s0 AS (
+  SELECT
+    k0,
+    COUNT(*) AS s0
+  FROM (
+    SELECT DISTINCT
+      k0,
+      v0,
+      v1
+    FROM (
+      SELECT
+        *,
+        ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v0, v1) AS q
+      FROM (
+        SELECT
+          *,
+          HASH(u, k0, v0, v1) AS h
+        FROM (
+          SELECT DISTINCT
+            u,
+            k0,
+            v0,
+            v1
+          FROM (
+            SELECT
+              t2."id" AS u,
+              t2."region" AS k0,
+              t1."reason" AS v0,
+              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS v1
+            FROM "main"."visit" AS t1
+            JOIN "main"."patient" AS t2
+              ON t2."id" = t1."patient_id"
+          ) AS r
+        ) AS d
+      ) AS d
+    ) AS d
+    WHERE
+      q <= 40
+  ) AS d
+  GROUP BY
+    k0
+)
+SELECT
+  keys.k0,
+  COALESCE(distinct_s0.s0, 0) AS s0
+FROM keys
+LEFT JOIN distinct_s0
+  ON keys.k0 IS NOT DISTINCT FROM distinct_s0.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "region",
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

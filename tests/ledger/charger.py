@@ -1,0 +1,68 @@
+"""A proxy as a ledger sees it: a process that charges, and says of each charge that it released something for it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+from dpsql.accountant import Accountant, Accounting
+from dpsql.errors import BudgetExceeded, OperationalError
+from dpsql.ledger import Ledger
+from dpsql.loss import PrivacyLoss
+
+# Forked: the imports are there already, and a kill -9 costs milliseconds.
+_FORK = multiprocessing.get_context("fork")
+
+
+class Charger:
+    """A running one. What it said is in a file, so that it never waits for who reads."""
+
+    def __init__(self, said: Path, url: str | Path, total: object, *prices: object, threads: int = 1) -> None:
+        self.said = said
+        said.touch()
+        wanted = [Fraction(str(price)) for price in prices]
+        self.process = _FORK.Process(target=_charge, args=(said, str(url), Fraction(str(total)), wanted, threads))
+        self.process.start()
+
+    def released(self) -> list[str]:
+        """Whole lines: a line that a kill cut was never delivered."""
+        return [line for line in self.said.read_text().split("\n")[:-1] if not line.startswith("!")]
+
+    def complaints(self) -> list[str]:
+        return [line[1:] for line in self.said.read_text().split("\n")[:-1] if line.startswith("!")]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
+def _charge(said: Path, url: str, total: Fraction, prices: list[Fraction], threads: int) -> None:
+    """Charge until the budget is gone, and try again what could not be charged."""
+    out = os.open(said, os.O_WRONLY | os.O_APPEND)
+    everybody = Accountant(Accounting.PURE, total, Fraction(0))
+    with Ledger.open(url, everybody, unit="t.id", timeout=60) as ledger:
+        work = (ledger, said.stem, prices, out)
+        running = [threading.Thread(target=_work, args=work) for _ in range(threads)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+
+
+def _work(ledger: Ledger, name: str, prices: list[Fraction], out: int) -> None:
+    refused: set[Fraction] = set()
+    while len(refused) < len(set(prices)):
+        for price in prices:
+            try:
+                charge = ledger.charge(name, PrivacyLoss(epsilon=price), "SELECT count(*) FROM t", ("t",))
+            except BudgetExceeded:
+                refused.add(price)
+            except OperationalError as error:
+                os.write(out, f"!{error.message}\n".encode())
+                if "until its owner" in error.message:
+                    return
+            else:
+                os.write(out, f"{charge}\n".encode())
