@@ -15,12 +15,13 @@ from sqlglot import exp
 
 from rewriter.aggregates import check_measured, per_unit
 from rewriter.block import Block, BlockScope, build_block, conjuncts, resolved
+from rewriter.booleans import as_counts, plain_every
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
 from rewriter.contribution import ONE, ContributionBound
 from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
-from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
+from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
 from rewriter.functions_values import wrap
 from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
@@ -29,6 +30,7 @@ from rewriter.names import plain_names
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all
+from rewriter.selection import with_rankings
 from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression
@@ -56,6 +58,9 @@ class Outer:
     names: Names
 
 
+MAX_EXPANDED = 20_000
+"""Syntax nodes that WITH queries over people become where they are named, together."""
+
 Resolved = Relation | Outer
 Names = Mapping[str, Resolved]
 """The CTEs in reach, by folded name."""
@@ -67,10 +72,11 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
     """
     splitter = _Splitter(catalog, dialect)
-    resolved = splitter.query(plain_constants(plain_quantiles(plain_names(tree, database))), {})
+    plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
+    resolved = splitter.query(plain, {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    releases = with_running_sums(splitter.releases, resolved.tree)
+    releases = with_rankings(with_running_sums(splitter.releases, resolved.tree), resolved.tree)
     return Program(releases, resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
 
 
@@ -79,6 +85,7 @@ class _Splitter:
         self._catalog = catalog
         self._dialect = dialect
         self._aliases = 0
+        self._expanded = 0
         self.releases: list[Query] = []
         self.tables: set[str] = set()
         self.notes: dict[str, None] = {}
@@ -204,6 +211,8 @@ class _Splitter:
         name, quoted = item.this.name, bool(item.this.args.get("quoted"))
         schema = item.db.lower()
         if not schema and not item.catalog and (found := names.get(name if quoted else name.lower())) is not None:
+            if isinstance(found, Relation):
+                self._expand(found)
             return found
         if schema == "dpsql" and name.lower() in VIRTUAL and not item.catalog:
             return None
@@ -218,6 +227,16 @@ class _Splitter:
                 position=start + 1 if isinstance(start, int) else None,
             )
         return table
+
+    def _expand(self, cte: Relation) -> None:
+        """Bound what names stand for: a CTE over people is put in wherever it is named, and each may name two more."""
+        self._expanded += sum(1 for _ in cte.rows.walk()) + len(cte.columns)
+        if self._expanded > MAX_EXPANDED:
+            raise Refused(
+                "the query becomes too large when its WITH queries are put in",
+                hint="name each of them fewer times",
+                sqlstate=TOO_COMPLEX,
+            )
 
     # The public side
 
@@ -343,7 +362,7 @@ class _Splitter:
             return self._per_unit(grouped, block)
         if block.unit is None:
             raise AssertionError("a private block has an owner")
-        grouped = with_counted_maxima(grouped, block.scope, self._dialect)
+        grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
         if self._catalog.declared_extremes:
             grouped, notes = with_declared_extremes(grouped)
             self.notes |= dict.fromkeys(notes)
