@@ -46,7 +46,7 @@ ORDER BY
 
 -- q0: MODE() WITHIN GROUP (ORDER BY smoker): the mode of False, True
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1
+-- near is less than 2048; steps of 1
 WITH found AS (
   SELECT
     k0,

@@ -9,32 +9,36 @@ SELECT MODE(reason) FILTER (WHERE cost > 100) FROM visit WHERE day >= '2025-01-0
 -- note: a mode is one of the declared values, or NULL where hardly anybody is
 -- q0: MODE(reason) FILTER(WHERE cost > 100): the mode of 'check-up', 'acute', 'chronic'
 -- one unit weighs: l1 163840, l2 163840; a row 4096
--- near is less than 1342177280; steps of 1
-WITH scale AS (
+-- near is less than 335544320; steps of 1
+WITH kept AS MATERIALIZED (
+  SELECT
+    *
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      CAST(CASE
+        WHEN t1."reason" = CAST('check-up' AS TEXT)
+        THEN 0
+        WHEN t1."reason" = CAST('acute' AS TEXT)
+        THEN 1
+        WHEN t1."reason" = CAST('chronic' AS TEXT)
+        THEN 2
+      END AS BIGINT) AS v
+    FROM "main"."visit" AS t1
+    WHERE
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END >= CAST('2025-01-01' AS DATE)
+      AND t1."cost" > CAST(100 AS DECIMAL(8, 2))
+  ) AS r
+  WHERE
+    NOT v IS NULL
+), scale AS (
   SELECT
     u,
     CAST(TRUNC(163839.999999851e0 / CAST(COUNT(*) AS DOUBLE)) AS BIGINT) AS m
   FROM (
     SELECT
       *
-    FROM (
-      SELECT
-        t1."patient_id" AS u,
-        CAST(CASE
-          WHEN t1."reason" = CAST('check-up' AS TEXT)
-          THEN 0
-          WHEN t1."reason" = CAST('acute' AS TEXT)
-          THEN 1
-          WHEN t1."reason" = CAST('chronic' AS TEXT)
-          THEN 2
-        END AS BIGINT) AS v
-      FROM "main"."visit" AS t1
-      WHERE
-        CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END >= CAST('2025-01-01' AS DATE)
-        AND t1."cost" > CAST(100 AS DECIMAL(8, 2))
-    ) AS r
-    WHERE
-      NOT v IS NULL
+    FROM kept
   ) AS r
   GROUP BY
     u
@@ -51,24 +55,7 @@ WITH scale AS (
     FROM (
       SELECT
         *
-      FROM (
-        SELECT
-          t1."patient_id" AS u,
-          CAST(CASE
-            WHEN t1."reason" = CAST('check-up' AS TEXT)
-            THEN 0
-            WHEN t1."reason" = CAST('acute' AS TEXT)
-            THEN 1
-            WHEN t1."reason" = CAST('chronic' AS TEXT)
-            THEN 2
-          END AS BIGINT) AS v
-        FROM "main"."visit" AS t1
-        WHERE
-          CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END >= CAST('2025-01-01' AS DATE)
-          AND t1."cost" > CAST(100 AS DECIMAL(8, 2))
-      ) AS r
-      WHERE
-        NOT v IS NULL
+      FROM kept
     ) AS p
     LEFT JOIN scale
       ON p.u = scale.u
