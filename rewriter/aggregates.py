@@ -26,6 +26,7 @@ from rewriter.relation import only
 from rewriter.total import compile_expression
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
+from rewriter.unit_quantiles import ENDS_AND_MIDDLE, median_of_one, numbers_of_one, percentile_of_one
 from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM, AVG, STDDEV, VARIANCE, CORR, COVAR and REGR_* are answered"
@@ -289,8 +290,9 @@ def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: 
         raise Refused("a percentile needs one order", hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
     fraction = _fraction(node.this.this)
     value = compile_expression(order[0].this, scope, dialect)
-    fraction = 1 - fraction if order[0].args.get("desc") else fraction
-    return Aggregate(type(node.this), value, test, False, text, fraction=fraction)
+    down = bool(order[0].args.get("desc"))
+    fraction = 1 - fraction if down else fraction
+    return Aggregate(type(node.this), value, test, False, text, fraction=fraction, descending=down)
 
 
 _MOST_PARTS = 10**6
@@ -357,7 +359,9 @@ def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -
         hint = f"ask for the {name} over people, or for AVG(x) and AVG(x * x) of each person"
         raise Refused(f"{name} of one person's rows is not answered", hint=hint)
     if aggregate.function not in _PER_UNIT:
-        raise Refused(f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG and SUM are")
+        raise Refused(
+            f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG, SUM and MEDIAN are"
+        )
     return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
 
 
@@ -436,33 +440,25 @@ def _argument(aggregate: Aggregate) -> Value:
 
 
 def _unit_quantile(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
-    """A quantile of one person's values: between two of them, of numbers; else one of them."""
-    argument = _argument(aggregate)
-    between = aggregate.function is not exp.PercentileDisc
-    if between and not argument.type.numeric:
-        raise Refused(
-            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
-            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
-            sqlstate=TYPE_MISMATCH,
-        )
-    if between and (
-        argument.interval is None or max(map(abs, (argument.interval.low, argument.interval.high))) > 2**500
-    ):
+    """A quantile of one person's values: picked from them, or by the engine between two of them."""
+    if aggregate.function is exp.PercentileDisc:
+        return percentile_of_one(aggregate, dialect)
+    if _fraction_of(aggregate) in ENDS_AND_MIDDLE:
+        return median_of_one(aggregate, dialect)
+    argument = numbers_of_one(aggregate)
+    if argument.interval is None or argument.interval.magnitude > 2**500:
         raise Unbounded(
             f"{aggregate.text} per person needs a declared range",
             hint="declare a range for the column in the policy",
             missing=missing_ranges(argument.sql),
         )
-    value = dialect.cast(argument.sql.copy(), DOUBLE) if between else argument.sql.copy()
+    value = dialect.cast(argument.sql.copy(), DOUBLE)
     if aggregate.condition is not None:
         value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
     fraction = exp.Literal.number(str(float(_fraction_of(aggregate))))
-    function = exp.PercentileCont if between else exp.PercentileDisc
     order = exp.Order(expressions=[exp.Ordered(this=value, nulls_first=False)])
-    same = _unit_same(aggregate, bound, dialect)
-    return replace(
-        same, sql=exp.WithinGroup(this=function(this=fraction), expression=order), type=DOUBLE if between else same.type
-    )
+    between = exp.WithinGroup(this=exp.PercentileCont(this=fraction), expression=order)
+    return Value(between, DOUBLE, argument.interval)
 
 
 def _fraction_of(aggregate: Aggregate) -> Fraction:

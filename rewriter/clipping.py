@@ -14,6 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.dialects import Dialect, call, double, number
+from rewriter.errors import Refused
 from rewriter.functions_values import when, wrap
 from rewriter.interval import Interval
 from rewriter.types import Kind, Type
@@ -23,6 +24,7 @@ _DOUBLE_BITS = 20
 _EXACT_BITS = 40
 _MOST_BITS = 60
 _HELD_BITS = 48
+_MOST_STEPS = 2**1000
 
 
 def lattice(kind: Type, interval: Interval, size: Fraction | None = None, *, learned: bool = False) -> Fraction:
@@ -76,6 +78,8 @@ def clipped_steps(value: Value, interval: Interval, granularity: Fraction, diale
     ``interval`` must begin and end on the lattice. CASE, not LEAST/GREATEST, which take NULL for the bound. A checked
     value is never NaN; one that were would be taken for the upper bound, and still be bounded.
     """
+    if 1 / granularity > _MOST_STEPS:
+        raise Refused("the numbers are too small to be summed", hint="multiply them by a power of 10")
     low, high = int(interval.low / granularity), int(interval.high / granularity)
     guard = _guard(value.sql) if dialect.recomputes else None
     if guard is not None:

@@ -418,6 +418,9 @@ def output_name(node: exp.Expr) -> str:
         return "date_trunc"
     if isinstance(node, exp.VariancePop):
         return "var_pop"
+    if isinstance(node, exp.AggFunc):
+        # Some of them are binary operators for the parser, as CORR(y, x) is.
+        return node.sql_name().lower()
     if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary | exp.Unary):
         return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
     return "?column?"

@@ -21,6 +21,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from rewriter.dialects import Dialect, call, double, number
+from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import LIMITS, wrap
 from rewriter.interval import Interval, measure
 from rewriter.query import Key
@@ -31,6 +32,8 @@ from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
 
 MAX_CELLS = 100_000
 """The most groups that a public key set may have; a larger one is selected under δ instead."""
+MAX_READ = 50_000
+"""Syntax nodes of keys, and of what stands behind them in subqueries, that are read to list groups."""
 
 _DAY_UNITS = frozenset(
     {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "DOW", "ISODOW", "DOY", "ISOYEAR"}
@@ -98,15 +101,32 @@ def _lists_null(node: exp.Expr) -> bool:
     return variable.table.public or variable.optional or None in (variable.column.values or ())
 
 
-def _is_declared(node: exp.Expr) -> bool:
+def _is_declared(node: exp.Expr, budget: _Budget) -> bool:
     """Whether an expression reads declared columns alone, and no aggregate of a person's rows."""
+    budget.spend()
     if isinstance(node.meta.get(VARIABLE), Variable):
         return True
     if isinstance(origin := node.meta.get(ORIGIN), Origin):
-        return _is_declared(origin.sql)
+        return _is_declared(origin.sql, budget)
     return not isinstance(node, exp.Column | exp.Query | exp.AggFunc) and all(
-        _is_declared(child) for child in node.iter_expressions()
+        _is_declared(child, budget) for child in node.iter_expressions()
     )
+
+
+@dataclass(slots=True)
+class _Budget:
+    """How much may still be read of what keys are made of: a key of a subquery may stand twice in that of the next."""
+
+    left: int = MAX_READ
+
+    def spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Refused(
+                "the keys become too large when their subqueries are put in",
+                hint="GROUP BY a plain column, or name each key once",
+                sqlstate=TOO_COMPLEX,
+            )
 
 
 @dataclass(slots=True)
@@ -126,6 +146,7 @@ class _Enumeration:
     complete: bool = False
     covers_all: bool = True
     path: tuple[str, ...] = ()
+    budget: _Budget = field(default_factory=_Budget)
 
     def key(self, node: exp.Expr) -> exp.Expr:
         """A key over the variables; inside of an expression, columns that may be NULL take NULL too."""
@@ -171,6 +192,7 @@ class _Enumeration:
 
     def substitute(self, node: exp.Expr, step: str | None) -> exp.Expr:
         """A copy of ``node`` with columns replaced by variables. ``step`` is the unit that a timestamp is cut to."""
+        self.budget.spend()
         variable = node.meta.get(VARIABLE)
         if isinstance(variable, Variable):
             return self._variable(replace(variable, alias="_".join((*self.path, variable.alias))), step)
@@ -214,7 +236,7 @@ class _Enumeration:
                 return exp.column("x", f"e{place}")
         if domain is None or self.closed or _size(domain) > MAX_CELLS or _is_learned(domain, node):
             raise _NotEnumerable
-        self.covers_all = self.covers_all and (isinstance(domain, Values) or _is_declared(node))
+        self.covers_all = self.covers_all and (isinstance(domain, Values) or _is_declared(node, self.budget))
         self.derived.append((domain, node, self.path))
         return exp.column("x", f"e{len(self.derived) - 1}")
 

@@ -19,12 +19,22 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from rewriter.errors import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, SYNTAX, TOO_COMPLEX, Refused
+from rewriter.errors import (
+    BAD_PARAMETER,
+    NOT_ALLOWED,
+    NOT_ANSWERED,
+    NUMBER_OUT_OF_RANGE,
+    SYNTAX,
+    TOO_COMPLEX,
+    Refused,
+)
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
 MAX_NODES = 5_000
 MAX_DEPTH = 200
+MAX_DIGITS = 1_000
+"""Of one number, and as far as its exponent may go."""
 
 _QUANTITY = re.compile(r"\s*[-+]?\d+(\.\d+)?(\s*[A-Za-z]+)?\s*")
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
@@ -145,8 +155,10 @@ def _tokenize(text: str) -> list[Token]:
                 sqlstate=TOO_COMPLEX,
                 position=token.start + 1,
             )
-        if kind is TokenType.NUMBER and following is not None and following.start == token.end + 1:
-            _check_number(token, following)
+        if kind is TokenType.NUMBER:
+            _check_size_of_number(token)
+            if following is not None and following.start == token.end + 1:
+                _check_number(token, following)
         if kind is TokenType.INTERVAL and following is not None and following.token_type is TokenType.STRING:
             _check_interval(following)
         if kind is TokenType.SEMICOLON:
@@ -168,6 +180,22 @@ def _check_number(token: Token, following: Token) -> None:
             sqlstate=SYNTAX,
             position=token.start + 1,
         )
+
+
+def _check_size_of_number(token: Token) -> None:
+    """``1e-999999999`` is one word for a number that no memory holds."""
+    exponent = re.sub(r"^.*?[eE][+-]?0*(?=\d)|^.*$", "", token.text)
+    if len(token.text) > MAX_DIGITS or len(exponent) > 4 or int(exponent or 0) > MAX_DIGITS:
+        raise _too_many_digits(token.start + 1)
+
+
+def _too_many_digits(position: int | None = None) -> Refused:
+    return Refused(
+        "a number has too many digits",
+        hint=f"write one of at most {MAX_DIGITS:,} digits",
+        sqlstate=NUMBER_OUT_OF_RANGE,
+        position=position,
+    )
 
 
 def _check_interval(token: Token) -> None:
@@ -282,6 +310,8 @@ def literal(value: object) -> exp.Expression:
     if isinstance(value, int | Decimal):
         if isinstance(value, Decimal) and not value.is_finite():
             raise Refused("a number must be finite", hint="pass NULL", sqlstate=BAD_PARAMETER)
+        if _is_long(value):
+            raise _too_many_digits()
         number = exp.Literal.number(format(abs(value), "f" if isinstance(value, Decimal) else "d"))
         return exp.Neg(this=number) if value < 0 else number
     if isinstance(value, float):
@@ -306,6 +336,13 @@ def literal(value: object) -> exp.Expression:
         hint="pass None, bool, int, float, Decimal, str, date or a datetime without time zone",
         sqlstate=BAD_PARAMETER,
     )
+
+
+def _is_long(value: int | Decimal) -> bool:
+    """Whether a number has too many digits, before and after the point, to be written out."""
+    if isinstance(value, int):
+        return value.bit_length() > 3 * MAX_DIGITS
+    return max(abs(value.adjusted()), len(value.as_tuple().digits)) > MAX_DIGITS
 
 
 def _explain(text: str, first: Token, parameters: Parameters) -> Explain:

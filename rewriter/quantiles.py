@@ -41,7 +41,7 @@ BUCKETS = 2048
 _WEIGHT_BITS = 12
 _MOST_STEPS = 1 << 48
 _ALL_WINDOWS = 1 << 20
-_WINDOWS = 1 << 11, 1 << 13
+_WINDOWS = 1 << 9, 1 << 11
 _UNKNOWN_CELLS = 100
 _SECOND = Fraction(1, 86_400)
 
@@ -319,6 +319,9 @@ def _ranks(
     """(keys…, v, w, below, n) of the values that are near."""
     ctes: list[tuple[str, exp.Select]] = []
     if weights.norm is not None:
+        # Read three times, and often made of joins: so it is kept.
+        ctes.append(("kept", rows))
+        rows = exp.select("*").from_("kept")
         ctes.append(("scale", _scale(rows.copy(), keys, weights, dialect)))
     weighed = _weighed(rows, keys, weights)
     low, high = ends
@@ -347,7 +350,12 @@ def _ranks(
         "with_",
         exp.With(
             expressions=[
-                exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name))) for name, query in ctes
+                exp.CTE(
+                    this=query,
+                    alias=exp.TableAlias(this=exp.to_identifier(name)),
+                    materialized=True if name == "kept" else None,
+                )
+                for name, query in ctes
             ]
         ),
     )
@@ -400,18 +408,28 @@ def _inner(
         ),
         alias=exp.TableAlias(this=exp.to_identifier("h")),
     )
-    same: list[exp.Expr] = [exp.EQ(this=exp.column("b", "h"), expression=exp.column("b", "near"))]
+    # By few and narrow columns, since there are many rows; what else there is of a bucket joins in later.
+    places = _columns([*keys, "b"], "near")
+    values = exp.Select(
+        expressions=[*places, exp.column("v", "h"), exp.alias_(exp.Sum(this=exp.column("w", "h")), "w")]
+    ).from_(located, copy=False)
+    values.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("h", keys, types, dialect))])
+    values.set("group", exp.Group(expressions=[*(one.copy() for one in places), exp.column("v", "h")]))
+    columns = [*_columns([*keys, "b", "v", "w"], "g"), exp.alias_(exp.column("below", "near"), "start")]
+    select = exp.Select(expressions=[*columns, exp.column("n", "near")]).from_(
+        exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier("g"))), copy=False
+    )
+    select.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("g", keys, types, dialect))])
+    return select
+
+
+def _same_bucket(table: str, keys: Sequence[str], types: Sequence[Type], dialect: Dialect) -> exp.Expr:
+    same: list[exp.Expr] = [exp.EQ(this=exp.column("b", table), expression=exp.column("b", "near"))]
     same += [
-        dialect.same_key(exp.column(key, "h"), exp.column(key, "near"), type_)
+        dialect.same_key(exp.column(key, table), exp.column(key, "near"), type_)
         for key, type_ in zip(keys, types, strict=True)
     ]
-    kept = [*_columns([*keys, "b"], "near"), exp.column("below", "near"), exp.column("n", "near")]
-    columns = [*kept[: len(keys) + 1], exp.alias_(kept[-2].copy(), "start"), kept[-1], exp.column("v", "h")]
-    select = exp.Select(expressions=[*columns, exp.alias_(exp.Sum(this=exp.column("w", "h")), "w")])
-    select = select.from_(located, copy=False)
-    select.set("joins", [exp.Join(this=exp.to_table("near"), on=exp.and_(*same, copy=False))])
-    select.set("group", exp.Group(expressions=[*(one.copy() for one in kept), exp.column("v", "h")]))
-    return select
+    return exp.and_(*same, copy=False)
 
 
 def _placed(

@@ -23,7 +23,8 @@ class Key:
 class Aggregate:
     """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
 
-    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
+    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile, counted
+    from the least value also where the order is ``descending``.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
     SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
     ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the
@@ -38,6 +39,7 @@ class Aggregate:
     within: Aggregate | None = None
     second: Value | None = None
     fraction: Fraction | None = None
+    descending: bool = False
     row: tuple[Value, ...] = ()
     decides: str = ""
 

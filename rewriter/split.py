@@ -21,7 +21,7 @@ from rewriter.constants import plain_constants
 from rewriter.contribution import ONE, ContributionBound
 from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
-from rewriter.errors import NOT_ALLOWED, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
+from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
 from rewriter.functions_values import wrap
 from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
@@ -57,6 +57,9 @@ class Outer:
     names: Names
 
 
+MAX_EXPANDED = 20_000
+"""Syntax nodes that WITH queries over people become where they are named, together."""
+
 Resolved = Relation | Outer
 Names = Mapping[str, Resolved]
 """The CTEs in reach, by folded name."""
@@ -81,6 +84,7 @@ class _Splitter:
         self._catalog = catalog
         self._dialect = dialect
         self._aliases = 0
+        self._expanded = 0
         self.releases: list[Query] = []
         self.tables: set[str] = set()
         self.notes: dict[str, None] = {}
@@ -206,6 +210,8 @@ class _Splitter:
         name, quoted = item.this.name, bool(item.this.args.get("quoted"))
         schema = item.db.lower()
         if not schema and not item.catalog and (found := names.get(name if quoted else name.lower())) is not None:
+            if isinstance(found, Relation):
+                self._expand(found)
             return found
         if schema == "dpsql" and name.lower() in VIRTUAL and not item.catalog:
             return None
@@ -220,6 +226,16 @@ class _Splitter:
                 position=start + 1 if isinstance(start, int) else None,
             )
         return table
+
+    def _expand(self, cte: Relation) -> None:
+        """Bound what names stand for: a CTE over people is put in wherever it is named, and each may name two more."""
+        self._expanded += sum(1 for _ in cte.rows.walk()) + len(cte.columns)
+        if self._expanded > MAX_EXPANDED:
+            raise Refused(
+                "the query becomes too large when its WITH queries are put in",
+                hint="name each of them fewer times",
+                sqlstate=TOO_COMPLEX,
+            )
 
     # The public side
 

@@ -143,9 +143,19 @@ class _Asker(Sources):
                 lambda: (f"MAX({number.text})", number),
                 lambda: (f"MIN({number.text})", number),
                 lambda: (f"AVG({number.text})", Field("", "ratio", span=number.span)),
+                lambda: self._middle(number),
                 lambda: (f"COUNT({number.text}) FILTER (WHERE {self._condition(source.fields)})", count),
             ]
         return self.random.choice(choices)()
+
+    def _middle(self, number: Field) -> tuple[str, Field]:
+        """A median or a percentile of one person's rows. DuckDB rounds the median of decimals, and we do not."""
+        self._has("per-person median")
+        if number.kind != "money" and self._maybe(0.5):
+            return f"MEDIAN({number.text})", Field("", "ratio", span=number.span)
+        down = self.random.choice(["", " DESC"])
+        share = self.random.choice(["0.5", "0.25", "0", "1"])
+        return f"PERCENTILE_DISC({share}) WITHIN GROUP (ORDER BY {number.text}{down})", number
 
     def _post(self) -> str:
         """SQL over a release."""

@@ -43,7 +43,7 @@ COVERED = frozenset(
         "per-person aggregate by another key", "per-person having", "in private", "exists private",
         "not exists private", "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
         "window of a person", "window of a person: plain", "window of a person: first", "window of a person: few",
-        "window of a person: qualify", "window of a person: distinct on", "window of a person and a key",
+        "window of a person: qualify", "window of a person: distinct on", "window of a person and a key", "per-person median",
     }
 )  # fmt: skip
 """Every form that is answered."""

@@ -1,0 +1,132 @@
+"""The statements through DB-API, over a proxy whose noise is off and whose engine remembers what it was asked."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import dpsql
+from dpsql.answer import Proxy
+from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.engine import Engine
+from dpsql.errors import Error
+from dpsql.loss import PrivacyLoss
+from dpsql.opening import open_policy
+from dpsql.sandbox import Sandbox
+from dpsql.table import ExactTable
+from dpsql.testing import NoNoise
+from rewriter.plan import Plan
+from tests.attacks.canaries import canary_in
+from tests.attacks.cases import Case
+from tests.attacks.library import Library
+
+SECONDS = 5.0
+"""That the computer may be busy for one statement; on the clock it may take four times as long, others work here too."""
+LIMIT = 3.0
+"""The owner's, after which a statement is ended."""
+
+
+class Watched:
+    """An engine that remembers every plan it ran, with the exact integers that came of it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.seen: list[tuple[Plan, ExactTable]] = []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._engine, name)
+
+    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+        exact = self._engine.run(plan, timeout, cancellation)
+        self.seen.append((plan, exact))
+        return exact
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What came of one statement. ``told`` has to be the same on D and D′, ``rows`` where nothing private was read."""
+
+    told: object
+    rows: tuple[object, ...]
+    error: str | None
+    charged: PrivacyLoss
+    asked: tuple[tuple[Plan, ExactTable], ...]
+    seconds: float
+    leak: bytes | None
+
+    @property
+    def kind(self) -> str:
+        if self.error == "57014":
+            return "ended"
+        if self.error is not None:
+            return "fails" if self.charged or self.asked else "refused"
+        return "charged" if self.charged else "free"
+
+
+@dataclass(slots=True)
+class DBAPI:
+    """One library, asked by DB-API."""
+
+    proxy: Proxy
+    engine: Watched
+    logged: list[str] = field(default_factory=list)
+
+    def ask(self, case: Case) -> list[Step]:
+        """The steps of a case in a new connection that does not use what others paid for."""
+        with dpsql.connect(self.proxy, "ana", reuse="off") as connection:
+            return [self._step(connection, step) for step in case.steps]
+
+    def _step(self, connection: dpsql.Connection, sql: str) -> Step:
+        self.engine.seen.clear()
+        before = self.proxy.ledger.spent()
+        cursor = connection.cursor()
+        rows: tuple[object, ...] = ()
+        code: str | None = None
+        started, busy = time.monotonic(), time.process_time()
+        try:
+            cursor.execute(sql)
+        except Error as error:
+            code = error.sqlstate
+            told: object = (type(error), code, error.message, error.hint, error.position, error.__cause__)
+            told_bytes = repr((told, error.args, error.__context__)).encode()
+        else:
+            rows = tuple(cursor.fetchall()) if cursor.description else ()
+            told = (cursor.description, cursor.notices, cursor.price, cursor.epsilon)
+            told_bytes = repr((told, rows, cursor.margins)).encode()
+        seconds = max(time.process_time() - busy, (time.monotonic() - started) / 4)
+        after = self.proxy.ledger.spent()
+        charged = PrivacyLoss(after.epsilon - before.epsilon, after.rho - before.rho, after.delta - before.delta)
+        return Step(told, rows, code, charged, tuple(self.engine.seen), seconds, canary_in(told_bytes))
+
+
+@contextmanager
+def open_dbapi(library: Library) -> Iterator[DBAPI]:
+    opened = open_policy(library.policy)
+    watched = Watched(opened.engine)
+    opened.sandbox.close()
+    sandbox = Sandbox.open(seconds=LIMIT)
+    for table in opened.catalog.tables.values():
+        if table.public:
+            sandbox.load_public(table.name, opened.engine.public_rows(table.name, list(table.columns)))
+    limited = replace(opened, engine=watched, sandbox=sandbox, timeout=LIMIT)  # type: ignore[arg-type]
+    proxy = Proxy(limited, NoNoise())
+    way = DBAPI(proxy, watched)
+    handler = _Remembering(way.logged)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield way
+    finally:
+        logging.getLogger().removeHandler(handler)
+        proxy.close()
+
+
+class _Remembering(logging.Handler):
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__(logging.DEBUG)
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(self.format(record))

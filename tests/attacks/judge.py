@@ -1,0 +1,75 @@
+"""What an attack may come to: the same on D and D′ but for the values of answers that were paid for."""
+
+from __future__ import annotations
+
+from dpsql.table import ExactTable
+from rewriter.plan import Plan
+from tests.attacks.cases import Case
+from tests.attacks.dbapi_way import SECONDS, Step
+from tests.attacks.wire_way import Exchange
+from tests.properties.neighbours import Table, compare
+
+
+def judge(case: Case, here: list[Step], there: list[Step], *where: str) -> None:
+    """Raises AssertionError where a case comes to anything else than it may."""
+    expected = case.expected(*where)
+    last = here[-1]
+    got = f"{case.name} {last.kind} {last.error or ''}: {str(last.told)[:300]}"
+    assert last.kind in expected.kinds, got
+    assert last.error is None or not expected.codes or last.error in expected.codes, got
+    paid = case.reuses
+    for one, other in zip(here, there, strict=True):
+        _alike(case, one, other, paid)
+        paid = paid or bool(one.charged)
+
+
+def _alike(case: Case, one: Step, other: Step, paid_before: bool) -> None:
+    assert one.leak is None, f"{case.name}: {one.leak!r}"
+    assert "XX000" not in (one.error, other.error), f"{case.name}: a bug of ours"
+    assert max(one.seconds, other.seconds) < SECONDS, f"{case.name} took {one.seconds:.1f} s"
+    assert one.told == other.told, f"{case.name}: {one.told} is not {other.told}"
+    assert one.charged == other.charged, f"{case.name}: {one.charged} is not {other.charged}"
+    assert one.kind == other.kind
+    if one.kind == "refused":
+        assert not one.charged
+        assert not one.asked
+    if one.kind == "free":
+        # A list of declared groups is computed by the engine, from the policy and public tables.
+        assert not any(plan.blocks or plan.selection for plan, _ in one.asked), f"{case.name} reads people for nothing"
+    if one.kind in ("refused", "free") and not paid_before:
+        assert one.rows == other.rows, f"{case.name}: what is free tells D from D′"
+    elif not case.rows_vary:
+        assert len(one.rows) == len(other.rows), f"{case.name}: {len(one.rows)} rows, {len(other.rows)} rows"
+    assert [plan.sql for plan, _ in one.asked] == [plan.sql for plan, _ in other.asked]
+    for (plan, ours), (_, theirs) in zip(one.asked, other.asked, strict=True):
+        compare(plan, _table(plan, ours), _table(plan, theirs))
+
+
+def judge_wire(case: Case, here: list[Exchange], there: list[Exchange], *where: str) -> None:
+    """The same for what was sent: byte for byte where nothing was paid, all but the values where something was."""
+    expected = case.expected("wire", *where)
+    last = here[-1]
+    got = f"{case.name} {where} {last.kind} {last.error or ''}: {last.raw[:300]!r}"
+    assert last.kind in expected.kinds, got
+    assert last.error is None or not expected.codes or last.error in expected.codes, got
+    paid = case.reuses
+    for one, other in zip(here, there, strict=True):
+        assert one.replies, f"{case.name}: the connection ended"
+        assert one.replies[-1].kind == "Z" or one.error is not None, f"{case.name}: the connection ended"
+        assert "XX000" not in (one.error, other.error), f"{case.name}: a bug of ours"
+        assert one.after == other.after, f"{case.name} costs {one.after} here, {other.after} there"
+        assert one.kind == other.kind
+        if one.kind != "ended":
+            assert max(one.seconds, other.seconds) < SECONDS, f"{case.name} took {one.seconds:.1f} s"
+        if one.charged or paid:
+            rows = not case.rows_vary
+            assert one.outline(rows=rows) == other.outline(rows=rows), f"{case.name}: not alike"
+        else:
+            assert one.raw == other.raw, f"{case.name}: {one.raw[:200]!r} is not {other.raw[:200]!r}"
+        paid = paid or one.charged
+
+
+def _table(plan: Plan, exact: ExactTable) -> Table:
+    keys, statistics = exact.keys, exact.statistics
+    spelt = [tuple((type(value).__name__, repr(value)) for value in key) for key in keys]
+    return {key: {name: column[row] for name, column in statistics.items()} for row, key in enumerate(spelt)}
