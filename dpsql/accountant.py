@@ -76,11 +76,15 @@ class Accountant:
         >>> zcdp.fits(PrivacyLoss(rho=Fraction(3, 200)), PrivacyLoss(rho=Fraction(1, 200)))
         True
         """
-        if more.rho if self.accounting is not Accounting.ZCDP else more.epsilon:
-            raise ValueError(f"this loss is not of the kind that {self.accounting} accounting adds")
+        self.check_kind(more)
         total = spent + more
         limit = self.limit
         return total.epsilon <= limit.epsilon and total.rho <= limit.rho and total.delta <= limit.delta
+
+    def check_kind(self, loss: PrivacyLoss) -> None:
+        """Raise ValueError for a loss that this accounting does not add."""
+        if loss.rho if self.accounting is not Accounting.ZCDP else loss.epsilon:
+            raise ValueError(f"this loss is not of the kind that {self.accounting} accounting adds")
 
     def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
         """What a statement of this ε costs: ρ = ε²/2 under zCDP, which any ε-DP mechanism meets, else ε.

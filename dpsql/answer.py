@@ -299,6 +299,7 @@ class Session:
                 reused=calibration.plan.identity in priced.stored,
                 origin=priced.origin(calibration.plan),
                 running=running_margins(calibration.plan, calibration.noise),
+                ranking=calibration.ranking,
             )
             for calibration in priced.calibrations
         )

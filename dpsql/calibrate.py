@@ -22,13 +22,15 @@ from dpsql.errors import error
 from dpsql.inference.finish import expected_half_width
 from dpsql.inference.prefix import group_noise
 from dpsql.loss import PrivacyLoss
+from dpsql.mechanisms.commonest import Commonest
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, together, unit_weight
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.mechanisms.selection import MOST_DELTA, Threshold
+from dpsql.mechanisms.top_k import PICKS, TopK, part_of_picks
 from dpsql.table import Noise
-from rewriter.plan import Block, Choice, Chosen, Plan, Selection
+from rewriter.plan import Block, Choice, Chosen, Plan, Selection, Top
 from rewriter.sensitivity import Sensitivity
 
 Mechanism = Laplace | Gaussian
@@ -65,6 +67,18 @@ class Selected:
     def __post_init__(self) -> None:
         if not covers(self.share, self.threshold.loss):
             raise ValueError(f"{self.threshold.loss} is not covered by {self.share}")
+
+
+@dataclass(frozen=True, slots=True)
+class Peeled:
+    """How the groups that are measured are picked, and the share of the price that pays for it: always enough."""
+
+    mechanism: TopK
+    share: PrivacyLoss
+
+    def __post_init__(self) -> None:
+        if not covers(self.share, self.mechanism.loss):
+            raise ValueError(f"{self.mechanism.loss} is not covered by {self.share}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +119,40 @@ class Picked:
 
 
 @dataclass(frozen=True, slots=True)
+class Modal:
+    """A choice of which the mode is picked, and the share of the price for it: always enough."""
+
+    choice: Choice
+    quantiles: tuple[Commonest]
+    share: PrivacyLoss
+    ends: tuple[None] = (None,)
+
+    def __post_init__(self) -> None:
+        if self.quantiles[0].choice != self.choice or not covers(self.share, self.loss):
+            raise ValueError(f"{self.loss} is not covered by {self.share}")
+
+    @property
+    def mechanism(self) -> Exponential:
+        return self.quantiles[0].mechanism
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return self.mechanism.loss
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
-    """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded."""
+    """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded.
+
+    ``ranking`` says how the groups are found where an answer shows only its largest ones.
+    """
 
     plan: Plan
     measured: tuple[Measured, ...]
     selected: Selected | None
-    picked: tuple[Picked, ...] = ()
+    picked: tuple[Picked | Modal, ...] = ()
+    peeled: Peeled | None = None
+    ranking: str = ""
 
     def __post_init__(self) -> None:
         if tuple(one.choice for one in self.picked) != self.plan.choices:
@@ -120,17 +161,21 @@ class Calibration:
             raise ValueError("every block is measured once")
         if (self.selected and self.selected.threshold.selection) != self.plan.selection:
             raise ValueError("groups are selected as the plan says")
+        if (self.peeled and self.peeled.mechanism.top) != self.plan.top:
+            raise ValueError("groups are picked as the plan says")
 
     @property
     def loss(self) -> PrivacyLoss:
-        shares = [one.share for one in self.measured] + ([self.selected.share] if self.selected else [])
-        return sum([*shares, *(one.share for one in self.picked)], start=PrivacyLoss())
+        groups = [one.share for one in (self.selected, self.peeled) if one is not None]
+        shares = [*(one.share for one in self.measured), *groups, *(one.share for one in self.picked)]
+        return sum(shares, start=PrivacyLoss())
 
     @property
     def noise(self) -> Mapping[str, Noise]:
-        """The noise of each statistic, by its name; and of each choice."""
+        """The noise of each statistic, by its name; and of each choice, and of the groups that are picked."""
         noise = {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
-        return noise | {one.choice.name: one.quantiles[0].mechanism.noise for one in self.picked}
+        noise |= {one.choice.name: one.quantiles[0].mechanism.noise for one in self.picked}
+        return noise if self.peeled is None else noise | {PICKS: self.peeled.mechanism.noise}
 
     @property
     def threshold(self) -> float | None:
@@ -148,22 +193,28 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
     """
     whole = sum((block.weight for block in plan.blocks), Fraction(plan.selection is not None))
-    whole += sum(len(choice.fractions) for choice in plan.choices)
+    whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)
     if not whole:
         return Calibration(plan, (), None)
     _check_price(accounting, price)
-    share = split_price(price, whole)
+    peeled = None if plan.top is None else _peel(plan, plan.top, accounting, price)
+    rest = price if peeled is None else _less(price, peeled.share)
+    share = split_price(rest, whole)
     try:
-        measured = tuple(measure(one, accounting, split_price(price, whole / one.weight)) for one in plan.blocks)
+        measured = tuple(measure(one, accounting, split_price(rest, whole / one.weight)) for one in plan.blocks)
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
-        picked = tuple(_pick(one, accounting, split_price(price, whole / len(one.fractions))) for one in plan.choices)
+        sizes = [max(len(one.fractions), 1) for one in plan.choices]
+        picked = tuple(
+            _pick(one, accounting, split_price(rest, whole / size))
+            for one, size in zip(plan.choices, sizes, strict=True)
+        )
     except TooFar as cause:
         hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
         raise error("a quantile is not told from others at this price", sqlstate="22023", hint=hint) from cause
     except TooWide as cause:
         hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
         raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
-    calibration = Calibration(plan, measured, selected, picked)
+    calibration = Calibration(plan, measured, selected, picked, peeled)
     if not _within(calibration.loss, price):
         raise error("a calibration exceeds its price", sqlstate="XX000")
     return calibration
@@ -212,11 +263,27 @@ def rank_notes(calibration: Calibration) -> Iterator[str]:
         picked = next(one for one in calibration.picked if one.choice.name == chosen.choice)
         quantile = picked.quantiles[chosen.place]
         rows = math.ceil(quantile.rows)
+        if isinstance(quantile, Commonest):
+            yield f"{output.text} is picked by {quantile.way}: another value may have up to {rows:,} rows more (95 %)"
+            continue
         if quantile.is_extreme:
             beyond = f"about {quantile.inside_rows:,} rows beyond it"
             yield f"{output.text} has {beyond}, at most {rows:,} more or fewer (95 %)"
         else:
             yield f"{output.text} is at most {rows:,} rows away from the true one in rank (95 %)"
+
+
+def turning_notes(calibration: Calibration) -> Iterator[str]:
+    """How many rows turn BOOL_OR and BOOL_AND, in words."""
+    deciding = [output for output in calibration.plan.outputs if output.decides]
+    known = margins(calibration.plan, calibration) if deciding else {}
+    for output in deciding:
+        rows = math.floor(known[output.name]) + 1
+        way, what = ("TRUE", "it is") if output.decides.startswith("BOOL_OR") else ("FALSE", "it is not")
+        yield (
+            f"{output.decides} is {way} from {rows:,} noisy rows on which {what}: wrong in at most 2.5 % of groups"
+            f" without such a row, and of those with {2 * rows:,}; NULL where rows are too few to tell"
+        )
 
 
 def _within(loss: PrivacyLoss, price: PrivacyLoss) -> bool:
@@ -241,7 +308,27 @@ def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measure
     return Measured(block, mechanism, PrivacyLoss(share.epsilon, share.rho, delta))
 
 
-def _pick(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked:
+def _peel(plan: Plan, top: Top, accounting: Accounting, price: PrivacyLoss) -> Peeled:
+    """The picks with the greatest exponent for their part of the price: by ρ, or by ε."""
+    block = next(one for one in plan.blocks if any(statistic.name == top.name for statistic in one.statistics))
+    concentrated = accounting is Accounting.ZCDP
+    norms = block.sensitivity
+    shown = 1.386 * math.sqrt(norms.l2_squared) if concentrated or norms.l1 is None else 3.0 * norms.l1
+    part = part_of_picks(top, plan.cells or 1, shown, concentrated=concentrated)
+    share = split_price(price, 1 / part)
+    if accounting is Accounting.ZCDP:
+        return Peeled(TopK.of_rho(top, share.rho), PrivacyLoss(rho=share.rho))
+    found = [Peeled(TopK.of_epsilon(top, share.epsilon), PrivacyLoss(epsilon=share.epsilon))]
+    if accounting is Accounting.APPROX and share.delta:
+        found.append(Peeled(TopK.of_rho(top, largest_rho(share.epsilon, share.delta)), share))
+    return max(found, key=lambda one: one.mechanism.rate)
+
+
+def _less(price: PrivacyLoss, share: PrivacyLoss) -> PrivacyLoss:
+    return PrivacyLoss(price.epsilon - share.epsilon, price.rho - share.rho, price.delta - share.delta)
+
+
+def _pick(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked | Modal:
     """All fractions of a choice, and their ends where the price is enough for that. Raises :class:`TooFar`."""
     try:
         return _picked(choice, accounting, share, ends=True)
@@ -249,10 +336,11 @@ def _pick(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked:
         return _picked(choice, accounting, share, ends=False)
 
 
-def _picked(choice: Choice, accounting: Accounting, share: PrivacyLoss, *, ends: bool) -> Picked:
+def _picked(choice: Choice, accounting: Accounting, share: PrivacyLoss, *, ends: bool) -> Picked | Modal:
     """The mechanism with the greatest exponent: of ε, where weights are bounded in the L1 norm, or of ρ."""
     ends = ends and any(fraction not in (0, 1) for fraction in choice.fractions)
-    linear, squared = together(choice.fractions, ends=ends)
+    one = (Fraction(1), Fraction(1))
+    linear, squared = one if choice.candidates else together(choice.fractions, ends=ends)
     found: list[Exponential] = []
     if accounting is not Accounting.ZCDP and choice.sensitivity.l1 is not None:
         found.append(Exponential(share.epsilon / linear, concentrated=False))
@@ -265,6 +353,8 @@ def _picked(choice: Choice, accounting: Accounting, share: PrivacyLoss, *, ends:
     mechanism = max(found, key=lambda one: one.epsilon / unit_weight(choice.sensitivity, one))
     needs_delta = accounting is Accounting.APPROX and mechanism.concentrated
     paid = PrivacyLoss(share.epsilon, share.rho, share.delta if needs_delta else Fraction(0))
+    if choice.candidates:
+        return Modal(choice, (Commonest(choice, mechanism),), paid)
     quantiles = tuple(Quantile(choice, fraction, mechanism) for fraction in choice.fractions)
     pairs = tuple(one.ends() if ends and not one.is_extreme else None for one in quantiles)
     return Picked(choice, quantiles, pairs, paid)

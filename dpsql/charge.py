@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Protocol
@@ -65,9 +65,6 @@ class Total:
     spent: PrivacyLoss
     charges: int
 
-    def plus(self, loss: PrivacyLoss) -> Total:
-        return Total(self.spent + loss, self.charges + 1)
-
 
 NOTHING = Total(PrivacyLoss(), 0)
 
@@ -100,32 +97,82 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(slots=True)
 class Admission:
     """What a series of groups comes to, decided one after the other.
 
-    Charges that wait together are admitted together: losses only grow, so that their sum decides.
+    Charges that wait together are admitted together: losses only grow, so that their sum decides. All of it is counted
+    in whole units of 1e-40, as losses are recorded: the same decisions as :meth:`Accountant.fits`, and much faster.
     """
 
-    total_of: Callable[[str], Total]
-    limits: Limits
-    totals: dict[str, Total] = field(default_factory=dict)
-    admitted: list[Charge] = field(default_factory=list)
+    def __init__(self, total_of: Callable[[str], Total], limits: Limits) -> None:
+        self._total_of = total_of
+        self._limits = limits
+        self._sums: dict[str, _Sum] = {}
+        self.admitted: list[Charge] = []
 
     def refuses(self, group: Group) -> Spent | None:
         """None, and the group counts from now on; or what was spent when it did not fit."""
-        concerned = (EVERYBODY, group[0].analyst)
-        for name in concerned:
-            if name not in self.totals:
-                self.totals[name] = self.total_of(name)
-        loss = together(group)
-        spent = {name: self.totals[name].spent for name in concerned}
-        if exceeded(self.limits, spent, loss):
-            return spent
+        everybody, own = self._sum(EVERYBODY), self._sum(group[0].analyst)
+        losses = [_units(charge.loss) for charge in group]
+        more = losses[0] if len(losses) == 1 else _added(losses)
+        if not (everybody.admits(more) and own.admits(more)):
+            return {EVERYBODY: everybody.spent, group[0].analyst: own.spent}
         self.admitted += group
-        for name in concerned:
-            self.totals[name] = Total(spent[name] + loss, self.totals[name].charges + len(group))
+        everybody.add(more, len(group))
+        own.add(more, len(group))
         return None
+
+    def totals(self) -> dict[str, Total]:
+        """The running totals that the admitted charges lead to, of everybody whom they concern."""
+        return {name: Total(one.spent, one.charges) for name, one in self._sums.items()}
+
+    def _sum(self, name: str) -> _Sum:
+        known = self._sums.get(name)
+        if known is None:
+            total, limit = self._total_of(name), self._limits.get(name)
+            most = None if limit is None else _units(limit.limit)
+            known = self._sums[name] = _Sum(_units(recorded(total.spent)), total.charges, most)
+        return known
+
+
+_Units = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class _Sum:
+    """A running total in units, and the most that it may become."""
+
+    units: _Units
+    charges: int
+    most: _Units | None
+
+    def admits(self, more: _Units) -> bool:
+        if self.most is None:
+            return True
+        return all(spent + one <= most for spent, one, most in zip(self.units, more, self.most, strict=True))
+
+    def add(self, more: _Units, charges: int) -> None:
+        self.units = _added((self.units, more))
+        self.charges += charges
+
+    @property
+    def spent(self) -> PrivacyLoss:
+        epsilon, rho, delta = (Fraction(units, GRID) for units in self.units)
+        return PrivacyLoss(epsilon, rho, delta)
+
+
+def _added(units: Sequence[_Units]) -> _Units:
+    epsilons, rhos, deltas = zip(*units, strict=True)
+    return sum(epsilons), sum(rhos), sum(deltas)
+
+
+def _units(loss: PrivacyLoss) -> _Units:
+    """Exact for what is recorded. A limit is rounded down, which admits the same: no sum lies in between."""
+    return _unit(loss.epsilon), _unit(loss.rho), _unit(loss.delta)
+
+
+def _unit(part: Fraction) -> int:
+    return part.numerator * GRID // part.denominator
 
 
 def check_belongs(facts: Mapping[str, str], wanted: Mapping[str, str]) -> None:
@@ -158,10 +205,10 @@ def recorded(loss: PrivacyLoss) -> PrivacyLoss:
     >>> recorded(PrivacyLoss(rho=Fraction(1, 200))).rho, recorded(PrivacyLoss(rho=Fraction(1, 3))).rho > Fraction(1, 3)
     (Fraction(1, 200), True)
     """
-    epsilon, rho, delta = (
-        part if GRID % part.denominator == 0 else Fraction(math.ceil(part * GRID), GRID)
-        for part in (loss.epsilon, loss.rho, loss.delta)
-    )
+    parts = (loss.epsilon, loss.rho, loss.delta)
+    if not any(GRID % part.denominator for part in parts):
+        return loss
+    epsilon, rho, delta = (Fraction(math.ceil(part * GRID), GRID) for part in parts)
     return PrivacyLoss(epsilon, rho, delta)
 
 
@@ -171,7 +218,9 @@ def decimal(part: Fraction) -> str:
     >>> decimal(Fraction(1, 8)), decimal(Fraction(12)), decimal(Fraction(1, 3))
     ('0.125', '12', '0.3333333333333333333333333333333333333333')
     """
-    whole, rest = divmod(math.floor(part * GRID), GRID)
+    if not part:
+        return "0"
+    whole, rest = divmod(_unit(part), GRID)
     return f"{whole}.{rest:040d}".rstrip("0").rstrip(".") if rest else str(whole)
 
 

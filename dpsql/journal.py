@@ -185,7 +185,7 @@ class SQLiteJournal:
             admission = Admission(self.total, limits)
             refusals = [admission.refuses(group) for group in groups]
             if admission.admitted:
-                self.add(admission.admitted, admission.totals)
+                self.add(admission.admitted, admission.totals())
         return refusals
 
     @contextlib.contextmanager

@@ -165,7 +165,7 @@ class Ledger:
             raise InternalError("an analyst has a name")
         try:
             for due in dues:
-                self._accountant.fits(PrivacyLoss(), due.loss)
+                self._accountant.check_kind(due.loss)
         except ValueError as cause:
             raise InternalError("a loss does not suit the accounting of the ledger") from cause
         who, when = _clean(analyst), now()
@@ -185,7 +185,8 @@ class Ledger:
             if self._stopped:
                 raise _again(self._stopped)
             self._waiting.append(waiting)
-            self._changed.notify()
+            if len(self._waiting) == 1:
+                self._changed.notify()
         return waiting.answer
 
     def spent(self, analyst: str | None = None) -> PrivacyLoss:

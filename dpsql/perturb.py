@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpsql.calibrate import Calibration, Picked
+from dpsql.calibrate import Calibration, Modal, Picked
 from dpsql.errors import error
 from dpsql.mechanisms.quantile import Quantile
 from dpsql.mechanisms.sampling import Sampler
@@ -16,7 +16,7 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
 
     Noise is drawn before the integer that it hides is looked at, and how much is drawn follows from the number of
     groups: of the key set where that is public, of the named ones where it is selected. The order of the groups stays,
-    the weights by which they were selected do not.
+    the weights by which they were selected, and the order in which they were picked, do not.
     """
     _check(exact, calibration)
     places = list(range(len(exact.keys)))
@@ -24,6 +24,9 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
         threshold = calibration.selected.threshold
         noise = threshold.mechanism.sample(sampler, len(places))
         places = threshold.named(exact.statistics[threshold.selection.name], noise)
+    if calibration.peeled:
+        top = calibration.peeled.mechanism
+        places = sorted(top.picked(exact.statistics[top.top.name], sampler))
     statistics: dict[str, tuple[int, ...]] = {}
     for one in calibration.measured:
         size = len(places)
@@ -43,7 +46,7 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
 
 
 def _picks(
-    picked: Picked, ranks: Mapping[Key, Sequence[Rank]], keys: Sequence[Key], sampler: Sampler
+    picked: Picked | Modal, ranks: Mapping[Key, Sequence[Rank]], keys: Sequence[Key], sampler: Sampler
 ) -> tuple[tuple[int | None, ...], ...]:
     """The columns of a choice: a value for each fraction, and then what is below it and above it for each of them."""
     ends: list[Quantile | None] = [end for pair in picked.ends for end in (pair or (None, None))]

@@ -26,6 +26,7 @@ from rewriter.plan import Chosen, Output, Plan
 from rewriter.planner import plan
 from rewriter.query import Program, Query
 from rewriter.replicated import replicated_sql
+from rewriter.selection import plan_top
 from rewriter.split import split
 from rewriter.trace import Traced, row_column, trace
 from rewriter.types import BIGINT, DOUBLE, INTEGER, Type
@@ -45,8 +46,9 @@ Schema = Mapping[str, Mapping[str, Type]]
 class Prepared:
     """A query's plans and its outer SELECT.
 
-    ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide; ``shapes``
-    says how tables are made of them, ``families`` which belong together. ``outer_sql`` answers the
+    ``plans`` has, for each grouping of each release, one plan for each norm that the accounting can hide, and then
+    those that pick the groups that are shown (``Plan.top``); ``shapes`` says how tables are made of them, ``families``
+    which belong together. ``outer_sql`` answers the
     ``columns`` first and then the numbers of the released rows behind each row, which are of the tables ``origins``;
     ``measured`` says how each column follows from those, ``question`` is what replicates are asked for the others.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
@@ -94,8 +96,9 @@ def prepare(
     """
     program = split(tree, catalog, dialect, database)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
-    shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
     related = families(program.releases)
+    plans = _with_picks(plans, related, program, _NORMS[accounting], dialect)
+    shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
     tables = _tables(program, shaped, plans, catalog)
     check_outer(program.outer, tables)
     shown = outer_sql(program.outer, tables)
@@ -121,6 +124,23 @@ def prepare(
         private_tables=_private_tables(program.releases, catalog),
         notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
     )
+
+
+def _with_picks(
+    plans: tuple[tuple[Plan, ...], ...],
+    related: Sequence[Family],
+    program: Program,
+    norms: Sequence[Norm],
+    dialect: Dialect,
+) -> tuple[tuple[Plan, ...], ...]:
+    """The plans, and beside them those that pick the groups first, where no other measurement is to agree with them."""
+    alone = {family.measurements[0] for family in related if len(family.measurements) == 1}
+    found = list(plans)
+    for place, query in enumerate(program.groupings):
+        if query.ranked is not None and place in alone:
+            picked = (plan_top(query, norm, dialect) for norm in norms)
+            found[place] = (*plans[place], *(one for one in picked if one is not None))
+    return tuple(found)
 
 
 def draft(prepare_over: Callable[[Catalog], Prepared], catalog: Catalog, lacking: Unbounded) -> Prepared:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpsql.accountant import Accounting
 from dpsql.bounds import Settled, part_of
-from dpsql.calibrate import Calibration, calibrate, covers, rank_notes
+from dpsql.calibrate import Calibration, calibrate, covers, rank_notes, turning_notes
 from dpsql.derive import Offer
 from dpsql.errors import DataError, InternalError
 from dpsql.expected import Sizes, excess_of, released_sizes, target_notes
@@ -20,6 +20,7 @@ from dpsql.families import shares
 from dpsql.loss import PrivacyLoss
 from dpsql.opening import Opened
 from dpsql.prepared import Prepared
+from dpsql.ranking import is_as_good, picks_note, ranked
 from dpsql.reuse import Reuse
 from dpsql.settings import Settings
 from dpsql.table import Noise, NoisyTable
@@ -77,9 +78,11 @@ class Pricing:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
-        calibrations = self.calibrations(prepared, part_of(self._whole_price(prepared, epsilon), part))
+        whole = part_of(self._whole_price(prepared, epsilon), part)
+        calibrations = self.calibrations(prepared, whole)
         stored: dict[str, NoisyTable] = {}
         if settings.reuse:
+            calibrations = self._released(prepared, whole, calibrations)
             for calibration in calibrations:
                 if not calibration.loss:
                     continue
@@ -87,6 +90,20 @@ class Pricing:
                 if table is not None:
                     stored[calibration.plan.identity] = table
         return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings), notes)
+
+    def _released(
+        self, prepared: Prepared, price: PrivacyLoss, calibrations: tuple[Calibration, ...]
+    ) -> tuple[Calibration, ...]:
+        """The same; but where groups would be picked, and sorting all of them as they were released before is as
+        accurate, with the release of all."""
+        if all(calibration.plan.top is None for calibration in calibrations):
+            return calibrations
+        found = list(calibrations)
+        for place, every in enumerate(self.calibrations(prepared, price, picks=False)):
+            before = self._stored_before(every.plan) if found[place].plan.top is not None else None
+            if before is not None and is_as_good(every, before.noise, found[place]):
+                found[place] = every
+        return tuple(found)
 
     def _offers(
         self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable], settings: Settings
@@ -144,19 +161,26 @@ class Pricing:
         delta = self._opened.policy.statement.delta if needs_delta else Fraction(0)
         return accountant.price(epsilon, Fraction(0) if accountant.accounting is Accounting.PURE else delta)
 
-    def calibrations(self, prepared: Prepared, price: PrivacyLoss) -> tuple[Calibration, ...]:
-        """The noise of every measurement; a family's in one norm, so that all of it has the same parts."""
+    def calibrations(self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True) -> tuple[Calibration, ...]:
+        """The noise of every measurement; a family's in one norm, so that all of it has the same parts.
+
+        ``picks``: groups may be picked before they are measured, where that is more accurate.
+        """
         accounting = self._opened.accountant.accounting
         found: dict[int, Calibration] = {}
         divided = shares(price, prepared.families, [plans[0] for plans in prepared.plans], accounting)
         for family in prepared.families:
-            norms = range(len(prepared.plans[family.measurements[0]]))
+            norms = [at for at, plan in enumerate(prepared.plans[family.measurements[0]]) if plan.top is None]
             candidates = [
                 [self._calibrated(prepared.plans[place][norm], divided[place]) for place in family.measurements]
                 for norm in norms
             ]
             cheapest = min(candidates, key=lambda options: sum(map(_total_variance, options)))
             found.update(zip(family.measurements, cheapest, strict=True))
+            place = family.measurements[0]
+            if picks and len(prepared.plans[place]) > len(norms):
+                picked = [self._calibrated(plan, divided[place]) for plan in prepared.plans[place][len(norms) :]]
+                found[place] = ranked([options[0] for options in candidates], picked)
         return tuple(found[place] for place in range(len(prepared.plans)))
 
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
@@ -207,8 +231,11 @@ def notices(priced: Priced) -> tuple[str, ...]:
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))
         notes.update(dict.fromkeys(rank_notes(calibration)))
+        notes.update(dict.fromkeys(turning_notes(calibration)))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
+        if calibration.peeled is not None:
+            notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):
             notes[origin] = None
     if any(calibration.plan.clips for calibration in priced.calibrations):

@@ -61,6 +61,7 @@ class ReleaseExplanation:
     """One release of a statement: its plan, its noise, and the half-width to expect of each output.
 
     ``origin`` says what it is made of, where not all of it is measured afresh.
+    ``ranking`` says how the groups are found where only the largest ones are shown.
     ``running`` are the half-widths of the running sums of those outputs that are measured for them.
     """
 
@@ -71,6 +72,7 @@ class ReleaseExplanation:
     reused: bool
     running: Mapping[str, float] = field(default_factory=dict)
     origin: str = ""
+    ranking: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,8 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     if plan.choices:
         yield from _choices(plan)
     yield _outputs(release)
+    if release.ranking:
+        yield Text(f"{release.ranking[0].upper()}{release.ranking[1:]}.")
     if any(isinstance(output.estimator, Ratio | Moment) for output in plan.outputs):
         # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
         from dpsql.calibrate import NOMINAL_GROUP
@@ -147,11 +149,11 @@ def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
 def _choices(plan: Plan) -> Iterator[RenderableType]:
     choices = plan.choices
     yield grid(
-        ["picked", "quantiles of", "fractions", "candidates", "in steps of", "one row weighs", "one person"],
+        ["picked", "of", "fractions", "candidates", "in steps of", "one row weighs", "one person"],
         [
             [choice.name for choice in choices],
             [choice.text for choice in choices],
-            [", ".join(_fraction(one) for one in choice.fractions) for choice in choices],
+            [", ".join(_fraction(one) for one in choice.fractions) or "the most common" for choice in choices],
             [f"{choice.high - choice.low + 1:,}" for choice in choices],
             [exact(choice.granularity) for choice in choices],
             [exact(choice.row) for choice in choices],
@@ -159,7 +161,12 @@ def _choices(plan: Plan) -> Iterator[RenderableType]:
         ],
         [False, False, False, True, True, True, False],
     )
-    yield Text("Each is picked by the exponential mechanism, with two values beside it that tell its error.\n")
+    if any(choice.fractions for choice in choices):
+        yield Text(
+            "Quantiles are picked by the exponential mechanism, with two values beside each that tell its error.\n"
+        )
+    if any(choice.candidates for choice in choices):
+        yield Text("The most common is picked among declared values, by a mechanism that the notes below name.\n")
 
 
 def _fraction(one: Fraction) -> str:

@@ -95,6 +95,9 @@ class NoNoise:
             return len(distances) - 1, 0
         return min(range(len(counts)), key=distances.__getitem__), 0
 
+    def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
+        return min(range(len(distances)), key=distances.__getitem__)
+
 
 def open_without_noise(policy: str | os.PathLike[str]) -> Proxy:
     """A proxy whose answers are exact but for clipping and rounding; charges are made as ever."""

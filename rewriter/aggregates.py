@@ -19,6 +19,7 @@ from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect, double
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
+from rewriter.modes import mode
 from rewriter.moments import FIGURES, present
 from rewriter.names import written
 from rewriter.query import Aggregate
@@ -26,6 +27,7 @@ from rewriter.relation import only
 from rewriter.total import compile_expression
 from rewriter.types import BIGINT, BOOLEAN, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
+from rewriter.unit_quantiles import ENDS_AND_MIDDLE, median_of_one, numbers_of_one, percentile_of_one
 from rewriter.value import IntegerRange, Value
 
 _HINT = "over people, COUNT, SUM, AVG, STDDEV, VARIANCE, CORR, COVAR and REGR_* are answered"
@@ -33,8 +35,7 @@ _INSTEAD: dict[type[exp.Expr], str] = {
     exp.WithinGroup: "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is answered; or GROUP BY x with COUNT(*)",
     exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
     exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
-    exp.LogicalOr: "count the rows: COUNT(*) FILTER (WHERE …)",
-    exp.LogicalAnd: "count the rows: COUNT(*) FILTER (WHERE NOT …)",
+    exp.AnyValue: "it would be somebody's value; GROUP BY x names the values there are, MEDIAN(x) one in the middle",
 }
 
 
@@ -64,6 +65,7 @@ _WORDS: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "STRING_AGG",
     exp.LogicalOr: "BOOL_OR",
     exp.LogicalAnd: "BOOL_AND",
+    exp.ApproxDistinct: "APPROX_COUNT_DISTINCT",
     exp.PercentileCont: "PERCENTILE_CONT",
     exp.PercentileDisc: "PERCENTILE_DISC",
     exp.VariancePop: "VAR_POP",
@@ -280,6 +282,8 @@ def _median(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dial
 
 def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     """PERCENTILE_CONT(q) or PERCENTILE_DISC(q) WITHIN GROUP (ORDER BY x [DESC])."""
+    if type(node.this) is exp.Mode:
+        return _ordered_mode(node, test, scope, dialect, text)
     if type(node.this) not in (exp.PercentileCont, exp.PercentileDisc):
         raise Refused(f"{_word(node)} is not answered over people", hint=_INSTEAD[exp.WithinGroup])
     only(node, frozenset({"this", "expression"}), _word(node))
@@ -289,8 +293,25 @@ def _percentile(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: 
         raise Refused("a percentile needs one order", hint="write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)")
     fraction = _fraction(node.this.this)
     value = compile_expression(order[0].this, scope, dialect)
-    fraction = 1 - fraction if order[0].args.get("desc") else fraction
-    return Aggregate(type(node.this), value, test, False, text, fraction=fraction)
+    down = bool(order[0].args.get("desc"))
+    fraction = 1 - fraction if down else fraction
+    return Aggregate(type(node.this), value, test, False, text, fraction=fraction, descending=down)
+
+
+def _ordered_mode(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    """MODE() WITHIN GROUP (ORDER BY x)."""
+    only(node, frozenset({"this", "expression"}), "MODE")
+    only(node.this, frozenset(), "MODE")
+    order = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+    if len(order) != 1 or order[0].args.get("with_fill"):
+        raise Refused("MODE needs one order", hint="write MODE() WITHIN GROUP (ORDER BY x)")
+    return mode(compile_expression(order[0].this, scope, dialect), test, text, dialect)
+
+
+def _mode(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+    if isinstance(node.this, exp.Distinct):
+        raise Refused("of distinct values none is the most common", hint="use MODE() WITHIN GROUP (ORDER BY x)")
+    return mode(compile_expression(node.this, scope, dialect), test, text, dialect)
 
 
 _MOST_PARTS = 10**6
@@ -328,12 +349,13 @@ _COMPILE: dict[type[exp.Expr], Callable[[exp.Expr, Value | None, BlockScope, Dia
     exp.Max: _extreme,
     exp.Median: _median,
     exp.WithinGroup: _percentile,
+    exp.Mode: _mode,
     exp.LogicalOr: _logical,
     exp.LogicalAnd: _logical,
 }
 _COMPILE |= {function: _moment_of_two if function in _OF_TWO else _moment for function in (*FIGURES, *_OF_TWO)}
 
-PICKED = frozenset({exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Min, exp.Max})
+PICKED = frozenset({exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Mode, exp.Min, exp.Max})
 """Of which a value is picked, see :mod:`rewriter.quantiles`."""
 
 MEASURED = frozenset({exp.Count, exp.Sum, exp.Avg, *FIGURES}) | PICKED
@@ -357,7 +379,9 @@ def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -
         hint = f"ask for the {name} over people, or for AVG(x) and AVG(x * x) of each person"
         raise Refused(f"{name} of one person's rows is not answered", hint=hint)
     if aggregate.function not in _PER_UNIT:
-        raise Refused(f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG and SUM are")
+        raise Refused(
+            f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG, SUM and MEDIAN are"
+        )
     return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
 
 
@@ -436,33 +460,25 @@ def _argument(aggregate: Aggregate) -> Value:
 
 
 def _unit_quantile(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
-    """A quantile of one person's values: between two of them, of numbers; else one of them."""
-    argument = _argument(aggregate)
-    between = aggregate.function is not exp.PercentileDisc
-    if between and not argument.type.numeric:
-        raise Refused(
-            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
-            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
-            sqlstate=TYPE_MISMATCH,
-        )
-    if between and (
-        argument.interval is None or max(map(abs, (argument.interval.low, argument.interval.high))) > 2**500
-    ):
+    """A quantile of one person's values: picked from them, or by the engine between two of them."""
+    if aggregate.function is exp.PercentileDisc:
+        return percentile_of_one(aggregate, dialect)
+    if _fraction_of(aggregate) in ENDS_AND_MIDDLE:
+        return median_of_one(aggregate, dialect)
+    argument = numbers_of_one(aggregate)
+    if argument.interval is None or argument.interval.magnitude > 2**500:
         raise Unbounded(
             f"{aggregate.text} per person needs a declared range",
             hint="declare a range for the column in the policy",
             missing=missing_ranges(argument.sql),
         )
-    value = dialect.cast(argument.sql.copy(), DOUBLE) if between else argument.sql.copy()
+    value = dialect.cast(argument.sql.copy(), DOUBLE)
     if aggregate.condition is not None:
         value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
     fraction = exp.Literal.number(str(float(_fraction_of(aggregate))))
-    function = exp.PercentileCont if between else exp.PercentileDisc
     order = exp.Order(expressions=[exp.Ordered(this=value, nulls_first=False)])
-    same = _unit_same(aggregate, bound, dialect)
-    return replace(
-        same, sql=exp.WithinGroup(this=function(this=fraction), expression=order), type=DOUBLE if between else same.type
-    )
+    between = exp.WithinGroup(this=exp.PercentileCont(this=fraction), expression=order)
+    return Value(between, DOUBLE, argument.interval)
 
 
 def _fraction_of(aggregate: Aggregate) -> Fraction:

@@ -20,7 +20,7 @@ from rewriter.relation import only
 from rewriter.source import Source, find_field
 from rewriter.total import compile_expression
 from rewriter.types import Kind
-from rewriter.value import Value
+from rewriter.value import Scope, Value
 
 FIELD = "field"
 """``meta`` key of a resolved column reference: our alias and the column's name."""
@@ -123,7 +123,7 @@ def build_block(
     if where is not None:
         for conjunct in conjuncts(where.this):
             conditions.append(condition(conjunct, scope, dialect, "WHERE"))
-            state.equalities += _equality(conjunct, scope)
+            state.equalities += _equalities(conjunct, scope)
             state.tests.append(conjunct)
     state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
     owner = own(state.sources, state.equalities, state.outer, catalog, dialect)
@@ -178,12 +178,12 @@ def _join(
         state.hidden.add((right.alias, other))
     scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
     compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
-    equalities = [equality for test in tests for equality in _equality(test, scope)]
+    equalities = [equality for test in tests for equality in _equalities(test, scope)]
     if side == "LEFT":
         if not tests:
             raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
         state.sources[-1] = limited(source, tests, scope.resolve)
-        state.outer[source.alias] = OuterCondition(tuple(equalities), complete=len(equalities) == len(tests))
+        state.outer[source.alias] = OuterCondition(tuple(equalities), complete=all(map(_is_equality, tests)))
     else:
         state.equalities += equalities
         state.conditions += compiled
@@ -196,6 +196,14 @@ def _join(
     elif not compiled:
         parts["kind"] = "CROSS"
     state.joins.append(exp.Join(**parts))
+
+
+def from_items(select: exp.Expr) -> list[exp.Expr]:
+    """The tables and subqueries that a SELECT reads."""
+    from_ = select.args.get("from_")
+    if from_ is None:
+        return []
+    return [from_.this, *(join.this for join in select.args.get("joins") or ())]
 
 
 def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -211,7 +219,7 @@ def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
             yield current
 
 
-def condition(node: exp.Expr, scope: BlockScope, dialect: Dialect, where: str) -> Value:
+def condition(node: exp.Expr, scope: Scope, dialect: Dialect, where: str) -> Value:
     """A boolean expression, as PostgreSQL asks of WHERE, ON, FILTER and HAVING."""
     value = compile_expression(node, scope, dialect)
     if value.type.kind not in (Kind.BOOLEAN, Kind.NULL):
@@ -221,15 +229,38 @@ def condition(node: exp.Expr, scope: BlockScope, dialect: Dialect, where: str) -
     return value
 
 
-def _equality(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
-    """``a.x = b.y`` of bare columns, as a fact."""
-    if not isinstance(node, exp.EQ):
+def _equalities(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
+    """Each ``a.x = b.y`` of bare columns that is true wherever the condition is: what all branches of an OR say."""
+    node = _unparenthesised(node)
+    if isinstance(node, exp.And):
+        return [equality for part in conjuncts(node) for equality in _equalities(part, scope)]
+    if isinstance(node, exp.Or):
+        first, *others = (_equalities(branch, scope) for branch in _branches(node))
+        return [equality for equality in first if all(equality in other for other in others)]
+    if not _is_equality(node):
         return ()
-    sides = [_unparenthesised(side) for side in (node.this, node.expression)]
-    if not all(isinstance(side, exp.Column) for side in sides):
-        return ()
+    sides = (_unparenthesised(side) for side in (node.this, node.expression))
     (one, x), (other, y) = (scope.resolve(side) for side in sides if isinstance(side, exp.Column))
-    return (((one.alias, x), (other.alias, y)),)
+    left, right = sorted([(one.alias, x), (other.alias, y)])
+    return [(left, right)]
+
+
+def _is_equality(node: exp.Expr) -> bool:
+    node = _unparenthesised(node)
+    return isinstance(node, exp.EQ) and all(
+        isinstance(_unparenthesised(side), exp.Column) for side in (node.this, node.expression)
+    )
+
+
+def _branches(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that OR joins, without recursion into a long left side."""
+    stack = [node]
+    while stack:
+        current = _unparenthesised(stack.pop())
+        if isinstance(current, exp.Or):
+            stack += [current.expression, current.this]
+        else:
+            yield current
 
 
 def _unparenthesised(node: exp.Expr) -> exp.Expr:

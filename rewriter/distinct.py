@@ -148,6 +148,18 @@ def _as(select: exp.Select, name: str) -> exp.Subquery:
     return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 
+def credit_notes(work: Workload, blocks: Sequence[Block]) -> tuple[str, ...]:
+    """What people count with, in words. The blocks are those of the workload's vectors, in order."""
+    notes = []
+    for vector, block in zip(work.vectors, blocks, strict=False):
+        if vector.credit is None:
+            continue
+        (statistic,), most = block.statistics, block.sensitivity.l1
+        where = "" if most == statistic.bound else f" in a group, and {most} in all"
+        notes.append(f"{statistic.text} credits each person with at most {statistic.bound} values{where}")
+    return tuple(notes)
+
+
 # What is known of values without looking at them
 
 

@@ -40,7 +40,7 @@ def with_declared_extremes(grouped: Grouped) -> tuple[Grouped, tuple[str, ...]]:
     if not ends:
         return grouped, ()
     names = {old: f"a{number}" for number, old in enumerate(kept)}
-    outer = _replaced(grouped.outer, ends, names)
+    outer = in_place(grouped.outer, ends, names)
     if not kept and not grouped.keys:
         outer.set("from_", None)
     return replace(grouped, aggregates=tuple(kept.values()), outer=outer), (NOTE,)
@@ -71,7 +71,7 @@ def with_counted_maxima(grouped: Grouped, scope: BlockScope, dialect: Dialect) -
         calls.append(call)
     if not ends:
         return grouped
-    outer = _replaced(grouped.outer, ends, names)
+    outer = in_place(grouped.outer, ends, names)
     return replace(grouped, aggregates=tuple(aggregates), calls=tuple(calls), outer=outer)
 
 
@@ -88,13 +88,15 @@ def _exceeds(count: exp.Column) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=surely, true=exp.Literal.number(1))], default=exp.Literal.number(0))
 
 
-def _replaced(outer: exp.Select, ends: Mapping[str, exp.Expr], names: Mapping[str, str]) -> exp.Select:
+def in_place(outer: exp.Select, ends: Mapping[str, exp.Expr], names: Mapping[str, str]) -> exp.Select:
+    """``outer`` with ``ends`` in the place of columns of the release, and the others under their new ``names``."""
     table = outer.args["from_"].this.name
     for column in [found for found in outer.find_all(exp.Column) if found.table == table]:
         if (end := ends.get(column.name)) is not None:
             column.replace(end.copy())
-        elif column.name in names:
-            column.set("this", exp.to_identifier(names[column.name]))
+        elif column.name.removesuffix("_margin") in names:
+            own, _, margin = column.name.partition("_")
+            column.set("this", exp.to_identifier("_".join([names[own], *([margin] if margin else [])])))
     return outer
 
 

@@ -7,7 +7,7 @@ aggregates, where the rest is a projection of private rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -384,6 +384,13 @@ def _is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.AggFunc)
 
 
+_NAMES: Mapping[type[exp.Expr], str] = {
+    exp.LogicalOr: "bool_or",
+    exp.LogicalAnd: "bool_and",
+    exp.ApproxDistinct: "approx_count_distinct",
+}
+
+
 def output_name(node: exp.Expr) -> str:
     """The name that PostgreSQL gives to a select item.
 
@@ -403,12 +410,17 @@ def output_name(node: exp.Expr) -> str:
         return inner if inner != "?column?" else node.to.sql("postgres").lower().split("(")[0]
     if isinstance(node, exp.Case):
         return "case"
+    if (known := _NAMES.get(type(node))) is not None:
+        return known
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
         return output_name(node.this.expressions[0])
     if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
         return "date_trunc"
     if isinstance(node, exp.VariancePop):
         return "var_pop"
+    if isinstance(node, exp.AggFunc):
+        # Some of them are binary operators for the parser, as CORR(y, x) is.
+        return node.sql_name().lower()
     if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary | exp.Unary):
         return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
     return "?column?"

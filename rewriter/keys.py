@@ -392,7 +392,7 @@ def _table_domain(variables: Sequence[Variable], dialect: Dialect) -> exp.Expr:
 def _domain_query(domain: Domain, kind: Type | None, dialect: Dialect) -> exp.Query:
     if isinstance(domain, IntegerRange):
         return _series(number(domain.low), number(domain.high), None, kind or BIGINT, dialect)
-    rows = [exp.Tuple(expressions=[_literal(value, kind, dialect)]) for value in domain.values]
+    rows = [exp.Tuple(expressions=[literal_of(value, kind, dialect)]) for value in domain.values]
     alias = exp.TableAlias(this=exp.to_identifier("v"), columns=[exp.to_identifier("x")])
     return exp.select("x").from_(exp.Values(expressions=rows, alias=alias))
 
@@ -405,7 +405,7 @@ def _range_query(
         least, most = math.ceil(measure(low)), math.floor(measure(high))
         return _series(number(least), number(most), None, kind, dialect), most - least + 1
     unit = step or "DAY"
-    ends = [dialect.cast(_literal(end, kind, dialect), TIMESTAMP) for end in (low, high)]
+    ends = [dialect.cast(literal_of(end, kind, dialect), TIMESTAMP) for end in (low, high)]
     first = dialect.date_trunc(unit.lower(), ends[0])
     hours = dialect.interval(0, 0, 3_600_000_000) if unit == "HOUR" else dialect.interval(0, 1, 0)
     return _series(first, ends[1], hours, kind, dialect), _range_size(bounds, 24 if unit == "HOUR" else 1)
@@ -418,7 +418,7 @@ def _series(low: exp.Expr, high: exp.Expr, step: exp.Expr | None, kind: Type, di
     return exp.select(exp.alias_(dialect.cast(exp.column("n", "g"), kind), "x")).from_(table)
 
 
-def _literal(value: Scalar | None, kind: Type | None, dialect: Dialect) -> exp.Expr:
+def literal_of(value: Scalar | None, kind: Type | None, dialect: Dialect) -> exp.Expr:
     """A value of a domain, cast to the column's type where that is known."""
     node: exp.Expr
     if value is None:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from rewriter.prefix import Prefix
 from rewriter.sensitivity import Sensitivity
-from rewriter.types import Type
+from rewriter.types import Scalar, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,25 @@ class Selection:
         """One unit's weights, in steps: L2 norm at most 1/granularity; L1 too when it has one group."""
         steps = int(1 / self.granularity)
         return Sensitivity(l1=steps if self.max_groups == 1 else None, l2_squared=steps * steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """Only ``count`` groups are measured, those with the most of the statistic ``name``, or the least: they are picked
+    before, one after another.
+
+    ``reach``, in steps, is the width of the interval that one unit moves the statistic by, in every group it is in:
+    from 0 to its bound where numbers only grow. ``output`` is the column that is asked for in ``text``, and ``most``
+    says whether the largest of it are wanted; its weight of the statistic may be negative.
+    """
+
+    name: str
+    output: str
+    count: int
+    descending: bool
+    reach: int
+    text: str
+    most: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +210,9 @@ class Choice:
     ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantile`; 0 and 1 stand for MIN and MAX. One unit's
     weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit has more
     rows than are counted. The number that v stands for is ``v * granularity``.
+
+    With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
+    every value that has weight is there.
     """
 
     name: str
@@ -203,6 +225,7 @@ class Choice:
     row: int
     window: int
     text: str
+    candidates: tuple[Scalar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +248,7 @@ class Output:
     """A column of the release: how it is finished from the measurements, and how it was asked in ``text``.
 
     ``parts`` are places in the plan's parts whose sum the output is; none for what is no such sum, as a mean.
+    ``decides`` is what turns where it exceeds its margin, as it was asked.
     """
 
     name: str
@@ -232,6 +256,7 @@ class Output:
     estimator: Estimator
     text: str
     parts: tuple[int, ...] = ()
+    decides: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +272,8 @@ class Plan:
     owner's word, every row of people is in one of them, so that they add up to what all rows have.
     ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
     ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
-    a public key set, under the names of the keys, and reads no row of people; "" where there is none.
+    a public key set, under the names of the keys, and reads no row of people; "" where there is none. With ``top``, the
+    sensitivities are those of any so many groups.
     """
 
     sql: str
@@ -264,11 +290,14 @@ class Plan:
     choices: tuple[Choice, ...] = ()
     groups: str = ""
     clips: bool = False
+    top: Top | None = None
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 
     def __post_init__(self) -> None:
         what: tuple[object, ...] = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
+        if self.top is not None:
+            what = (*what, self.top)
         if self.choices:
             what = (*what, self.choices)
         object.__setattr__(self, "identity", hashlib.sha256(repr(what).encode()).hexdigest())

@@ -10,6 +10,7 @@ from rewriter.bound import bound
 from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
+from rewriter.distinct import credit_notes
 from rewriter.keys import public_keys
 from rewriter.lineage import with_families
 from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
@@ -69,7 +70,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         outputs=tuple(sorted(outputs, key=lambda output: int(output.name[1:]))),
         selection=bounded.selection,
         cells=cells,
-        notes=(*_contribution_notes(contribution), *work.notes, *picked.notes),
+        notes=(*_contribution_notes(contribution), *credit_notes(work, bounded.blocks), *work.notes, *picked.notes),
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),

@@ -41,7 +41,7 @@ BUCKETS = 2048
 _WEIGHT_BITS = 12
 _MOST_STEPS = 1 << 48
 _ALL_WINDOWS = 1 << 20
-_WINDOWS = 1 << 11, 1 << 13
+_WINDOWS = 1 << 9, 1 << 11
 _UNKNOWN_CELLS = 100
 _SECOND = Fraction(1, 86_400)
 
@@ -79,11 +79,12 @@ def quantiles(
     columns: dict[str, _Column] = {}
     asked: list[tuple[int, Aggregate, str]] = []
     for place, aggregate in enumerate(query.aggregates):
-        if aggregate.fraction is None or aggregate.argument is None:
+        if (aggregate.fraction is None and not aggregate.candidates) or aggregate.argument is None:
             continue
         key = "\n".join("" if one is None else one.sql.sql() for one in (aggregate.argument, aggregate.condition))
+        key = f"{aggregate.candidates!r} {key}" if aggregate.candidates else key
         column = columns.setdefault(key, _Column(aggregate, []))
-        if aggregate.fraction not in column.fractions:
+        if aggregate.fraction is not None and aggregate.fraction not in column.fractions:
             column.fractions = sorted([*column.fractions, aggregate.fraction])
         asked.append((place, aggregate, key))
     if not asked:
@@ -101,6 +102,8 @@ def quantiles(
 
 
 def _place(aggregate: Aggregate, choice: Choice) -> int:
+    if aggregate.candidates:
+        return 0
     if aggregate.fraction is None:
         raise AssertionError("what is picked has a fraction")
     return choice.fractions.index(aggregate.fraction)
@@ -108,12 +111,15 @@ def _place(aggregate: Aggregate, choice: Choice) -> int:
 
 def _type(aggregate: Aggregate) -> Type:
     """MEDIAN and PERCENTILE_CONT of numbers are doubles, as in PostgreSQL; all else is a value of the column."""
-    type_ = _argument(aggregate).type
+    type_ = aggregate.type or _argument(aggregate).type
     return DOUBLE if type_.numeric and aggregate.function in (exp.Median, exp.PercentileCont) else type_
 
 
 def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
     notes = []
+    if any(one.candidates for one in aggregates):
+        notes.append("a mode is one of the declared values, or NULL where hardly anybody is")
+    aggregates = [one for one in aggregates if not one.candidates]
     if any(one.fraction not in (0, 1) for one in aggregates):
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
     if any(one.fraction in (0, 1) for one in aggregates):
@@ -205,7 +211,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     rows = query.rows.copy()
     if aggregate.condition is not None:
         rows.where(aggregate.condition.sql.copy(), copy=False)
-    steps = _steps(argument, interval, granularity, dialect)
+    steps = argument.sql.copy() if aggregate.candidates else _steps(argument, interval, granularity, dialect)
     expressions = [exp.alias_(query.unit.copy(), "u")]
     expressions += [exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
@@ -225,6 +231,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
         weights.row,
         window,
         argument_text(aggregate),
+        aggregate.candidates,
     )
 
 
@@ -319,6 +326,9 @@ def _ranks(
     """(keys…, v, w, below, n) of the values that are near."""
     ctes: list[tuple[str, exp.Select]] = []
     if weights.norm is not None:
+        # Read three times, and often made of joins: so it is kept.
+        ctes.append(("kept", rows))
+        rows = exp.select("*").from_("kept")
         ctes.append(("scale", _scale(rows.copy(), keys, weights, dialect)))
     weighed = _weighed(rows, keys, weights)
     low, high = ends
@@ -339,7 +349,8 @@ def _ranks(
         ctes.append(("placed", _placed(keys, ["b"], [exp.column("v")], exp.column("start"), None)))
     counts = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in ("w", "below", "n")]
     final = exp.Select(expressions=[*_columns([*keys, "v"]), *counts]).from_("placed")
-    final.set("where", exp.Where(this=window.test(dialect)))
+    if window.fractions:
+        final.set("where", exp.Where(this=window.test(dialect)))
     final.set(
         "order", exp.Order(expressions=[exp.Ordered(this=exp.column(name), nulls_first=False) for name in [*keys, "v"]])
     )
@@ -347,7 +358,12 @@ def _ranks(
         "with_",
         exp.With(
             expressions=[
-                exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name))) for name, query in ctes
+                exp.CTE(
+                    this=query,
+                    alias=exp.TableAlias(this=exp.to_identifier(name)),
+                    materialized=True if name == "kept" else None,
+                )
+                for name, query in ctes
             ]
         ),
     )
@@ -400,18 +416,28 @@ def _inner(
         ),
         alias=exp.TableAlias(this=exp.to_identifier("h")),
     )
-    same: list[exp.Expr] = [exp.EQ(this=exp.column("b", "h"), expression=exp.column("b", "near"))]
+    # By few and narrow columns, since there are many rows; what else there is of a bucket joins in later.
+    places = _columns([*keys, "b"], "near")
+    values = exp.Select(
+        expressions=[*places, exp.column("v", "h"), exp.alias_(exp.Sum(this=exp.column("w", "h")), "w")]
+    ).from_(located, copy=False)
+    values.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("h", keys, types, dialect))])
+    values.set("group", exp.Group(expressions=[*(one.copy() for one in places), exp.column("v", "h")]))
+    columns = [*_columns([*keys, "b", "v", "w"], "g"), exp.alias_(exp.column("below", "near"), "start")]
+    select = exp.Select(expressions=[*columns, exp.column("n", "near")]).from_(
+        exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier("g"))), copy=False
+    )
+    select.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("g", keys, types, dialect))])
+    return select
+
+
+def _same_bucket(table: str, keys: Sequence[str], types: Sequence[Type], dialect: Dialect) -> exp.Expr:
+    same: list[exp.Expr] = [exp.EQ(this=exp.column("b", table), expression=exp.column("b", "near"))]
     same += [
-        dialect.same_key(exp.column(key, "h"), exp.column(key, "near"), type_)
+        dialect.same_key(exp.column(key, table), exp.column(key, "near"), type_)
         for key, type_ in zip(keys, types, strict=True)
     ]
-    kept = [*_columns([*keys, "b"], "near"), exp.column("below", "near"), exp.column("n", "near")]
-    columns = [*kept[: len(keys) + 1], exp.alias_(kept[-2].copy(), "start"), kept[-1], exp.column("v", "h")]
-    select = exp.Select(expressions=[*columns, exp.alias_(exp.Sum(this=exp.column("w", "h")), "w")])
-    select = select.from_(located, copy=False)
-    select.set("joins", [exp.Join(this=exp.to_table("near"), on=exp.and_(*same, copy=False))])
-    select.set("group", exp.Group(expressions=[*(one.copy() for one in kept), exp.column("v", "h")]))
-    return select
+    return exp.and_(*same, copy=False)
 
 
 def _placed(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.contribution import ContributionBound
+from rewriter.types import Scalar, Type
 from rewriter.value import Value
 
 
@@ -23,10 +24,13 @@ class Key:
 class Aggregate:
     """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
 
-    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile.
+    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile, counted
+    from the least value also where the order is ``descending``.
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
     SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
-    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)).
+    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the
+    BOOL_OR or BOOL_AND that turns where this count exceeds its margin. Of a mode, ``candidates`` are the values of a
+    ``type`` that it is picked from, and ``argument`` is the place of a row's value among them.
     """
 
     function: type[exp.Expr]
@@ -37,7 +41,11 @@ class Aggregate:
     within: Aggregate | None = None
     second: Value | None = None
     fraction: Fraction | None = None
+    descending: bool = False
+    candidates: tuple[Scalar, ...] = ()
+    type: Type | None = None
     row: tuple[Value, ...] = ()
+    decides: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,15 @@ class Cumulative:
     order: tuple[int, ...]
     descending: bool
     aggregates: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An answer shows ``count`` groups and no others: those with the most of an aggregate, or with the least of it."""
+
+    aggregate: int
+    count: int
+    descending: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +89,7 @@ class Query:
     sets: tuple[tuple[int, ...], ...] = ()
     complete: bool = False
     cumulative: Cumulative | None = None
+    ranked: Ranked | None = None
 
     @property
     def groupings(self) -> tuple[Query, ...]:

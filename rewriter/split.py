@@ -14,25 +14,26 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import check_measured, per_unit
-from rewriter.block import Block, BlockScope, build_block, conjuncts, resolved
+from rewriter.block import Block, BlockScope, build_block, from_items, resolved
+from rewriter.booleans import as_counts, plain_every
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
 from rewriter.contribution import ONE, ContributionBound
 from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
-from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, TYPE_MISMATCH, UNKNOWN_TABLE, Refused
+from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
-from rewriter.functions_values import wrap
 from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
+from rewriter.membership import Subqueries
 from rewriter.missing import LACKS
 from rewriter.names import plain_names
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all
+from rewriter.selection import with_rankings
 from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression
-from rewriter.types import BOOLEAN
 from rewriter.unbounded import lacks_of
 from rewriter.unit_windows import has_windows, windowed
 from rewriter.value import Value
@@ -70,10 +71,11 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
     """
     splitter = _Splitter(catalog, dialect)
-    resolved = splitter.query(plain_constants(plain_quantiles(plain_names(tree, database))), {})
+    plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
+    resolved = splitter.query(plain, {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    releases = with_running_sums(splitter.releases, resolved.tree)
+    releases = with_rankings(with_running_sums(splitter.releases, resolved.tree), resolved.tree)
     return Program(releases, resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
 
 
@@ -170,7 +172,7 @@ class _Splitter:
     # SELECT
 
     def _select(self, select: exp.Select, names: Names, ctes: list[exp.Expr]) -> Resolved:
-        items = _from_items(select)
+        items = from_items(select)
         sources: dict[int, Relation | Outer] = {}
         before = len(self.releases)
         private = False
@@ -243,7 +245,7 @@ class _Splitter:
         """The same SELECT over our names, its own subqueries resolved."""
         tree: exp.Select = select.copy()
         tree.set("with_", exp.With(expressions=ctes) if ctes else None)
-        for item, copy in zip(_from_items(select), _from_items(tree), strict=True):
+        for item, copy in zip(from_items(select), from_items(tree), strict=True):
             if isinstance(item, exp.Subquery):
                 resolved = sources[id(item)]
                 if isinstance(resolved, Relation):
@@ -276,7 +278,7 @@ class _Splitter:
 
     def _subqueries(self, tree: exp.Expr, names: Names) -> None:
         """Resolve the subqueries in the expressions of an outer SELECT, in place."""
-        done = {id(item.this) for item in _from_items(tree) if isinstance(item, exp.Subquery)}
+        done = {id(item.this) for item in from_items(tree) if isinstance(item, exp.Subquery)}
         with_ = tree.args.get("with_")
         done |= {id(cte.this) for cte in with_.expressions} if with_ is not None else set()
         stack: list[exp.Expr] = list(tree.iter_expressions())
@@ -336,7 +338,7 @@ class _Splitter:
                 hint="select plain columns of one public table in it",
             )
         sources = {
-            id(item): self.query(item.this, outer.names) for item in _from_items(node) if isinstance(item, exp.Subquery)
+            id(item): self.query(item.this, outer.names) for item in from_items(node) if isinstance(item, exp.Subquery)
         }
         return self._projection(node, outer.names, sources)
 
@@ -359,7 +361,7 @@ class _Splitter:
             return self._per_unit(grouped, block)
         if block.unit is None:
             raise AssertionError("a private block has an owner")
-        grouped = with_counted_maxima(grouped, block.scope, self._dialect)
+        grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
         if self._catalog.declared_extremes:
             grouped, notes = with_declared_extremes(grouped)
             self.notes |= dict.fromkeys(notes)
@@ -485,88 +487,27 @@ class _Splitter:
     # IN and EXISTS
 
     def _membership(self, node: exp.In | exp.Exists, scope: BlockScope, names: Names) -> Value:
-        if isinstance(node, exp.Exists):
-            return self._exists(node, scope, names)
-        left = compile_expression(node.this, scope, self._dialect)
-        before = len(self.releases)
-        query = node.args["query"]
-        found = self.query(query, names)
-        if isinstance(found, Outer):
+        def relation(query: exp.Expr) -> Relation:
+            before = len(self.releases)
+            found = self.query(query, names)
             if len(self.releases) > before:
                 raise _nested()
-            found = self._public_relation(found)
-        if len(found.columns) != 1:
-            raise Refused("IN needs a subquery with one column", hint="select one column", sqlstate="42601")
-        return self._in(left, found, found.columns[0][1])
+            return found if isinstance(found, Relation) else self._public_relation(found)
 
-    def _in(self, left: Value, relation: Relation, right: Value) -> Value:
-        if relation.unit is not None and not (left.unit and right.unit):
-            raise Refused(
-                "IN compares people with each other",
-                hint="compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)",
-            )
-        if relation.unit is not None and right.nullable:
-            raise Refused(
-                "IN over people whose key may be missing would compare everybody with nobody",
-                hint="use an inner join inside of the subquery",
-            )
-        comparable = left.type.kind is right.type.kind or (left.type.numeric and right.type.numeric)
-        if not comparable:
-            raise Refused(f"{left.type} IN {right.type}", hint="cast one side", sqlstate=TYPE_MISMATCH)
-        query = relation.rows.copy()
-        query.set("expressions", [right.sql.copy()])
-        return Value(
-            sql=exp.In(this=wrap(left.sql), query=exp.Subquery(this=query)),
-            type=BOOLEAN,
-            nullable=left.nullable or right.nullable,
-            constant=left.constant or (left.unit and not left.nullable),
-        )
+        def columns(item: exp.Expr) -> frozenset[str] | None:
+            found = self._named(item, names) if isinstance(item, exp.Table) else None
+            if isinstance(found, Table):
+                return frozenset(name.lower() for name in found.columns)
+            return frozenset(name.lower() for name, _ in found.columns) if isinstance(found, Relation) else None
 
-    def _exists(self, node: exp.Exists, scope: BlockScope, names: Names) -> Value:
-        """EXISTS tied to the outer row by one equality is IN over that column."""
-        select = node.this.copy()
-        if not isinstance(select, exp.Select) or is_grouped(select) or not select.args.get("where"):
-            raise _correlated()
-        inner = {item.alias_or_name.lower() for item in _from_items(select)}
-        links: list[tuple[exp.Column, exp.Column]] = []
-        rest: list[exp.Expr] = []
-        for conjunct in conjuncts(select.args["where"].this):
-            sides = [conjunct.this, conjunct.expression] if isinstance(conjunct, exp.EQ) else []
-            columns = [side for side in sides if isinstance(side, exp.Column)]
-            outside = [column for column in columns if column.table and column.table.lower() not in inner]
-            if len(columns) == 2 and len(outside) == 1:
-                links.append((outside[0], columns[1 - columns.index(outside[0])]))
-            else:
-                rest.append(conjunct)
-        if len(links) != 1:
-            raise _correlated()
-        outer_column, inner_column = links[0]
-        select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
-        select.set("expressions", [inner_column.copy()])
-        before = len(self.releases)
-        found = self.query(select, names)
-        if len(self.releases) > before:
-            raise _nested()
-        relation = found if isinstance(found, Relation) else self._public_relation(found)
-        right = relation.columns[0][1]
-        rows = relation.rows.copy()
-        rows.where(exp.Not(this=exp.Is(this=wrap(right.sql.copy()), expression=exp.Null())), copy=False)
-        value = self._in(scope.column(outer_column), replace(relation, rows=rows), right)
-        sql = exp.Coalesce(this=value.sql, expressions=[exp.false()]) if value.nullable else value.sql
-        return replace(value, sql=sql, nullable=False)
+        subqueries = Subqueries(relation, columns, self._catalog, self._dialect)
+        return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
 
 
 def _numbers_rows(node: exp.Column, scope: BlockScope) -> bool:
     """Whether a column numbers a unit's rows, and no join has repeated them."""
     source, name = scope.resolve(node)
     return len(scope.sources) == 1 and name in source.numbered
-
-
-def _from_items(select: exp.Expr) -> list[exp.Expr]:
-    from_ = select.args.get("from_")
-    if from_ is None:
-        return []
-    return [from_.this, *(join.this for join in select.args.get("joins") or ())]
 
 
 def _branch(tree: exp.Query) -> exp.Query:
@@ -600,11 +541,4 @@ def _nested() -> Refused:
     return Refused(
         "a condition on rows of people compares them with an aggregate over people",
         hint="ask for the aggregate first, then write its number into the condition",
-    )
-
-
-def _correlated() -> Refused:
-    return Refused(
-        "this correlated subquery over people is not answered",
-        hint="use EXISTS (SELECT 1 FROM visit v WHERE v.patient_id = p.id AND …), IN, or a join",
     )

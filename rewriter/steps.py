@@ -53,7 +53,9 @@ def groups_of_one(keys: Sequence[Key], filters: Sequence[Value], cells: int | No
     for key in keys:
         if not key.value.constant:
             interval = None if learned_ranges(key.value.sql) else narrowed(key.value, filters)
-            known.append(_distinct(replace(key.value, interval=interval)))
+            # What a condition limits is not NULL on the rows that are left.
+            nullable = key.value.nullable and interval == key.value.interval
+            known.append(_distinct(replace(key.value, interval=interval, nullable=nullable)))
     if None in known:
         return cells
     most = math.prod(count or 1 for count in known)

@@ -195,7 +195,10 @@ def _refusal(node: exp.Expr) -> Refused:
     if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
         return refuse("an aggregate is not answered here", "aggregates stand in SELECT or HAVING", "42803")
     if isinstance(node, exp.Query | exp.Subquery):
-        return refuse("a subquery is answered only after IN and EXISTS", "join the table, or write x IN (SELECT …)")
+        return refuse(
+            "a subquery is answered only after IN and EXISTS",
+            "ask for its number first and write it here, or join the table, or write x IN (SELECT …)",
+        )
     if isinstance(node, _BITWISE):
         return refuse("bit operators are not answered", "use / and % with powers of two")
     if type(node) in _HINTS:

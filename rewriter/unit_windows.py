@@ -30,8 +30,11 @@ from rewriter.total import compile_expression, position_of
 from rewriter.value import Value
 from rewriter.window_frames import SQL_FRAME, read_frame
 from rewriter.window_functions import Over, compile_call, is_numbering
+from rewriter.window_gaps import compile_gap, gap_in
 
 MAX_WINDOWS = 100
+_COLUMNS = (exp.Window, exp.Sub, exp.Extract)
+"""What may become a column of the inner SELECT: a window, or the distance of two rows."""
 _DISTINCT_ON = "distinct on"
 _NO_NAME = "name the window in WINDOW w AS (…)"
 _WINDOW_PARTS = frozenset({"this", "partition_by", "order", "spec", "alias", "over"})
@@ -169,15 +172,33 @@ class _Reader:
                     source, name = self.block.scope.resolve(node)
                     self.columns.setdefault((source.alias, name), source.reference(name))
         for expression in expressions:
-            for node in walk(expression):
+            for node in expression.walk(prune=lambda inner: isinstance(inner, exp.Query) or self._gap(inner)):
                 if isinstance(node, exp.Window) and node not in self.windows:
                     self._window(node)
 
-    def _window(self, node: exp.Window) -> None:
+    def _gap(self, node: exp.Expr) -> bool:
+        """Whether an expression is the distance of neighbouring rows, which then is a column as a whole."""
+        if isinstance(node, _COLUMNS) and node in self.windows:
+            return True
+        gap = gap_in(node)
+        if gap is None:
+            return False
+        x, over = compile_expression(gap.x, self.block.scope, self.dialect), self._over(gap.window)
+        neighbour = compile_call(gap.window.this, over, self.block.scope, self.block.bound, self.dialect)
+        value = compile_gap(gap, x, neighbour, over, self.dialect)
+        if value is not None:
+            self._check_number()
+            self.windows[node] = value
+        return value is not None
+
+    def _check_number(self) -> None:
         if len(self.windows) >= MAX_WINDOWS:
             raise Refused(
                 f"there are more than {MAX_WINDOWS} windows in one SELECT", hint="ask for fewer", sqlstate=TOO_COMPLEX
             )
+
+    def _window(self, node: exp.Window) -> None:
+        self._check_number()
         over = self._over(node)
         column = f"w{len(self.windows)}"
         value = compile_call(node.this, over, self.block.scope, self.block.bound, self.dialect)
@@ -277,7 +298,7 @@ class _Reader:
         stack: list[exp.Expr] = [root.this]
         while stack:
             found = stack.pop()
-            if isinstance(found, exp.Window) and not inside:
+            if isinstance(found, _COLUMNS) and found in windows and not inside:
                 found.replace(exp.column(windows[found]))
             elif isinstance(found, exp.Column):
                 source, name = self.block.scope.resolve(found)

@@ -88,7 +88,7 @@ def workload(
         rows_of = Family("counts", "rows", ONE, True, 0)
         found |= zip(counts, measure(rows_of, list(counts.values()), builder, norm, 0), strict=True)
     outputs = tuple(
-        Output(f"a{number}", _type(aggregate), found[number][0], aggregate.text, found[number][1])
+        Output(f"a{number}", _type(aggregate), found[number][0], aggregate.text, found[number][1], aggregate.decides)
         for number, aggregate in enumerate(aggregates)
     )
     return Workload(

@@ -28,6 +28,9 @@ def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen,
     """
     choice = next(one for one in plan.choices if one.name == chosen.choice)
     columns = noisy.chosen[choice.name]
+    if choice.candidates:
+        common = tuple(None if place is None else choice.candidates[place] for place in columns[0])
+        return ReleasedColumn(output.name, output.type, common)
     size = len(choice.fractions)
     rows = list(zip(*columns[:size], strict=True)) if columns else []
     if ordered:

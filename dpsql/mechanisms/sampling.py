@@ -21,6 +21,7 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
+from dpsql.mechanisms.mode import permute_and_flip
 from dpsql.mechanisms.picking import pick
 
 WIDEST = 1 << 50
@@ -50,6 +51,10 @@ class Sampler(Protocol):
         """
         ...
 
+    def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
+        """The place of one candidate, by permute-and-flip (:mod:`dpsql.mechanisms.mode`)."""
+        ...
+
 
 class OpenDPSampler:
     """The sampler that guards people. It has no state and no seed, and forks and threads may share it.
@@ -72,6 +77,9 @@ class OpenDPSampler:
 
     def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
         return pick(counts, distances, rate)
+
+    def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
+        return permute_and_flip(distances, rate)
 
 
 def check_scale(scale: Fraction) -> None:

@@ -1,9 +1,12 @@
-"""``python -m tests.bench`` for time on TPC-H, on DuckDB; ``… postgres`` on PostgreSQL; ``… wire`` for the server; ``… accuracy``; ``… ledger``."""
+"""``python -m tests.bench`` for time on TPC-H, on DuckDB; ``… postgres`` on PostgreSQL; ``… wire`` for the server; ``… ledger``;
+``… accuracy`` of counts, ``… statistics`` of means, quantiles and others; ``… tpch`` for all of TPC-H's queries."""
 
 import importlib
 import sys
 
-if len(sys.argv) > 1 and sys.argv[1] in ("wire", "postgres", "accuracy", "ledger"):
+if len(sys.argv) > 1 and sys.argv[1] in ("wire", "postgres", "accuracy", "statistics", "ledger"):
     importlib.import_module(f".{sys.argv.pop(1)}", __package__).main()
+elif len(sys.argv) > 1 and sys.argv[1] == "tpch":
+    importlib.import_module(f".{sys.argv.pop(1)}.battery", __package__).main()
 else:
     importlib.import_module(".run", __package__).main()

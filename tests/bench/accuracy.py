@@ -22,7 +22,6 @@ from rich.console import Console
 import dpsql
 from dpsql.loss import PrivacyLoss
 
-from . import tpch
 from .accuracy_data import make_people, policy
 from .accuracy_measured import (
     OPENDP,
@@ -39,6 +38,7 @@ from .accuracy_measured import (
 from .accuracy_questions import QUESTIONS, Cell, Question
 from .accuracy_report import show
 from .plain import Plain
+from .tpch import data as tpch
 from .with_opendp import WithOpenDP
 from .with_smartnoise import Unavailable, WithSmartNoise
 

@@ -7,6 +7,8 @@ line is what one flush to the disk per charge would give.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import multiprocessing.queues
 import os
 import tempfile
 import threading
@@ -28,7 +30,7 @@ from dpsql.loss import PrivacyLoss
 from tests.engines.postgres_server import start
 
 TOTAL = Accountant(Accounting.ZCDP, Fraction(10**9), Fraction(1, 10**6))
-PRICE = [Due(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), "SELECT count(*) FROM patient", ("patient",))]
+PRICE = [Due(PrivacyLoss(rho=Fraction(1, 200)), "SELECT count(*) FROM patient", ("patient",))]
 CLIENTS = 8
 
 
@@ -76,6 +78,31 @@ def charging(name: str, ledger: Ledger, clients: int, under_way: int, seconds: f
     return Measured(name, len(waits) / passed, waits[len(waits) // 2] * 1e3, waits[-1] * 1e3)
 
 
+_FORK = multiprocessing.get_context("fork")
+
+
+def _proxy(place: str, who: str, end: float, waits: multiprocessing.queues.Queue[list[float]]) -> None:
+    with Ledger.open(place, TOTAL) as ledger:
+        own = []
+        while (asked := time.monotonic()) < end:
+            ledger.begin(who, PRICE).result()
+            own.append(time.monotonic() - asked)
+        waits.put(own)
+
+
+def taking_turns(name: str, place: str, proxies: int, seconds: float) -> Measured:
+    """Processes that each charge one after the other: one flush to the disk for each."""
+    queue: multiprocessing.queues.Queue[list[float]] = _FORK.Queue()
+    end = time.monotonic() + seconds
+    running = [_FORK.Process(target=_proxy, args=(place, f"analyst {i}", end, queue)) for i in range(proxies)]
+    for one in running:
+        one.start()
+    waits = sorted(wait for _ in running for wait in queue.get())
+    for one in running:
+        one.join()
+    return Measured(name, len(waits) / seconds, waits[len(waits) // 2] * 1e3, waits[-1] * 1e3)
+
+
 def flushing(folder: Path, seconds: float) -> Measured:
     """As many flushes of one block as the disk does, one after the other."""
     waits: list[float] = []
@@ -104,9 +131,10 @@ def measured(folder: Path, seconds: float, say: Callable[[Measured], object]) ->
     with postgres() as url:
         for place, where in (("SQLite", str(folder / "ledger")), ("PostgreSQL", url)):
             with Ledger.open(where, TOTAL) as ledger:
-                for clients, under_way in ((1, 1), (CLIENTS, 1), (CLIENTS, 32), (CLIENTS, 128)):
-                    name = f"{place}, {clients} client{'s' * (clients > 1)}, {under_way} under way"
+                for clients, under_way in ((1, 1), (CLIENTS, 1), (CLIENTS, 32), (CLIENTS, 64)):
+                    name = f"{place}, {clients} × {under_way} under way"
                     say(charging(name, ledger, clients, under_way, seconds))
+            say(taking_turns(f"{place}, {CLIENTS} processes", where, CLIENTS, seconds))
 
 
 def main() -> None:

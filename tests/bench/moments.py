@@ -94,7 +94,8 @@ def _covariance(s: dict[str, FloatArray]) -> FloatArray:
 
 
 def _slope(s: dict[str, FloatArray]) -> FloatArray:
-    return np.asarray(_covariance(s) / np.maximum(_variance(s), 1e-9))
+    spread = _variance(s)
+    return np.asarray(np.where(spread > 0, _covariance(s) / np.where(spread > 0, spread, 1), np.nan))
 
 
 def _correlation(s: dict[str, FloatArray]) -> FloatArray:

@@ -26,9 +26,9 @@ from dpsql.server.postgres_binaries import find_binaries
 from dpsql.server.postgres_process import PostgresProcess
 from tests.engines.postgres_server import copy_tables
 
-from . import tpch
 from .measured import by_turns, relative_errors
 from .queries import QUESTIONS, Question
+from .tpch import data as tpch
 
 SERVER = {"shared_buffers": "512MB", "max_wal_size": "4GB", "maintenance_work_mem": "512MB", "autovacuum": "off"}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .tpch import MOST_LINES, MOST_LINES_IN_A_GROUP, MOST_ORDERS, MOST_ORDERS_IN_A_GROUP
+from .tpch.data import MOST_LINES, MOST_LINES_IN_A_GROUP, MOST_ORDERS, MOST_ORDERS_IN_A_GROUP
 
 _ORDERS_SQUARED = MOST_ORDERS * MOST_ORDERS_IN_A_GROUP
 _LINES_SQUARED = MOST_LINES * MOST_LINES_IN_A_GROUP

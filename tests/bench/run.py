@@ -17,11 +17,11 @@ from rich.console import Console
 
 from dpsql.answer import Proxy
 
-from . import tpch
 from .measured import Result, measured
 from .queries import QUESTIONS
 from .report import show_fixed_costs, show_results
 from .small import fixed_costs
+from .tpch import data as tpch
 
 _FIXED_REPETITIONS = 200
 

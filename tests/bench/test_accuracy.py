@@ -9,12 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from . import tpch
 from .accuracy import Product, copied
 from .accuracy_data import make_people
 from .accuracy_measured import APPROACHES, measured
 from .accuracy_questions import QUESTIONS, QUESTIONS_OF_ORDERS, QUESTIONS_OF_PEOPLE, Question
 from .plain import predicted
+from .tpch import data as tpch
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "accuracy"

@@ -26,6 +26,7 @@ from rewriter.parse import Explain, Select, parse
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 from rewriter.planner import plan
 from rewriter.query import Program
+from rewriter.selection import plan_top
 from rewriter.split import split
 from rewriter.types import INTEGER, Type
 
@@ -92,6 +93,8 @@ def rendered(sql: str, norm: Norm, known: Catalog) -> str:
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
     parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in enumerate(plans)]
+    picked = [(number, plan_top(query, norm)) for number, query in enumerate(program.groupings)]
+    parts += ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in picked if one is not None]
     return "\n".join([*parts, "-- outer\n" + _pretty(outer)])
 
 
@@ -100,6 +103,8 @@ def _read(one: Plan) -> str:
     texts = [_pretty(one.sql)] if one.sql else []
     for choice in one.choices:
         what = f"{choice.text}: quantiles {', '.join(map(str, choice.fractions))} of {choice.low} … {choice.high}"
+        if choice.candidates:
+            what = f"{choice.text}: the mode of {', '.join(map(repr, choice.candidates))}"
         declared = choice.sensitivity
         moves = f"one unit weighs: l1 {declared.l1}, l2 {_root(declared.l2_squared)}; a row {choice.row}"
         near = f"near is less than {choice.window}; steps of {choice.granularity}"
@@ -145,6 +150,9 @@ def _described(number: int, one: Plan) -> Iterator[str]:
         for statistic in block.statistics:
             steps = f"steps of {statistic.granularity}, at most {statistic.bound}"
             yield f"--   {statistic.name}: {statistic.text} ({steps})"
+    if (top := one.top) is not None:
+        which = "most" if top.descending else "least"
+        yield f"-- of the {top.count} groups with the {which} {top.name}, picked first: one unit reaches {top.reach}"
     for output in one.outputs:
         yield f"-- {output.name}: {output.text} ({output.type}) = {_finished(output)}"
     for note in one.notes:

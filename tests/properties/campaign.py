@@ -12,6 +12,7 @@ from rewriter.errors import Refused
 from rewriter.parse import Select, parse
 from rewriter.plan import Plan
 from rewriter.planner import plan
+from rewriter.selection import plan_top
 from rewriter.split import split
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Failed, Neighbourhood, Unsound, check
@@ -92,12 +93,16 @@ def _about(
         statement = parse(asked.sql)
         assert isinstance(statement, Select)
         try:
-            plans = [plan(query, norm, dialect) for query in split(statement.tree, catalog, dialect).groupings]
+            groupings = split(statement.tree, catalog, dialect).groupings
+            plans = [plan(query, norm, dialect) for query in groupings]
+            picked = [plan_top(query, norm, dialect) for query in groupings]
         except Refused as refused:
             tally.refused[refused.message] += 1
             continue
         tally.features.update(asked.features)
-        for one in plans:
+        if any(picked):
+            tally.features["groups picked first"] += 1
+        for one in (*plans, *(one for one in picked if one is not None)):
             try:
                 tally.shares += check(one, databases, random)
             except (Unsound, Failed) as reason:

@@ -20,7 +20,7 @@ from dpsql.inference.finish import infer
 from dpsql.table import Noise, NoisyTable
 from rewriter.catalog import Catalog
 from rewriter.dialects import DUCKDB, Dialect
-from rewriter.plan import Block, Plan
+from rewriter.plan import Block, Plan, Top
 from rewriter.sensitivity import Sensitivity
 from tests.properties.picks import Ranks, most_moved, weights_moved
 from tests.properties.world import Owner, World
@@ -147,7 +147,11 @@ def compare(plan: Plan, here: Table, there: Table) -> float:
     for block in plan.blocks:
         names = [statistic.name for statistic in block.statistics]
         ours, theirs = (_measured(block, names, table) for table in (here, there))
+        if plan.top is not None:
+            ours, theirs = _worst(names, plan.top.count, ours, theirs)
         shares.append(_vector(" ".join(names), names, block.sensitivity, ours, theirs))
+    if plan.top is not None:
+        _reach(plan.top, here, there)
     if plan.selection is not None:
         name = plan.selection.name
         shares.append(_vector(f"weight {name}", [name], plan.selection.sensitivity, here, there))
@@ -162,6 +166,23 @@ def _measured(block: Block, names: Sequence[str], table: Table) -> Table:
         return table
     columns = [block.prefix.measured([row[name] for row in table.values()], list(table)) for name in names]
     return {(place,): dict(zip(names, row, strict=True)) for place, row in enumerate(zip(*columns, strict=True))}
+
+
+def _worst(names: Sequence[str], count: int, here: Table, there: Table) -> tuple[Table, Table]:
+    """The groups that move furthest: whichever are picked, so many of them are measured."""
+
+    def moved(key: tuple[object, ...]) -> int:
+        return sum((here[key][name] - there[key][name]) ** 2 for name in names)
+
+    furthest = sorted(here, key=moved, reverse=True)[:count]
+    return {key: here[key] for key in furthest}, {key: there[key] for key in furthest}
+
+
+def _reach(top: Top, here: Table, there: Table) -> None:
+    """How far apart one unit moves the groups' statistics, and nobody else's: what a pick pays for."""
+    moves = [here[key][top.name] - there[key][top.name] for key in here] or [0]
+    if max(*moves, 0) - min(*moves, 0) > top.reach:
+        raise Unsound(f"{top.name} moved from {min(moves)} to {max(moves)}, reach {top.reach}")
 
 
 def _keys(plan: Plan, here: Table, there: Table) -> None:
@@ -210,7 +231,7 @@ def finished(plan: Plan, table: Table) -> dict[tuple[object, ...], tuple[object,
         rows = _measured(block, own, table).values()
         columns |= {name: tuple(row[name] for row in rows) for name in own}
     noise = dict.fromkeys(names, Noise("laplace", Fraction(1)))
-    nobody = {choice.name: ((None,) * len(table),) * len(choice.fractions) for choice in plan.choices}
+    nobody = {choice.name: ((None,) * len(table),) * max(len(choice.fractions), 1) for choice in plan.choices}
     released = infer(NoisyTable(tuple(table), columns, noise, nobody), plan)
     finished = zip(*(column.values for column in released.columns[len(plan.keys) :]), strict=True)
     return dict(zip(table, finished, strict=True))

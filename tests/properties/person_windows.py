@@ -47,7 +47,12 @@ def call(random: Random, columns: Sequence[Field], order: str, condition: str, *
     """A function, its frame, and what it gives."""
     values = [f for f in columns if f.kind not in ("key", "link")]
     numbers = [f for f in values if f.kind in NUMERIC and f.bounded]
-    forms = ["place", "place"] + ["other", "ends"] * bool(values) + ["count"] + ["sum", "mean", "most"] * bool(numbers)
+    forms = (
+        ["place", "place"]
+        + ["other", "ends"] * bool(values)
+        + ["count"]
+        + ["sum", "mean", "most", "gap"] * bool(numbers)
+    )
     form = random.choice(forms)
     frame = random.choice(_ROWS if random.random() < 0.5 else _RANGES) if order else ""
     if form == "place":
@@ -72,6 +77,10 @@ def call(random: Random, columns: Sequence[Field], order: str, condition: str, *
     if form == "sum":
         kind = "ratio" if number.kind == "ratio" else "big"
         return f"SUM({number.text})", frame, Field("", kind, span=(0, 1))
+    if form == "gap":
+        kind = "ratio" if number.kind == "ratio" else "big"
+        other = random.choice(["{x} - LAG({x})", "{x} - LEAD({x})", "{x} - LAG({x}, 2)"])
+        return other.format(x=number.text), "", Field("", kind, span=(-1, 1))
     if form == "mean":
         return f"AVG({number.text})", frame, Field("", "ratio", span=number.span)
     return f"{random.choice(['MIN', 'MAX'])}({number.text})", frame, number

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from dpsql.mechanisms.commonest import Commonest
 from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, together, unit_weight
 from dpsql.table import Key, Rank
 from rewriter.plan import Choice
@@ -27,6 +28,10 @@ def most_moved(choice: Choice, here: Ranks, there: Ranks) -> tuple[float, str]:
             continue
         for epsilon in EPSILONS:
             mechanism = Exponential(epsilon, concentrated)
+            if choice.candidates:
+                share = _common_share(Commonest(choice, mechanism), here, there)
+                worst = max(worst, (share, f"the mode {choice.name} at {mechanism}"))
+                continue
             for ends in (True, False):
                 try:
                     mains = [Quantile(choice, fraction, mechanism) for fraction in choice.fractions]
@@ -47,6 +52,27 @@ def _share(quantiles: Sequence[Quantile], costs: tuple[Fraction, Fraction], here
     if mechanism.concentrated:
         return float(sum(spread * spread for spread in spreads) / (mechanism.epsilon**2 * costs[1]))
     return float(sum(spreads) / (mechanism.epsilon * costs[0]))
+
+
+def _common_share(common: Commonest, here: Ranks, there: Ranks) -> float:
+    """The same of a mode: scores may move one way alone, so that the most that one moves is what a group pays."""
+    moves = []
+    for key in {**here, **there}:
+        ours, theirs = (_scores(common, ranks.get(key, ())) for ranks in (here, there))
+        grown = [mine - other for mine, other in zip(ours, theirs, strict=True)]
+        assert min(grown) >= 0 or max(grown) <= 0, "one unit moves some scores up and some down"
+        moves.append((max(grown) - min(grown)) * common.rate)
+        assert max(map(abs, grown)) * common.rate <= moves[-1], "NULL's score moved"
+    paid = common.mechanism.epsilon
+    if common.mechanism.concentrated:
+        return float(sum(move * move for move in moves) / (paid * paid))
+    return float(sum(moves) / paid)
+
+
+def _scores(common: Commonest, ranks: Sequence[Rank]) -> list[int]:
+    """The scores that distances are made of: NULL's is public."""
+    distances = common.distances(ranks)
+    return [common.nobody + distances[-1] - distance for distance in distances]
 
 
 def _spread(quantile: Quantile, here: Sequence[Rank], there: Sequence[Rank]) -> Fraction:

@@ -14,6 +14,9 @@ from tests.properties.expressions import NUMERIC, Field
 from tests.properties.sources import From, Sources
 from tests.properties.world import World
 
+LARGEST = " ORDER BY a0 DESC LIMIT 2"
+"""What makes a question one for the largest groups alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -143,9 +146,19 @@ class _Asker(Sources):
                 lambda: (f"MAX({number.text})", number),
                 lambda: (f"MIN({number.text})", number),
                 lambda: (f"AVG({number.text})", Field("", "ratio", span=number.span)),
+                lambda: self._middle(number),
                 lambda: (f"COUNT({number.text}) FILTER (WHERE {self._condition(source.fields)})", count),
             ]
         return self.random.choice(choices)()
+
+    def _middle(self, number: Field) -> tuple[str, Field]:
+        """A median or a percentile of one person's rows. DuckDB rounds the median of decimals, and we do not."""
+        self._has("per-person median")
+        if number.kind != "money" and self._maybe(0.5):
+            return f"MEDIAN({number.text})", Field("", "ratio", span=number.span)
+        down = self.random.choice(["", " DESC"])
+        share = self.random.choice(["0.5", "0.25", "0", "1"])
+        return f"PERCENTILE_DISC({share}) WITHIN GROUP (ORDER BY {number.text}{down})", number
 
     def _post(self) -> str:
         """SQL over a release."""
@@ -154,7 +167,7 @@ class _Asker(Sources):
         key = self._keys(source.fields, 1)[0]
         aggregate = self._aggregates(source.fields, 1)[0]
         where = self._where(source)
-        form = self.random.choice(["having", "order", "wrapper", "window", "arithmetic"])
+        form = self.random.choice(["having", "order", "largest", "largest", "wrapper", "window", "arithmetic"])
         self._has(form)
         head = f"{source.before}SELECT {key} AS g0, {aggregate} AS a0"
         body = f" FROM {source.text}{where} GROUP BY {key}"
@@ -162,6 +175,8 @@ class _Asker(Sources):
             return f"{head}{body} HAVING COUNT(*) >= 0"
         if form == "order":
             return f"{head}{body} ORDER BY a0 DESC, g0 LIMIT 1000"
+        if form == "largest":
+            return f"{head}{body}{LARGEST}"
         if form == "wrapper":
             inner = f"SELECT {key} AS g0, {aggregate} AS a0{body}"
             return f"{source.before}SELECT * FROM ({inner}) AS virtual_table LIMIT 1000"

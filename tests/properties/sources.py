@@ -257,16 +257,39 @@ class Sources(Expressions):
         tests = [source.needs] if source.needs else []
         for _ in range(self.random.choice([0, 0, 1, 1, 2])):
             tests.append(self._condition(source.fields))
-        if not source.text.startswith("(") and self._maybe(0.12) and (test := self._membership(source)):
+        if not source.text.startswith("(") and self._maybe(0.16) and (test := self._membership(source)):
             tests.append(test)
         if tests and len(tests) > (1 if source.needs else 0):
             self._has("where")
         return f" WHERE {' AND '.join(tests)}" if tests else ""
 
+    def _by_key(self, source: From, word: str) -> str:
+        """IN and EXISTS over a visit's key, whose owner is one person where it is unique, and refused where it is not."""
+        outer = "p.vid" if source.text == "visit AS p" else "p.visit_id"
+        inner, key = ("item", "visit_id") if outer == "p.vid" or self._maybe(0.5) else ("visit", "vid")
+        fields = self._in_scope(inner, "z")
+        test = self._condition(fields)
+        self._has("membership by a key")
+        if key == "vid" and self._maybe(0.5):
+            return f"{outer} {word}IN (SELECT z.{key} FROM {inner} AS z WHERE {test})"
+        if tie := self._tie(source.fields, fields):
+            test = f"{test} AND {tie}"
+        return f"{word}EXISTS (SELECT * FROM {inner} AS z WHERE {outer} = z.{key} AND {test})"
+
+    def _tie(self, outer: Sequence[Field], inner: Sequence[Field]) -> str:
+        """A comparison of the outer row with the subquery's."""
+        pairs = [(a, b) for a in outer for b in inner if a.kind == b.kind and a.kind not in ("key", "link", "flag")]
+        if not pairs:
+            return ""
+        one, other = self.random.choice(pairs)
+        return f"{one.text} {self.random.choice(['<', '<>', '='])} {other.text}"
+
     def _membership(self, source: From) -> str:
         """IN and EXISTS of a relation with the same unit, or of a public one."""
         units = [f for f in source.fields if f.unit]
         word = self.random.choice(["", "NOT "])
+        if source.text in ("visit AS p", "item AS p") and self._maybe(0.4):
+            return self._by_key(source, word)
         if self.world.entity is not None and units and self._maybe(0.7):
             unit = self.random.choice(units).text
             inner = self.random.choice(["visit", "card"])
@@ -283,6 +306,9 @@ class Sources(Expressions):
                 self._has(f"{word.lower()}in private".strip())
                 return f"{unit} {word}IN (SELECT z.person_id FROM {inner} AS z WHERE {test})"
             self._has(f"{word.lower()}exists private".strip())
+            if self._maybe(0.4) and (tie := self._tie(source.fields, fields)):
+                self._has("exists that compares rows")
+                test = f"{tie} AND {test}"
             return f"{word}EXISTS (SELECT 1 FROM {inner} AS z WHERE z.person_id = {unit} AND {test})"
         texts = [f for f in source.fields if f.kind in TEXTS]
         if not texts:

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import IO
@@ -22,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpsql.accountant import Accountant, Accounting
+from dpsql.charge import EVERYBODY, NOTHING, Admission, Charge, Total
 from dpsql.errors import BudgetExceeded, InterfaceError, InternalError, NotSupportedError, OperationalError
 from dpsql.journal import SQLiteJournal
 from dpsql.ledger import Ledger, recorded
@@ -334,6 +336,20 @@ def test_it_admits_what_a_list_and_a_sum_admit(
     assert ledger.spent().epsilon == sum(p for _, p in model)
     assert [(c.analyst, c.loss.epsilon) for c in reversed(ledger.charges())] == model
     ledger.close()
+
+
+@given(st.lists(st.tuples(st.fractions(0, Fraction(1, 50)), st.fractions(0, MILLIONTH / 9)), max_size=12))
+def test_units_decide_as_fractions_do(losses: list[tuple[Fraction, Fraction]]) -> None:
+    accountant = Accountant(Accounting.ZCDP, Fraction(1), MILLIONTH)
+    admission = Admission(lambda name: NOTHING, {EVERYBODY: accountant})
+    spent = PrivacyLoss()
+    for rho, delta in [*losses, (Fraction(1, 10**40), Fraction(0))]:
+        loss = recorded(PrivacyLoss(rho=rho, delta=delta))
+        refused = admission.refuses([Charge("", datetime.now(UTC), "ana", loss, "", ())])
+        assert (refused is None) == accountant.fits(spent, loss)
+        assert refused in (None, {EVERYBODY: spent, "ana": spent})
+        spent = spent if refused else spent + loss
+    assert admission.totals()["ana"] == admission.totals()[EVERYBODY] == Total(spent, len(admission.admitted))
 
 
 def test_zcdp_fills_its_limit_exactly(path: Path) -> None:

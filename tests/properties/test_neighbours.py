@@ -32,7 +32,7 @@ PAIRS = 2_000
 COVERED = frozenset(
     {
         "aggregate count", "aggregate count x", "aggregate units", "aggregate sum", "aggregate avg", "aggregate case",
-        "aggregate quantile", "aggregate distinct", "distinct rows",
+        "aggregate quantile", "aggregate mode", "aggregate distinct", "distinct rows",
         "filter", "case", "narrowed", "arithmetic", "several aggregates",
         "family", "family of counts", "family of sums", "family of avgs", "thresholds", "where", "is null", "text test", "date test",
         "group by", "group by ordinals", "group by aliases", "several keys", "key column", "key selected", "key case",
@@ -41,9 +41,11 @@ COVERED = frozenset(
         "self-join on the unit", "unit of an outer join", "public join", "public left join", "public range join",
         "public cross join", "two public tables", "subquery", "cte", "union all", "per-person aggregate",
         "per-person aggregate by another key", "per-person having", "in private", "exists private",
-        "not exists private", "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
+        "not exists private", "exists that compares rows", "membership by a key",
+        "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
         "window of a person", "window of a person: plain", "window of a person: first", "window of a person: few",
-        "window of a person: qualify", "window of a person: distinct on", "window of a person and a key",
+        "window of a person: qualify", "window of a person: distinct on", "window of a person and a key", "per-person median",
+        "largest", "groups picked first",
     }
 )  # fmt: skip
 """Every form that is answered."""

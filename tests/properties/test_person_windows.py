@@ -13,6 +13,7 @@ from dpsql.opening import open_policy
 from dpsql.testing import measure, open_without_noise
 from rewriter.contribution import Norm
 from rewriter.parse import parse
+from rewriter.plan import Ratio
 from rewriter.planner import plan
 from rewriter.split import split
 from tests.engines.postgres_server import shared_server
@@ -178,6 +179,46 @@ def test_a_value_that_early_rows_lack_is_not_one_group_of_a_person(tmp_path: Pat
     )
     assert always == 1
     assert early is None or early > 1
+
+
+@pytest.mark.parametrize(
+    ("gap", "order", "ends"),
+    [
+        ("cost - LAG(cost)", "cost", (0, 9)),
+        ("(LEAD(cost) - cost)", "cost, day", (0, 9)),
+        ("cost - LEAD(cost)", "cost DESC", (0, 9)),
+        ("cost - LEAD(cost)", "cost", (-9, 0)),
+        ("LAG(cost) - cost", "cost", (-9, 0)),
+        ("cost - LAG(cost)", "cost DESC NULLS LAST", (-9, 0)),
+        ("cost - LAG(cost, 3)", "cost", (0, 9)),
+        ("cost - LAG(cost)", "day, cost", (-9, 9)),
+        ("cost - LAG(cost, 1, 9)", "cost", (-9, 9)),
+        ("cost - FIRST_VALUE(cost)", "cost", (-9, 9)),
+        ("day - LAG(day)", "day", (0, 30)),
+        ("EXTRACT(EPOCH FROM CAST(day AS TIMESTAMP) - LAG(CAST(day AS TIMESTAMP))) / 86400", None, (0, 30)),
+    ],
+)
+def test_the_order_halves_the_range_of_the_distance_of_two_rows(
+    gap: str, order: str | None, ends: tuple[int, int], tmp_path: Path
+) -> None:
+    over = f"OVER (PARTITION BY person_id ORDER BY {order or 'CAST(day AS TIMESTAMP)'})"
+    written = gap.replace("))) /", f")) {over}) /") if order is None else _with_over(gap, over)
+    policy = policy_of("duckdb", visits(Random(3)), tmp_path, "gaps")
+    inner = f"SELECT {written} AS x FROM visit"
+    (measured,) = measure(f"SELECT AVG(x) FROM ({inner}) AS t", policy)
+    (mean,) = measured.plan.outputs
+    assert isinstance(mean.estimator, Ratio)
+    assert (mean.estimator.low, mean.estimator.high) == ends
+    with duckdb.connect(str(tmp_path / "gaps.duckdb"), config={"access_mode": "READ_ONLY"}) as connection:
+        low, high = connection.execute(f"SELECT MIN(x), MAX(x) FROM ({inner}) AS t").fetchall()[0]
+    assert ends[0] <= low <= high <= ends[1]
+
+
+def _with_over(gap: str, over: str) -> str:
+    """The difference with its window's OVER, which stands right behind the call."""
+    call = next(word for word in ("LAG(", "LEAD(", "FIRST_VALUE(") if word in gap)
+    end = gap.index(")", gap.index(call)) + 1
+    return f"{gap[:end]} {over}{gap[end:]}"
 
 
 def test_a_window_that_mixes_people_is_refused_with_the_key_that_is_missing(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ SELECT date_trunc('year', day) AS year, COUNT(*), COUNT(DISTINCT reason), COUNT(
 -- a1: COUNT(DISTINCT reason) (bigint) = s0, rounded, at least 0, at most 3
 -- a2: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (bigint) = s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
+-- note: COUNT(DISTINCT reason) credits each person with at most 3 values in a group, and 21 in all
+-- note: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') credits each person with at most 40 values
 WITH suspect AS MATERIALIZED (
   SELECT
     u

@@ -48,5 +48,5 @@ FROM released;
 SELECT
   dpsql_release_0.a0 AS "count",
   dpsql_release_0.a1 AS "count",
-  dpsql_release_0.a2 AS "approx_distinct"
+  dpsql_release_0.a2 AS "approx_count_distinct"
 FROM dpsql_release_0;

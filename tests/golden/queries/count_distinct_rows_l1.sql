@@ -9,6 +9,7 @@ SELECT region, COUNT(DISTINCT (reason, v.day)) FROM visit v JOIN patient p ON p.
 --   s0: COUNT(DISTINCT (reason, day)) (steps of 1, at most 40)
 -- a0: COUNT(DISTINCT (reason, day)) (bigint) = s0, rounded, at least 0, at most 8768
 -- note: each person counts with at most 40 rows
+-- note: COUNT(DISTINCT (reason, day)) credits each person with at most 40 values
 WITH keys AS (
   SELECT DISTINCT
     CAST(d_t2_7.x AS TEXT) AS k0

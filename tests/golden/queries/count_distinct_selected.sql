@@ -13,6 +13,7 @@ SELECT p.diagnosis, COUNT(DISTINCT v.id), COUNT(DISTINCT v.day) FROM visit v JOI
 -- a0: COUNT(DISTINCT id) (bigint) = s0, rounded, at least 0
 -- a1: COUNT(DISTINCT day) (bigint) = s1, rounded, at least 0, at most 2192
 -- note: each person counts with at most 40 rows
+-- note: COUNT(DISTINCT day) credits each person with at most 40 values
 WITH partial AS (
   SELECT
     u,

@@ -8,7 +8,7 @@ SELECT MEDIAN(height_cm) FROM patient;
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 -- q0: MEDIAN(height_cm): quantiles 1/2 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1
+-- near is less than 2048; steps of 1
 WITH found AS (
   SELECT
     v AS v,
@@ -50,10 +50,10 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 4096
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 16384
+    ) * 2 < 4096
   )
 ORDER BY
   v;

@@ -132,8 +132,28 @@ ORDER BY
 
 -- q0: MEDIAN(cost) FILTER(WHERE reason = 'acute'): quantiles 1/2 of 0 … 500000
 -- one unit weighs: l1 None, l2 163840; a row 4096
--- near is less than 335544320; steps of 1/100
-WITH scale AS (
+-- near is less than 83886080; steps of 1/100
+WITH kept AS MATERIALIZED (
+  SELECT
+    *
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      DATE_TRUNC('MONTH', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+      CASE
+        WHEN t1."cost" < 0
+        THEN 0
+        WHEN t1."cost" > 5000
+        THEN 500000
+        ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
+      END AS v
+    FROM "main"."visit" AS t1
+    WHERE
+      t1."reason" = 'acute'
+  ) AS r
+  WHERE
+    NOT v IS NULL
+), scale AS (
   SELECT
     u,
     CAST(TRUNC(163839.999999851e0 / SQRT(CAST(SUM(CAST(c.c AS INT128) * CAST(c.c AS INT128)) AS DOUBLE))) AS BIGINT) AS m
@@ -144,23 +164,7 @@ WITH scale AS (
     FROM (
       SELECT
         *
-      FROM (
-        SELECT
-          t1."patient_id" AS u,
-          DATE_TRUNC('MONTH', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
-          CASE
-            WHEN t1."cost" < 0
-            THEN 0
-            WHEN t1."cost" > 5000
-            THEN 500000
-            ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-          END AS v
-        FROM "main"."visit" AS t1
-        WHERE
-          t1."reason" = 'acute'
-      ) AS r
-      WHERE
-        NOT v IS NULL
+      FROM kept
     ) AS r
     GROUP BY
       u,
@@ -185,23 +189,7 @@ WITH scale AS (
     FROM (
       SELECT
         *
-      FROM (
-        SELECT
-          t1."patient_id" AS u,
-          DATE_TRUNC('MONTH', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
-          CASE
-            WHEN t1."cost" < 0
-            THEN 0
-            WHEN t1."cost" > 5000
-            THEN 500000
-            ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-          END AS v
-        FROM "main"."visit" AS t1
-        WHERE
-          t1."reason" = 'acute'
-      ) AS r
-      WHERE
-        NOT v IS NULL
+      FROM kept
     ) AS p
     LEFT JOIN scale
       ON p.u = scale.u
@@ -230,63 +218,54 @@ WITH scale AS (
   FROM spread
   WHERE
     (
-      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 671088640
+      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 167772160
       AND CAST(n AS INT128) * 1 - (
         CAST(below AS INT128) + CAST(w AS INT128)
-      ) * 2 < 671088640
+      ) * 2 < 167772160
     )
 ), found AS (
   SELECT
-    near.k0,
-    near.b,
+    g.k0,
+    g.b,
+    g.v,
+    g.w,
     near.below AS start,
-    near.n,
-    h.v,
-    SUM(h.w) AS w
+    near.n
   FROM (
     SELECT
-      *,
-      (
-        v - 0
-      ) // 245 AS b
+      near.k0,
+      near.b,
+      h.v,
+      SUM(h.w) AS w
     FROM (
       SELECT
-        p.k0,
-        p.v,
-        COALESCE(scale.m, 4096) AS w
+        *,
+        (
+          v - 0
+        ) // 245 AS b
       FROM (
         SELECT
-          *
+          p.k0,
+          p.v,
+          COALESCE(scale.m, 4096) AS w
         FROM (
           SELECT
-            t1."patient_id" AS u,
-            DATE_TRUNC('MONTH', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
-            CASE
-              WHEN t1."cost" < 0
-              THEN 0
-              WHEN t1."cost" > 5000
-              THEN 500000
-              ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-            END AS v
-          FROM "main"."visit" AS t1
-          WHERE
-            t1."reason" = 'acute'
-        ) AS r
-        WHERE
-          NOT v IS NULL
-      ) AS p
-      LEFT JOIN scale
-        ON p.u = scale.u
+            *
+          FROM kept
+        ) AS p
+        LEFT JOIN scale
+          ON p.u = scale.u
+      ) AS h
     ) AS h
-  ) AS h
+    JOIN near
+      ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
+    GROUP BY
+      near.k0,
+      near.b,
+      h.v
+  ) AS g
   JOIN near
-    ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
-  GROUP BY
-    near.k0,
-    near.b,
-    near.below,
-    near.n,
-    h.v
+    ON g.b = near.b AND g.k0 IS NOT DISTINCT FROM near.k0
 ), placed AS (
   SELECT
     k0,
@@ -307,10 +286,10 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 671088640
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 167772160
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 671088640
+    ) * 2 < 167772160
   )
 ORDER BY
   k0,

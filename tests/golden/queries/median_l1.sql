@@ -28,41 +28,45 @@ ORDER BY
 
 -- q0: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day): quantiles 1/2 of 737425 … 739616
 -- one unit weighs: l1 163840, l2 163840; a row 4096
--- near is less than 1342177280; steps of 1
-WITH scale AS (
+-- near is less than 335544320; steps of 1
+WITH kept AS MATERIALIZED (
+  SELECT
+    *
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      t1."reason" AS k0,
+      CAST(CASE
+        WHEN (
+          CAST((
+            CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+          ) AS BIGINT)
+        ) < 737425
+        THEN 737425
+        WHEN (
+          CAST((
+            CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+          ) AS BIGINT)
+        ) > 739616
+        THEN 739616
+        ELSE (
+          CAST((
+            CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+          ) AS BIGINT)
+        )
+      END AS BIGINT) AS v
+    FROM "main"."visit" AS t1
+  ) AS r
+  WHERE
+    NOT v IS NULL
+), scale AS (
   SELECT
     u,
     CAST(TRUNC(163839.999999851e0 / CAST(COUNT(*) AS DOUBLE)) AS BIGINT) AS m
   FROM (
     SELECT
       *
-    FROM (
-      SELECT
-        t1."patient_id" AS u,
-        t1."reason" AS k0,
-        CAST(CASE
-          WHEN (
-            CAST((
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-            ) AS BIGINT)
-          ) < 737425
-          THEN 737425
-          WHEN (
-            CAST((
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-            ) AS BIGINT)
-          ) > 739616
-          THEN 739616
-          ELSE (
-            CAST((
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-            ) AS BIGINT)
-          )
-        END AS BIGINT) AS v
-      FROM "main"."visit" AS t1
-    ) AS r
-    WHERE
-      NOT v IS NULL
+    FROM kept
   ) AS r
   GROUP BY
     u
@@ -83,33 +87,7 @@ WITH scale AS (
     FROM (
       SELECT
         *
-      FROM (
-        SELECT
-          t1."patient_id" AS u,
-          t1."reason" AS k0,
-          CAST(CASE
-            WHEN (
-              CAST((
-                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-              ) AS BIGINT)
-            ) < 737425
-            THEN 737425
-            WHEN (
-              CAST((
-                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-              ) AS BIGINT)
-            ) > 739616
-            THEN 739616
-            ELSE (
-              CAST((
-                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-              ) AS BIGINT)
-            )
-          END AS BIGINT) AS v
-        FROM "main"."visit" AS t1
-      ) AS r
-      WHERE
-        NOT v IS NULL
+      FROM kept
     ) AS p
     LEFT JOIN scale
       ON p.u = scale.u
@@ -138,73 +116,54 @@ WITH scale AS (
   FROM spread
   WHERE
     (
-      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 2684354560
+      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 671088640
       AND CAST(n AS INT128) * 1 - (
         CAST(below AS INT128) + CAST(w AS INT128)
-      ) * 2 < 2684354560
+      ) * 2 < 671088640
     )
 ), found AS (
   SELECT
-    near.k0,
-    near.b,
+    g.k0,
+    g.b,
+    g.v,
+    g.w,
     near.below AS start,
-    near.n,
-    h.v,
-    SUM(h.w) AS w
+    near.n
   FROM (
     SELECT
-      *,
-      (
-        v - 737425
-      ) // 2 AS b
+      near.k0,
+      near.b,
+      h.v,
+      SUM(h.w) AS w
     FROM (
       SELECT
-        p.k0,
-        p.v,
-        COALESCE(scale.m, 4096) AS w
+        *,
+        (
+          v - 737425
+        ) // 2 AS b
       FROM (
         SELECT
-          *
+          p.k0,
+          p.v,
+          COALESCE(scale.m, 4096) AS w
         FROM (
           SELECT
-            t1."patient_id" AS u,
-            t1."reason" AS k0,
-            CAST(CASE
-              WHEN (
-                CAST((
-                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-                ) AS BIGINT)
-              ) < 737425
-              THEN 737425
-              WHEN (
-                CAST((
-                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-                ) AS BIGINT)
-              ) > 739616
-              THEN 739616
-              ELSE (
-                CAST((
-                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-                ) AS BIGINT)
-              )
-            END AS BIGINT) AS v
-          FROM "main"."visit" AS t1
-        ) AS r
-        WHERE
-          NOT v IS NULL
-      ) AS p
-      LEFT JOIN scale
-        ON p.u = scale.u
+            *
+          FROM kept
+        ) AS p
+        LEFT JOIN scale
+          ON p.u = scale.u
+      ) AS h
     ) AS h
-  ) AS h
+    JOIN near
+      ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
+    GROUP BY
+      near.k0,
+      near.b,
+      h.v
+  ) AS g
   JOIN near
-    ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
-  GROUP BY
-    near.k0,
-    near.b,
-    near.below,
-    near.n,
-    h.v
+    ON g.b = near.b AND g.k0 IS NOT DISTINCT FROM near.k0
 ), placed AS (
   SELECT
     k0,
@@ -225,10 +184,10 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 2684354560
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 671088640
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 2684354560
+    ) * 2 < 671088640
   )
 ORDER BY
   k0,

@@ -48,7 +48,7 @@ ORDER BY
 
 -- q0: MEDIAN(height_cm): quantiles 1/2 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1
+-- near is less than 2048; steps of 1
 WITH found AS (
   SELECT
     k0,
@@ -96,10 +96,10 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 4096
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 16384
+    ) * 2 < 4096
   )
 ORDER BY
   k0,
@@ -129,7 +129,7 @@ FROM released;
 
 -- q0: MEDIAN(height_cm): quantiles 1/2 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1
+-- near is less than 2048; steps of 1
 WITH found AS (
   SELECT
     v AS v,
@@ -171,10 +171,10 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 4096
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 16384
+    ) * 2 < 4096
   )
 ORDER BY
   v;

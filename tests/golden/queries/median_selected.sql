@@ -30,7 +30,7 @@ ORDER BY
 
 -- q0: MEDIAN(weight_kg): quantiles 1/2 of 8192 … 1228800
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1/4096
+-- near is less than 2048; steps of 1/4096
 WITH coarse AS (
   SELECT
     k0,
@@ -93,65 +93,72 @@ WITH coarse AS (
   FROM spread
   WHERE
     (
-      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
+      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 4096
       AND CAST(n AS INT128) * 1 - (
         CAST(below AS INT128) + CAST(w AS INT128)
-      ) * 2 < 16384
+      ) * 2 < 4096
     )
 ), found AS (
   SELECT
-    near.k0,
-    near.b,
+    g.k0,
+    g.b,
+    g.v,
+    g.w,
     near.below AS start,
-    near.n,
-    h.v,
-    SUM(h.w) AS w
+    near.n
   FROM (
     SELECT
-      *,
-      (
-        v - 8192
-      ) // 597 AS b
+      near.k0,
+      near.b,
+      h.v,
+      SUM(h.w) AS w
     FROM (
       SELECT
-        p.k0,
-        p.v,
-        1 AS w
+        *,
+        (
+          v - 8192
+        ) // 597 AS b
       FROM (
         SELECT
-          *
+          p.k0,
+          p.v,
+          1 AS w
         FROM (
           SELECT
-            t1."id" AS u,
-            t1."diagnosis" AS k0,
-            CASE
-              WHEN CASE WHEN t1."weight_kg" BETWEEN (
-                -1.7976931348623157e308
-              ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
-              THEN 8192
-              WHEN CASE WHEN t1."weight_kg" BETWEEN (
-                -1.7976931348623157e308
-              ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
-              THEN 1228800
-              ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
-                -1.7976931348623157e308
-              ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 4096e0 AS BIGINT)
-            END AS v
-          FROM "main"."patient" AS t1
-        ) AS r
-        WHERE
-          NOT v IS NULL
-      ) AS p
+            *
+          FROM (
+            SELECT
+              t1."id" AS u,
+              t1."diagnosis" AS k0,
+              CASE
+                WHEN CASE WHEN t1."weight_kg" BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
+                THEN 8192
+                WHEN CASE WHEN t1."weight_kg" BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
+                THEN 1228800
+                ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
+                  -1.7976931348623157e308
+                ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 4096e0 AS BIGINT)
+              END AS v
+            FROM "main"."patient" AS t1
+          ) AS r
+          WHERE
+            NOT v IS NULL
+        ) AS p
+      ) AS h
     ) AS h
-  ) AS h
+    JOIN near
+      ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
+    GROUP BY
+      near.k0,
+      near.b,
+      h.v
+  ) AS g
   JOIN near
-    ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
-  GROUP BY
-    near.k0,
-    near.b,
-    near.below,
-    near.n,
-    h.v
+    ON g.b = near.b AND g.k0 IS NOT DISTINCT FROM near.k0
 ), placed AS (
   SELECT
     k0,
@@ -172,10 +179,10 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 4096
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 16384
+    ) * 2 < 4096
   )
 ORDER BY
   k0,

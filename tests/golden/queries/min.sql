@@ -8,7 +8,7 @@ SELECT MIN(height_cm) FROM patient;
 -- note: MIN and MAX are approximate: they lie inside of the data, with some rows beyond them
 -- q0: MIN(height_cm): quantiles 0 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1
+-- near is less than 2048; steps of 1
 WITH found AS (
   SELECT
     v AS v,
@@ -49,7 +49,7 @@ SELECT
   CAST(n AS BIGINT) AS n
 FROM placed
 WHERE
-  CAST(below AS INT128) < 8192
+  CAST(below AS INT128) < 2048
 ORDER BY
   v;
 

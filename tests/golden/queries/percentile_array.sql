@@ -8,7 +8,7 @@ SELECT PERCENTILE_CONT(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY height_cm) FROM
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 -- q0: PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY height_cm): quantiles 1/4, 3/4 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1
+-- near is less than 2048; steps of 1
 WITH found AS (
   SELECT
     v AS v,
@@ -50,16 +50,16 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 4 - CAST(n AS INT128) * 1 < 32768
+    CAST(below AS INT128) * 4 - CAST(n AS INT128) * 1 < 8192
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 4 < 32768
+    ) * 4 < 8192
   )
   OR (
-    CAST(below AS INT128) * 4 - CAST(n AS INT128) * 3 < 32768
+    CAST(below AS INT128) * 4 - CAST(n AS INT128) * 3 < 8192
     AND CAST(n AS INT128) * 3 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 4 < 32768
+    ) * 4 < 8192
   )
 ORDER BY
   v;

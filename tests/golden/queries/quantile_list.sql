@@ -29,7 +29,7 @@ ORDER BY
 
 -- q0: PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY height_cm) FILTER(WHERE birth_year > 1950): quantiles 1/10, 9/10 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1
+-- near is less than 2048; steps of 1
 WITH found AS (
   SELECT
     k0,
@@ -79,16 +79,16 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 1 < 81920
+    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 1 < 20480
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 10 < 81920
+    ) * 10 < 20480
   )
   OR (
-    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 81920
+    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 20480
     AND CAST(n AS INT128) * 9 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 10 < 81920
+    ) * 10 < 20480
   )
 ORDER BY
   k0,
@@ -96,7 +96,7 @@ ORDER BY
 
 -- q1: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY height_cm): quantiles 1/2 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 8192; steps of 1
+-- near is less than 2048; steps of 1
 WITH found AS (
   SELECT
     k0,
@@ -144,10 +144,10 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 4096
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 16384
+    ) * 2 < 4096
   )
 ORDER BY
   k0,

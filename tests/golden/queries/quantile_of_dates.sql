@@ -11,40 +11,44 @@ SELECT PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day), MAX(day) FROM visit;
 -- note: MIN and MAX are approximate: they lie inside of the data, with some rows beyond them
 -- q0: PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY day): quantiles 9/10, 1 of 737425 … 739616
 -- one unit weighs: l1 163840, l2 163840; a row 4096
--- near is less than 1342177280; steps of 1
-WITH scale AS (
+-- near is less than 335544320; steps of 1
+WITH kept AS MATERIALIZED (
+  SELECT
+    *
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      CAST(CASE
+        WHEN (
+          CAST((
+            CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+          ) AS BIGINT)
+        ) < 737425
+        THEN 737425
+        WHEN (
+          CAST((
+            CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+          ) AS BIGINT)
+        ) > 739616
+        THEN 739616
+        ELSE (
+          CAST((
+            CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
+          ) AS BIGINT)
+        )
+      END AS BIGINT) AS v
+    FROM "main"."visit" AS t1
+  ) AS r
+  WHERE
+    NOT v IS NULL
+), scale AS (
   SELECT
     u,
     CAST(TRUNC(163839.999999851e0 / CAST(COUNT(*) AS DOUBLE)) AS BIGINT) AS m
   FROM (
     SELECT
       *
-    FROM (
-      SELECT
-        t1."patient_id" AS u,
-        CAST(CASE
-          WHEN (
-            CAST((
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-            ) AS BIGINT)
-          ) < 737425
-          THEN 737425
-          WHEN (
-            CAST((
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-            ) AS BIGINT)
-          ) > 739616
-          THEN 739616
-          ELSE (
-            CAST((
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-            ) AS BIGINT)
-          )
-        END AS BIGINT) AS v
-      FROM "main"."visit" AS t1
-    ) AS r
-    WHERE
-      NOT v IS NULL
+    FROM kept
   ) AS r
   GROUP BY
     u
@@ -63,32 +67,7 @@ WITH scale AS (
     FROM (
       SELECT
         *
-      FROM (
-        SELECT
-          t1."patient_id" AS u,
-          CAST(CASE
-            WHEN (
-              CAST((
-                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-              ) AS BIGINT)
-            ) < 737425
-            THEN 737425
-            WHEN (
-              CAST((
-                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-              ) AS BIGINT)
-            ) > 739616
-            THEN 739616
-            ELSE (
-              CAST((
-                CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-              ) AS BIGINT)
-            )
-          END AS BIGINT) AS v
-        FROM "main"."visit" AS t1
-      ) AS r
-      WHERE
-        NOT v IS NULL
+      FROM kept
     ) AS p
     LEFT JOIN scale
       ON p.u = scale.u
@@ -114,72 +93,53 @@ WITH scale AS (
   FROM spread
   WHERE
     (
-      CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 13421772800
+      CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 3355443200
       AND CAST(n AS INT128) * 9 - (
         CAST(below AS INT128) + CAST(w AS INT128)
-      ) * 10 < 13421772800
+      ) * 10 < 3355443200
     )
     OR CAST(n AS INT128) - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) < 1342177280
+    ) < 335544320
 ), found AS (
   SELECT
-    near.b,
+    g.b,
+    g.v,
+    g.w,
     near.below AS start,
-    near.n,
-    h.v,
-    SUM(h.w) AS w
+    near.n
   FROM (
     SELECT
-      *,
-      (
-        v - 737425
-      ) // 2 AS b
+      near.b,
+      h.v,
+      SUM(h.w) AS w
     FROM (
       SELECT
-        p.v,
-        COALESCE(scale.m, 4096) AS w
+        *,
+        (
+          v - 737425
+        ) // 2 AS b
       FROM (
         SELECT
-          *
+          p.v,
+          COALESCE(scale.m, 4096) AS w
         FROM (
           SELECT
-            t1."patient_id" AS u,
-            CAST(CASE
-              WHEN (
-                CAST((
-                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-                ) AS BIGINT)
-              ) < 737425
-              THEN 737425
-              WHEN (
-                CAST((
-                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-                ) AS BIGINT)
-              ) > 739616
-              THEN 739616
-              ELSE (
-                CAST((
-                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - CAST('1970-01-01' AS DATE) + 719163
-                ) AS BIGINT)
-              )
-            END AS BIGINT) AS v
-          FROM "main"."visit" AS t1
-        ) AS r
-        WHERE
-          NOT v IS NULL
-      ) AS p
-      LEFT JOIN scale
-        ON p.u = scale.u
+            *
+          FROM kept
+        ) AS p
+        LEFT JOIN scale
+          ON p.u = scale.u
+      ) AS h
     ) AS h
-  ) AS h
+    JOIN near
+      ON h.b = near.b
+    GROUP BY
+      near.b,
+      h.v
+  ) AS g
   JOIN near
-    ON h.b = near.b
-  GROUP BY
-    near.b,
-    near.below,
-    near.n,
-    h.v
+    ON g.b = near.b
 ), placed AS (
   SELECT
     v,
@@ -198,14 +158,14 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 13421772800
+    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 3355443200
     AND CAST(n AS INT128) * 9 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 10 < 13421772800
+    ) * 10 < 3355443200
   )
   OR CAST(n AS INT128) - (
     CAST(below AS INT128) + CAST(w AS INT128)
-  ) < 1342177280
+  ) < 335544320
 ORDER BY
   v;
 

@@ -66,17 +66,17 @@ WITH partial AS (
               SELECT
                 t2.c0 AS c0,
                 t2.c1 AS c1,
-                CASE WHEN (
-                  t2.c1 - t2.c2
-                ) <= 30 THEN 0 ELSE 1 END AS c2,
+                CASE WHEN t2.c2 <= 30 THEN 0 ELSE 1 END AS c2,
                 t2.u AS u
               FROM (
                 SELECT
                   t1."patient_id" AS c0,
                   CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS c1,
-                  LAG(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END, 1) OVER (
-                    PARTITION BY t1."patient_id"
-                    ORDER BY CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END ASC, t1."id" ASC
+                  CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END - (
+                    LAG(CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END, 1) OVER (
+                      PARTITION BY t1."patient_id"
+                      ORDER BY CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END ASC, t1."id" ASC
+                    )
                   ) AS c2,
                   t1."patient_id" AS u
                 FROM "main"."visit" AS t1

@@ -1,4 +1,5 @@
-SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(cost) AS m FROM visit GROUP BY patient_id) AS t;
+-- A person's median is the mean of two of the person's rows, picked from below and from above.
+SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(cost) FILTER (WHERE reason = 'acute') AS m FROM visit GROUP BY patient_id) AS t;
 
 -- ----
 -- release 0
@@ -29,7 +30,11 @@ WITH released AS (
         SELECT
           t1."patient_id" AS u,
           t1."patient_id" AS k0,
-          QUANTILE_CONT(CAST(t1."cost" AS DOUBLE), 0.5 ORDER BY CAST(t1."cost" AS DOUBLE)) AS a0
+          (
+            CAST(QUANTILE_DISC(t1."cost", 0.500000 ORDER BY t1."cost" ASC) FILTER(WHERE
+              t1."reason" = 'acute') AS DOUBLE) * 0.5e0 + CAST(QUANTILE_DISC(t1."cost", 0.500000 ORDER BY t1."cost" DESC NULLS FIRST) FILTER(WHERE
+              t1."reason" = 'acute') AS DOUBLE) * 0.5e0
+          ) AS a0
         FROM "main"."visit" AS t1
         GROUP BY
           t1."patient_id"

@@ -19,6 +19,7 @@ import duckdb
 CACHE = Path(tempfile.gettempdir()) / "dpsql-bench"
 
 TABLES = ("region", "nation", "customer", "orders", "lineitem")
+TABLES_OF_PARTS = ("part", "supplier", "partsupp")
 
 SCHEMA = """
 CREATE TABLE region (
@@ -45,6 +46,24 @@ CREATE TABLE lineitem (
     l_discount DECIMAL(15, 2) NOT NULL, l_tax DECIMAL(15, 2) NOT NULL, l_returnflag VARCHAR NOT NULL,
     l_linestatus VARCHAR NOT NULL, l_shipdate DATE NOT NULL, l_commitdate DATE NOT NULL, l_receiptdate DATE NOT NULL,
     l_shipinstruct VARCHAR NOT NULL, l_shipmode VARCHAR NOT NULL, l_comment VARCHAR NOT NULL
+);
+"""
+
+SCHEMA_OF_PARTS = """
+CREATE TABLE part (
+    p_partkey BIGINT PRIMARY KEY, p_name VARCHAR NOT NULL, p_mfgr VARCHAR NOT NULL, p_brand VARCHAR NOT NULL,
+    p_type VARCHAR NOT NULL, p_size INTEGER NOT NULL, p_container VARCHAR NOT NULL,
+    p_retailprice DECIMAL(15, 2) NOT NULL, p_comment VARCHAR NOT NULL
+);
+CREATE TABLE supplier (
+    s_suppkey BIGINT PRIMARY KEY, s_name VARCHAR NOT NULL, s_address VARCHAR NOT NULL,
+    s_nationkey BIGINT NOT NULL REFERENCES nation (n_nationkey), s_phone VARCHAR NOT NULL,
+    s_acctbal DECIMAL(15, 2) NOT NULL, s_comment VARCHAR NOT NULL
+);
+CREATE TABLE partsupp (
+    ps_partkey BIGINT NOT NULL REFERENCES part (p_partkey), ps_suppkey BIGINT NOT NULL REFERENCES supplier (s_suppkey),
+    ps_availqty INTEGER NOT NULL, ps_supplycost DECIMAL(15, 2) NOT NULL, ps_comment VARCHAR NOT NULL,
+    PRIMARY KEY (ps_partkey, ps_suppkey)
 );
 """
 
@@ -95,7 +114,7 @@ tables:
 
 def database(scale: float, cache: Path = CACHE) -> Path:
     """A DuckDB file with TPC-H at a scale, its keys declared and its rows in the generator's order."""
-    path = cache / f"tpch-{scale:g}.duckdb"
+    path = cache / f"tpch-{scale:g}-all.duckdb"
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
@@ -117,17 +136,14 @@ def _generate(scale: float, folder: Path) -> None:
     program = str(beside) if beside.exists() else shutil.which("tpchgen-cli")
     if program is None:
         raise SystemExit("tpchgen-cli is not installed: pip install 'dpsql[test]'")
-    tables = f"--tables={','.join(TABLES)}"
-    subprocess.run(
-        [program, "parquet", "-s", f"{scale:g}", tables, f"--output-dir={folder}"], check=True, capture_output=True
-    )
+    subprocess.run([program, "parquet", "-s", f"{scale:g}", f"--output-dir={folder}"], check=True, capture_output=True)
 
 
 def _load(folder: Path, path: Path) -> None:
     connection = duckdb.connect(str(path))
     try:
-        connection.execute(SCHEMA)
-        for table in TABLES:
+        connection.execute(SCHEMA + SCHEMA_OF_PARTS)
+        for table in TABLES + TABLES_OF_PARTS:
             connection.execute(f"INSERT INTO {table} FROM read_parquet('{folder / table}.parquet')")
         connection.execute("CHECKPOINT")
     finally:

@@ -1,0 +1,153 @@
+"""How accurate statistics are: ``python -m tests.bench statistics [--quick] [--only WORD] [--json FILE]``.
+
+Every approach answers the same questions over the same data with the same declared ranges, again and again with fresh
+noise, at the same price: ε pure, or ρ = ε²/2 in a zCDP ledger, which is what pure ε costs there too. The product is
+asked through ``dpsql.connect``, with its intervals. Then a median over six million rows is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+from rich.console import Console
+
+import dpsql
+from dpsql.loss import PrivacyLoss
+from rewriter.types import Scalar
+
+from .statistics_libraries import WithOpenDP, WithPythonDP
+from .statistics_measured import (
+    OPENDP,
+    OPENDP_PURE,
+    OURS,
+    PLAIN,
+    PURE,
+    PYTHONDP,
+    Accuracy,
+    Compared,
+    Given,
+    measured,
+)
+from .statistics_plain import Plain
+from .statistics_questions import STATISTICS, Statistic, make_people, policy
+from .statistics_report import show, show_times
+from .statistics_time import timed
+from .tpch import data
+from .with_smartnoise import Unavailable
+
+SECONDS, MOST = 20.0, 2_000
+"""Seconds for repetitions, and how many are enough."""
+_QUICK = 2.0, 200
+
+
+class Product:
+    """The product, through its own front door, with fresh noise for each answer. Checks what each answer costs."""
+
+    def __init__(self, question: Statistic, accounting: str, database: Path, folder: Path) -> None:
+        path = folder / f"{accounting}.yaml"
+        path.write_text(policy(accounting, str(database), f"{accounting}.ledger"), encoding="utf-8")
+        self._question = question
+        self._connection = dpsql.connect(path, epsilon=question.epsilon, reuse=False)
+        self._connection.execute(f"SET dpsql.intervals = {'off' if question.kind == 'top' else 'on'}")
+        epsilon = Fraction(question.epsilon)
+        self._price = PrivacyLoss(rho=epsilon**2 / 2) if accounting == "zcdp" else PrivacyLoss(epsilon=epsilon)
+
+    def answer(self) -> Given:
+        answer = self._connection.answer(self._question.sql)
+        if answer.price != self._price:
+            raise AssertionError(f"{self._question.name} cost {answer.price}, not {self._price}")
+        if self._question.kind == "top":
+            return Given(self._question.numbers(answer.rows))
+        (row,) = answer.rows
+        ends = zip(row[1::3], row[2::3], strict=True)
+        return Given(
+            self._question.numbers([row[::3]]), [(_end(low, -math.inf), _end(high, math.inf)) for low, high in ends]
+        )
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _giving(approach: Plain | WithOpenDP | WithPythonDP) -> Callable[[], Given]:
+    return lambda: Given(approach.answer())
+
+
+def _end(value: Scalar | None, unbounded: float) -> float:
+    """An interval that has no end there says nothing about it."""
+    return unbounded if value is None else float(value)  # type: ignore[arg-type]
+
+
+def compared(
+    question: Statistic, connection: duckdb.DuckDBPyConnection, database: Path, folder: Path, *, quick: bool
+) -> Compared:
+    """Every approach on one question, one after the other."""
+    truth = question.truth(connection)
+    columns = question.read(connection)
+    approaches: dict[str, Callable[[], Plain | WithOpenDP | WithPythonDP]] = {
+        PLAIN: lambda: Plain(question, columns),
+        OPENDP: lambda: WithOpenDP(question, columns, "zcdp"),
+        OPENDP_PURE: lambda: WithOpenDP(question, columns, "pure"),
+        PYTHONDP: lambda: WithPythonDP(question, columns),
+    }
+    seconds, most = _QUICK if quick else (SECONDS, MOST)
+    by: dict[str, Accuracy] = {}
+    for name, accounting in ((OURS, "zcdp"), (PURE, "pure")):
+        product = Product(question, accounting, database, folder)
+        try:
+            by[name] = measured(product.answer, question, truth, seconds, most)
+        except dpsql.Error as problem:
+            by[name] = Accuracy(refused=f"{name}: {problem.message}")
+        finally:
+            product.close()
+    for name, opened in approaches.items():
+        try:
+            approach = opened()
+            by[name] = measured(lambda approach=approach: Given(approach.answer()), question, truth, seconds / 2, most)
+        except Unavailable as problem:
+            by[name] = Accuracy(refused=str(problem))
+    return Compared(question, by)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = _options(arguments)
+    console = Console()
+    results = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        database, copy = folder / "people.duckdb", folder / "copy.duckdb"
+        make_people(str(database))
+        copy.write_bytes(database.read_bytes())  # the product has its file to itself
+        with duckdb.connect(str(copy), read_only=True) as connection:
+            for question in STATISTICS:
+                if options.only in question.name:
+                    with console.status(question.name):
+                        results.append(compared(question, connection, database, folder, quick=options.quick))
+        if results:
+            show(results, console)
+        times = []
+        if options.only in "time":
+            with console.status(f"a median at scale {options.scale:g}"):
+                times = timed(folder, options.scale, options.cache, 3 if options.quick else options.repetitions)
+            show_times(times, console)
+    if options.json is not None:
+        report = {"questions": [result.as_json() for result in results], "times": [asdict(time) for time in times]}
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench statistics", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a second or two for each question and approach")
+    parser.add_argument("--only", metavar="WORD", default="", help="only questions whose name contains it; or time")
+    parser.add_argument("--scale", type=float, default=1.0, help="of TPC-H, for the time; default %(default)g")
+    parser.add_argument("--repetitions", type=int, default=15, help="of the timed median; default %(default)s")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--cache", type=Path, default=data.CACHE, help="folder of TPC-H; default %(default)s")
+    return parser.parse_args(arguments)

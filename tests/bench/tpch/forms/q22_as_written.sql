@@ -1,0 +1,16 @@
+-- Q22, the mean balance inside of the condition
+-- unit: customer
+-- keys: 1
+-- refused: a subquery is answered only after IN and EXISTS
+-- better: release the mean first, as a part of the statement's price, and put the number in its place
+
+SELECT SUBSTRING(c_phone FROM 1 FOR 2) AS cntrycode, COUNT(*) AS numcust, SUM(c_acctbal) AS totacctbal
+FROM customer
+WHERE SUBSTRING(c_phone FROM 1 FOR 2) IN ('13', '31', '23', '29', '30', '18', '17')
+    AND c_acctbal > (
+        SELECT AVG(c_acctbal) FROM customer
+        WHERE c_acctbal > 0.00 AND SUBSTRING(c_phone FROM 1 FOR 2) IN ('13', '31', '23', '29', '30', '18', '17')
+    )
+    AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey)
+GROUP BY cntrycode
+ORDER BY cntrycode

@@ -1,0 +1,19 @@
+-- Q2, minimum cost supplier
+-- unit: supplier
+-- keys: 1
+-- adapted: not the suppliers' names and addresses, but how many of them are the cheapest for a part, by nation
+-- refused: a subquery is answered only after IN and EXISTS
+-- better: nothing simple: whether an offer is the cheapest depends on the other suppliers of that part
+
+SELECT n_name, COUNT(*) AS offers, AVG(s_acctbal) AS balance
+FROM part, supplier, partsupp, nation, region
+WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND p_size = 15 AND p_type LIKE '%BRASS'
+    AND s_nationkey = n_nationkey AND n_regionkey = r_regionkey AND r_name = 'EUROPE'
+    AND ps_supplycost = (
+        SELECT MIN(ps_supplycost)
+        FROM partsupp, supplier, nation, region
+        WHERE p_partkey = ps_partkey AND s_suppkey = ps_suppkey AND s_nationkey = n_nationkey
+            AND n_regionkey = r_regionkey AND r_name = 'EUROPE'
+    )
+GROUP BY n_name
+ORDER BY n_name

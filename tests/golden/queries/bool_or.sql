@@ -1,0 +1,147 @@
+-- Two disjoint counts, which cost as much as one; above them, TRUE, FALSE or too few rows to tell.
+SELECT region, BOOL_OR(smoker) AS any_smoker, EVERY(height_cm > 100) FILTER (WHERE sex = 'F') FROM patient GROUP BY region
+
+-- ----
+-- release 0
+-- groups: public, at most 3
+--   k0: region (text)
+-- one unit moves: l1 1736, l2 √1049826
+--   s0: weighted rows 1 (steps of 1/1024, at most 1736)
+--   s1: weighted rows 2 (steps of 1/1024, at most 1736)
+--   s2: weighted rows 3 (steps of 1/1024, at most 1736)
+--   s3: weighted rows 4 (steps of 1/1024, at most 1736)
+-- a0: BOOL_OR(smoker) (bigint) = 1/1002 · s0 + -197/461922 · s1 + 158567/379237962 · s2 + 58828357/155108326458 · s3, rounded, at least 0
+-- a1: BOOL_OR(smoker) (bigint) = 1/922 · s1 + 158/378481 · s2 + 58618/154798729 · s3, rounded, at least 0
+-- a2: BOOL_AND(height_cm > 100) FILTER(WHERE sex = 'F') (bigint) = 1/821 · s2 + -79/671578 · s3, rounded, at least 0
+-- a3: BOOL_AND(height_cm > 100) FILTER(WHERE sex = 'F') (bigint) = 1/818 · s3, rounded, at least 0
+-- note: 4 counts are measured as 4 weighted sums of 8 disjoint atoms
+WITH released AS (
+  SELECT
+    k0,
+    (
+      CAST(COUNT(*) FILTER(WHERE
+        g0 = 0) AS INT128) * 523 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 1) AS INT128) * 523 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 2) AS INT128) * 1002 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 3) AS INT128) * (
+        -85
+      ) + CAST(COUNT(*) FILTER(WHERE
+        g0 = 4) AS INT128) * (
+        -85
+      ) + CAST(COUNT(*) FILTER(WHERE
+        g0 = 5) AS INT128) * 394 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 6) AS INT128) * (
+        -479
+      ) + CAST(COUNT(*) FILTER(WHERE
+        g0 = 7) AS INT128) * (
+        -479
+      )
+    ) AS s0,
+    (
+      CAST(COUNT(*) FILTER(WHERE
+        g0 = 0) AS INT128) * (
+        -316
+      ) + CAST(COUNT(*) FILTER(WHERE
+        g0 = 1) AS INT128) * (
+        -316
+      ) + CAST(COUNT(*) FILTER(WHERE
+        g0 = 3) AS INT128) * 606 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 4) AS INT128) * 606 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 5) AS INT128) * 922 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 6) AS INT128) * (
+        -316
+      ) + CAST(COUNT(*) FILTER(WHERE
+        g0 = 7) AS INT128) * (
+        -316
+      )
+    ) AS s1,
+    (
+      CAST(COUNT(*) FILTER(WHERE
+        g0 = 0) AS INT128) * 821 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 1) AS INT128) * 79 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 3) AS INT128) * 821 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 4) AS INT128) * 79 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 6) AS INT128) * 821 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 7) AS INT128) * 79
+    ) AS s2,
+    (
+      CAST(COUNT(*) FILTER(WHERE
+        g0 = 1) AS INT128) * 818 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 4) AS INT128) * 818 + CAST(COUNT(*) FILTER(WHERE
+        g0 = 7) AS INT128) * 818
+    ) AS s3
+  FROM (
+    SELECT
+      t1."id" AS u,
+      t1."region" AS k0,
+      CASE
+        WHEN t1."smoker"
+        THEN CASE
+          WHEN t1."sex" = 'F' AND NOT (
+            t1."height_cm" > 100
+          )
+          THEN 0
+          WHEN t1."sex" = 'F' AND t1."height_cm" > 100
+          THEN 1
+          ELSE 2
+        END
+        WHEN NOT t1."smoker"
+        THEN CASE
+          WHEN t1."sex" = 'F' AND NOT (
+            t1."height_cm" > 100
+          )
+          THEN 3
+          WHEN t1."sex" = 'F' AND t1."height_cm" > 100
+          THEN 4
+          ELSE 5
+        END
+        WHEN t1."sex" = 'F' AND NOT (
+          t1."height_cm" > 100
+        )
+        THEN 6
+        WHEN t1."sex" = 'F' AND t1."height_cm" > 100
+        THEN 7
+      END AS g0
+    FROM "main"."patient" AS t1
+  ) AS r
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_7.x AS TEXT) AS k0
+  FROM (
+    SELECT DISTINCT
+      "name" AS x
+    FROM "main"."region"
+    WHERE
+      NOT "name" IS NULL
+  ) AS d_t1_7
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2,
+  COALESCE(released.s3, 0) AS s3
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "region",
+  CASE
+    WHEN dpsql_release_0.a0 > COALESCE(dpsql_release_0.a0_margin, 0)
+    THEN TRUE
+    WHEN dpsql_release_0.a1 > COALESCE(dpsql_release_0.a1_margin, 0)
+    THEN FALSE
+  END AS "any_smoker",
+  CASE
+    WHEN dpsql_release_0.a2 > COALESCE(dpsql_release_0.a2_margin, 0)
+    THEN FALSE
+    WHEN dpsql_release_0.a3 > COALESCE(dpsql_release_0.a3_margin, 0)
+    THEN TRUE
+  END AS "every"
+FROM dpsql_release_0;

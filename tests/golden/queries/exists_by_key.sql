@@ -1,0 +1,53 @@
+SELECT COUNT(*) FROM visit WHERE EXISTS (SELECT * FROM prescription WHERE visit_id = id AND dose > 5);
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 40, l2 40
+--   s0: COUNT(*) (steps of 1, at most 40)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: each person counts with at most 40 rows
+WITH partial AS (
+  SELECT
+    u,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u
+    FROM "main"."visit" AS t1
+    WHERE
+      t1."id" IN (
+        SELECT
+          t2."visit_id"
+        FROM "main"."prescription" AS t2
+        JOIN "main"."visit" AS t2_0
+          ON t2."visit_id" = t2_0."id"
+        WHERE
+          CASE WHEN t2."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t2."dose" END > 5e0
+          AND NOT t2."visit_id" IS NULL
+      )
+  ) AS r
+  GROUP BY
+    u
+), clamped AS (
+  SELECT
+    u,
+    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), released AS (
+  SELECT
+    SUM(clamped.s0) AS s0
+  FROM clamped
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

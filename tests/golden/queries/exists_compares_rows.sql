@@ -1,0 +1,51 @@
+SELECT COUNT(*) FROM visit v WHERE NOT EXISTS (SELECT 1 FROM visit w WHERE w.patient_id = v.patient_id AND w.day > v.day);
+
+-- ----
+-- release 0
+-- groups: one group
+-- one unit moves: l1 40, l2 40
+--   s0: COUNT(*) (steps of 1, at most 40)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: each person counts with at most 40 rows
+WITH partial AS (
+  SELECT
+    u,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u
+    FROM "main"."visit" AS t1
+    WHERE
+      NOT (
+        EXISTS(
+          SELECT
+            1
+          FROM "main"."visit" AS t2
+          WHERE
+            t2."patient_id" = t1."patient_id"
+            AND CASE WHEN t2."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t2."day" END > CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END
+        )
+      )
+  ) AS r
+  GROUP BY
+    u
+), clamped AS (
+  SELECT
+    u,
+    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), released AS (
+  SELECT
+    SUM(clamped.s0) AS s0
+  FROM clamped
+)
+SELECT
+  COALESCE(released.s0, 0) AS s0
+FROM released;
+
+-- outer
+SELECT
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

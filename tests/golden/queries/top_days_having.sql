@@ -1,0 +1,198 @@
+-- HAVING may leave out some of the largest groups, so all are measured and sorted
+SELECT day, COUNT(*) FROM visit GROUP BY day HAVING AVG(cost) > 100 ORDER BY 2 DESC LIMIT 5
+
+-- ----
+-- release 0
+-- groups: public, at most 2192
+--   k0: day (date)
+-- one unit moves: l1 None, l2 20000000
+--   s0: Σ(cost - 0) (steps of 1/100, at most 20000000)
+--   s1: Σ(5000 - cost) (steps of 1/100, at most 20000000)
+-- one unit moves: l1 None, l2 5120
+--   s2: COUNT(*) (steps of 1/128, at most 5120)
+-- a0: COUNT(*) (bigint) = 1/128 · s2, rounded, at least 0
+-- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
+-- note: each person counts with at most 40 rows
+-- note: cost is clipped into [0, 5000]
+WITH suspect AS MATERIALIZED (
+  SELECT
+    u
+  FROM (
+    SELECT
+      t1."patient_id" AS u
+    FROM "main"."visit" AS t1
+  ) AS r
+  GROUP BY
+    u
+  HAVING
+    COUNT(*) > 40
+), partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COALESCE(SUM(v0), 0)
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
+    ) AS s1,
+    (
+      COUNT(*)
+    ) AS s2
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS k0,
+      CASE
+        WHEN t1."cost" < 0
+        THEN 0
+        WHEN t1."cost" > 5000
+        THEN 500000
+        ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
+      END AS v0
+    FROM "main"."visit" AS t1
+  ) AS r
+  WHERE
+    u IN (
+      SELECT
+        u
+      FROM suspect
+    )
+  GROUP BY
+    u,
+    k0
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20000000 THEN 20000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE
+      WHEN SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 400000000000000
+      THEN (
+        19999999.99998181e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m0,
+    CASE
+      WHEN SUM(clamped.s2 * clamped.s2) > 1600
+      THEN (
+        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m1
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 400000000000000 OR SUM(clamped.s2 * clamped.s2) > 1600
+), released AS (
+  SELECT
+    k0,
+    SUM(s0) AS s0,
+    SUM(s1) AS s1,
+    SUM(s2) AS s2
+  FROM (
+    SELECT
+      k0,
+      (
+        COALESCE(SUM(v0), 0)
+      ) AS s0,
+      (
+        -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
+      ) AS s1,
+      (
+        COUNT(*)
+      ) * 128 AS s2
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS k0,
+        CASE
+          WHEN t1."cost" < 0
+          THEN 0
+          WHEN t1."cost" > 5000
+          THEN 500000
+          ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
+        END AS v0
+      FROM "main"."visit" AS t1
+    ) AS r
+    WHERE
+      NOT u IN (
+        SELECT
+          u
+        FROM suspect
+      )
+    GROUP BY
+      k0
+    UNION ALL
+    SELECT
+      clamped.k0,
+      SUM(
+        CASE
+          WHEN NOT scale.m0 IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
+          ELSE clamped.s0
+        END
+      ) AS s0,
+      SUM(
+        CASE
+          WHEN NOT scale.m0 IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m0) AS BIGINT)
+          ELSE clamped.s1
+        END
+      ) AS s1,
+      SUM(
+        CASE
+          WHEN NOT scale.m1 IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.m1) AS BIGINT)
+          ELSE clamped.s2 * 128
+        END
+      ) AS s2
+    FROM clamped
+    LEFT JOIN scale
+      ON clamped.u = scale.u
+    GROUP BY
+      clamped.k0
+  ) AS b
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_2.x AS DATE) AS k0
+  FROM (
+    SELECT
+      CAST(g.n AS DATE) AS x
+    FROM GENERATE_SERIES(
+      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+    ) AS g(n)
+  ) AS d_t1_2
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "day",
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.a1 > 100
+ORDER BY
+  2 DESC NULLS FIRST
+LIMIT 5;
