@@ -85,8 +85,8 @@ def moment_values(moment: Moment, cells: Sequence[Sequence[int]]) -> list[float 
     >>> from rewriter.plan import Axis
     >>> x, y = Axis(Fraction(0), Fraction(10), 2), Axis(Fraction(0), Fraction(1), 0)
     >>> deviation = Moment(Figure.DEVIATION_POP, x, y, tuple((name, Fraction(1, 4)) for name in "abc"))
-    >>> moment_values(deviation, [[4, 0, 1, 0], [0, 8, 20, 0], [4, 0, 1, 1]])
-    [5.0, 3.5355339059327378, 0.0, None]
+    >>> moment_values(deviation, [[4, 2, 1, 0], [0, 4, 20, 0], [4, 2, 1, 1]])
+    [5.0, 0.0, 0.0, None]
     """
     weights = [weight for _, weight in moment.cells]
     unit = Fraction(1, math.lcm(*(weight.denominator for weight in weights)))

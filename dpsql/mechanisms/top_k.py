@@ -120,7 +120,7 @@ def part_of_picks(top: Top, cells: int, shown: float, *, concentrated: bool) -> 
     either has falls with the root of its ρ, or with its ε. By public facts alone.
 
     >>> part_of_picks(Top("n", "a0", 10, True, 1, ""), 1000, 4.4, concentrated=True)
-    Fraction(47, 64)
+    Fraction(11, 16)
     """
     wide = math.log(20 * cells * top.count) * top.reach
     wide *= math.sqrt(top.count / 8) if concentrated else top.count
