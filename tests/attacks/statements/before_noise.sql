@@ -12,7 +12,7 @@ SELECT branch FROM member GROUP BY branch ORDER BY SUM(dues)
 SELECT branch, COUNT(*) FROM member GROUP BY branch ORDER BY 2 DESC LIMIT 1
 --- charged; rows vary: the number of groups by a subquery about people
 SELECT branch, COUNT(*) FROM member GROUP BY branch LIMIT (SELECT COUNT(*) FROM member WHERE id = 7777)
---- refused: the number of groups to leave out by such a subquery
+--- refused or charged; rows vary: the number of groups to leave out by such a subquery
 SELECT branch, COUNT(*) FROM member GROUP BY branch OFFSET (SELECT MAX(score) FROM member)
 --- refused or charged: rows before they are counted, the 100 with most
 SELECT COUNT(*) FROM (SELECT * FROM member ORDER BY wealth DESC LIMIT 100) AS top
