@@ -66,11 +66,11 @@ SELECT skewness(wealth), kurtosis(wealth) FROM member
 SELECT corr(wealth, dues), covar_pop(wealth, score) FROM member
 --- refused or charged: a line through people
 SELECT regr_slope(wealth, score), regr_intercept(wealth, score) FROM member
---- refused: whether anybody is so
+--- refused or charged: whether anybody is so
 SELECT bool_or(id = 7777) FROM member
---- refused: whether all are so
+--- refused or charged: whether all are so
 SELECT bool_and(score <= 100) FROM member
---- refused: EVERY is bool_and
+--- refused or charged: EVERY is bool_and
 SELECT every(score <= 100) FROM member
 --- refused: bits of everybody
 SELECT bit_or(code) FROM member

@@ -36,7 +36,7 @@ SELECT COUNT(*) FROM member WHERE wealth >= ALL (SELECT wealth FROM member)
 SELECT COUNT(*) FROM member WHERE wealth > ANY (SELECT wealth FROM member WHERE id = 7777)
 --- refused: HAVING about a value that is no aggregate
 SELECT branch, COUNT(*) FROM member GROUP BY branch HAVING card = 'x'
---- refused: HAVING with an aggregate that is refused
+--- refused or charged; rows vary: HAVING with an aggregate that tells one person
 SELECT branch, COUNT(*) FROM member GROUP BY branch HAVING bool_or(id = 7777)
 --- refused: an order by an aggregate that is refused
 SELECT branch, COUNT(*) FROM member GROUP BY branch ORDER BY string_agg(card, '')
