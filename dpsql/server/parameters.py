@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
+from dpsql.errors import error
 from dpsql.server.portals import spread
 from dpsql.server.types import Undecodable, decode_parameter
 
@@ -17,6 +18,12 @@ def decoded(
     types: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int], read: Reader
 ) -> Mapping[str, object]:
     """Parameters as Python values by their numbers. Raises :class:`dpsql.errors.Error` for what is no value."""
+    if len(types) != len(values):
+        raise error(
+            f"the statement has {len(types)} parameters, {len(values)} values were given",
+            sqlstate="08P01",
+            hint="bind one value to each",
+        )
     found: dict[str, object] = {}
     for number, (oid, value, binary) in enumerate(zip(types, values, spread(formats, len(values)), strict=True), 1):
         found[str(number)] = None if value is None else _value(oid, value, bool(binary), read)

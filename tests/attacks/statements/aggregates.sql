@@ -44,11 +44,11 @@ SELECT percentile_cont(0.999) WITHIN GROUP (ORDER BY wealth) FROM member
 SELECT percentile_disc(1) WITHIN GROUP (ORDER BY dues) FROM member
 --- refused: quantiles of texts
 SELECT percentile_disc(1) WITHIN GROUP (ORDER BY card) FROM member
---- refused: a list of quantiles
+--- refused or charged: a list of quantiles
 SELECT percentile_cont(ARRAY[0.0, 0.5, 1.0]) WITHIN GROUP (ORDER BY wealth) FROM member
---- refused: an approximate quantile by t-digest holds centroids of values
+--- refused or charged: an approximate quantile by t-digest holds centroids of values
 SELECT approx_quantile(wealth, 0.99) FROM member
---- refused: a sketch is a function of who is there
+--- refused or charged: a sketch is a function of who is there
 SELECT approx_count_distinct(card) FROM member
 --- refused: the commonest values
 SELECT approx_top_k(card, 3) FROM member
@@ -66,11 +66,11 @@ SELECT skewness(wealth), kurtosis(wealth) FROM member
 SELECT corr(wealth, dues), covar_pop(wealth, score) FROM member
 --- refused or charged: a line through people
 SELECT regr_slope(wealth, score), regr_intercept(wealth, score) FROM member
---- refused: whether anybody is so
+--- refused or charged: whether anybody is so
 SELECT bool_or(id = 7777) FROM member
---- refused: whether all are so
+--- refused or charged: whether all are so
 SELECT bool_and(score <= 100) FROM member
---- refused: EVERY is bool_and
+--- refused or charged: EVERY is bool_and
 SELECT every(score <= 100) FROM member
 --- refused: bits of everybody
 SELECT bit_or(code) FROM member

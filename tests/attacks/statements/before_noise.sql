@@ -12,7 +12,7 @@ SELECT branch FROM member GROUP BY branch ORDER BY SUM(dues)
 SELECT branch, COUNT(*) FROM member GROUP BY branch ORDER BY 2 DESC LIMIT 1
 --- charged; rows vary: the number of groups by a subquery about people
 SELECT branch, COUNT(*) FROM member GROUP BY branch LIMIT (SELECT COUNT(*) FROM member WHERE id = 7777)
---- refused: the number of groups to leave out by such a subquery
+--- refused or charged; rows vary: the number of groups to leave out by such a subquery
 SELECT branch, COUNT(*) FROM member GROUP BY branch OFFSET (SELECT MAX(score) FROM member)
 --- refused or charged: rows before they are counted, the 100 with most
 SELECT COUNT(*) FROM (SELECT * FROM member ORDER BY wealth DESC LIMIT 100) AS top
@@ -36,7 +36,7 @@ SELECT COUNT(*) FROM member WHERE wealth >= ALL (SELECT wealth FROM member)
 SELECT COUNT(*) FROM member WHERE wealth > ANY (SELECT wealth FROM member WHERE id = 7777)
 --- refused: HAVING about a value that is no aggregate
 SELECT branch, COUNT(*) FROM member GROUP BY branch HAVING card = 'x'
---- refused: HAVING with an aggregate that is refused
+--- refused or charged; rows vary: HAVING with an aggregate that tells one person
 SELECT branch, COUNT(*) FROM member GROUP BY branch HAVING bool_or(id = 7777)
 --- refused: an order by an aggregate that is refused
 SELECT branch, COUNT(*) FROM member GROUP BY branch ORDER BY string_agg(card, '')
