@@ -54,7 +54,8 @@ _Read = TypeVar("_Read")
 _LOG = logging.getLogger("dpsql.ledger")
 _LONGEST_STATEMENT = 10_000
 _LARGEST_GROUP = 1_000
-_TROUBLE = (Busy, Failed, Lost, Unsound, sqlite3.Error)
+# What SQLite says of a damaged file may not even be text.
+_TROUBLE = (Busy, Failed, Lost, Unsound, sqlite3.Error, UnicodeDecodeError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,8 @@ def _charge(said: Path, url: str, total: Fraction, prices: list[Fraction], threa
 
 def _work(ledger: Ledger, name: str, prices: list[Fraction], out: int) -> None:
     refused: set[Fraction] = set()
-    while len(refused) < len(set(prices)):
+    parent = os.getppid()
+    while len(refused) < len(set(prices)) and os.getppid() == parent:  # or nobody is there to stop it
         for price in prices:
             try:
                 charge = ledger.charge(name, PrivacyLoss(epsilon=price), "SELECT count(*) FROM t", ("t",))
