@@ -13,7 +13,7 @@ Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -255,22 +255,36 @@ def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROU
     }
 
 
-def rank_notes(calibration: Calibration) -> Iterator[str]:
-    """How far the ranks of quantiles may be off, in words: a bound for every data set."""
-    for output in calibration.plan.outputs:
-        if not isinstance(chosen := output.estimator, Chosen):
-            continue
-        picked = next(one for one in calibration.picked if one.choice.name == chosen.choice)
-        quantile = picked.quantiles[chosen.place]
-        rows = math.ceil(quantile.rows)
-        if isinstance(quantile, Commonest):
-            yield f"{output.text} is picked by {quantile.way}: another value may have up to {rows:,} rows more (95 %)"
-            continue
-        if quantile.is_extreme:
-            beyond = f"about {quantile.inside_rows:,} rows beyond it"
-            yield f"{output.text} has {beyond}, at most {rows:,} more or fewer (95 %)"
-        else:
-            yield f"{output.text} is at most {rows:,} rows away from the true one in rank (95 %)"
+def rank_notes(calibrations: Sequence[Calibration]) -> Iterator[str]:
+    """How far the ranks of quantiles may be off, in words: a bound for every data set, of the widest grouping set."""
+    away: dict[str, int] = {}
+    beyond: dict[str, tuple[int, int]] = {}
+    modes: dict[tuple[str, str], int] = {}
+    for calibration in calibrations:
+        for output in calibration.plan.outputs:
+            if not isinstance(chosen := output.estimator, Chosen):
+                continue
+            picked = next(one for one in calibration.picked if one.choice.name == chosen.choice)
+            quantile = picked.quantiles[chosen.place]
+            rows = math.ceil(quantile.rows)
+            if isinstance(quantile, Commonest):
+                modes[output.text, quantile.way] = max(modes.get((output.text, quantile.way), 0), rows)
+            elif quantile.is_extreme:
+                beyond[output.text] = max(beyond.get(output.text, (0, 0)), (quantile.inside_rows, rows))
+            else:
+                away[output.text] = max(away.get(output.text, 0), rows)
+    for (text, way), rows in modes.items():
+        yield f"{text} is picked by {way}: another value may have up to {rows:,} rows more (95 %)"
+    for text, (inside, rows) in beyond.items():
+        yield f"{text} has about {inside:,} rows beyond it, at most {rows:,} more or fewer (95 %)"
+    if len(away) > 2:
+        yield f"each quantile is at most {max(away.values()):,} rows away from the true one in rank (95 %)"
+    else:
+        yield from (
+            f"{text} is at most {rows:,} rows away from the true one in rank (95 %)" for text, rows in away.items()
+        )
+    if away:
+        yield "the error bar of a quantile holds where values lie about as densely as they do around it"
 
 
 def turning_notes(calibration: Calibration) -> Iterator[str]:

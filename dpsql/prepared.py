@@ -196,10 +196,15 @@ def _independent(
     return OTHER if together else column
 
 
+def _agrees(plan: Plan) -> bool:
+    """Whether measurements of other groupings can agree with it: there are some, of all groups. Picks do not."""
+    return plan.exhaustive and bool(plan.blocks)
+
+
 def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
     """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
     for family in related:
-        together = {plans[place][0].identity for place in family.measurements if plans[place][0].exhaustive}
+        together = {plans[place][0].identity for place in family.measurements if _agrees(plans[place][0])}
         if len(together) > 1:
             return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
     return ()

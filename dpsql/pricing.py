@@ -230,7 +230,6 @@ def notices(priced: Priced) -> tuple[str, ...]:
     notes: dict[str, None] = dict.fromkeys(priced.notes)
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))
-        notes.update(dict.fromkeys(rank_notes(calibration)))
         notes.update(dict.fromkeys(turning_notes(calibration)))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
@@ -238,6 +237,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
             notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):
             notes[origin] = None
+    notes.update(dict.fromkeys(rank_notes(priced.calibrations)))
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None
     return tuple(notes)

@@ -11,7 +11,7 @@ A file holds cases. A case begins with ``--- EXPECTATION``, and goes on to the n
 - ``ended CODES``: an error, and it took as long as a statement may.
 
 ``; wire EXPECTATION`` and ``; postgres EXPECTATION`` say what is different there, ``; rows vary`` that the number of
-rows follows from noise, ``: …`` why the statement is dangerous. A line ``\\g`` ends a step of several in one session; the
+rows follows from noise, ``; slow`` that it is left to the campaign, ``: …`` why the statement is dangerous. A line ``\\g`` ends a step of several in one session; the
 expectation is the last one's. ``«text|1000|, »`` stands for 1000 texts with commas between, ``«U+0000»`` for a character.
 """
 
@@ -57,6 +57,7 @@ class Case:
     usual: Expected
     elsewhere: tuple[tuple[str, Expected], ...]
     rows_vary: bool
+    slow: bool
     why: str
 
     @property
@@ -89,7 +90,7 @@ def _case(name: str, header: str, body: str) -> Case:
     usual, *others = [part.strip() for part in what.split(";")]
     elsewhere = []
     for other in others:
-        if other != "rows vary":
+        if other not in ("rows vary", "slow"):
             places = re.match(r"(?:(?:wire|dbapi|simple|extended|duckdb|postgres) )+", other)
             if places is None:
                 raise ValueError(f"{name}: where is {other!r}")
@@ -97,7 +98,7 @@ def _case(name: str, header: str, body: str) -> Case:
     steps = tuple(_expanded(step.strip("\n")) for step in re.split(r"^\\g$", body, flags=re.MULTILINE))
     if not why:
         raise ValueError(f"{name} does not say why it is dangerous")
-    return Case(name, steps, Expected.read(usual), tuple(elsewhere), "rows vary" in others, why)
+    return Case(name, steps, Expected.read(usual), tuple(elsewhere), "rows vary" in others, "slow" in others, why)
 
 
 def _expanded(text: str) -> str:

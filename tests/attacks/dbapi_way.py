@@ -25,7 +25,7 @@ from tests.attacks.library import Library
 
 SECONDS = 5.0
 """That the computer may be busy for one statement; on the clock it may take four times as long, others work here too."""
-LIMIT = 3.0
+LIMIT = 1.0
 """The owner's, after which a statement is ended."""
 
 

@@ -58,7 +58,9 @@ def judge_wire(case: Case, here: list[Exchange], there: list[Exchange], *where: 
         assert one.replies[-1].kind == "Z" or one.error is not None, f"{case.name}: the connection ended"
         assert "XX000" not in (one.error, other.error), f"{case.name}: a bug of ours"
         assert one.after == other.after, f"{case.name} costs {one.after} here, {other.after} there"
-        assert one.kind == other.kind
+        if "ended" in expected.kinds and {one.kind, other.kind} <= {"refused", "ended"}:
+            continue  # Which limit it meets first, of time or of size, depends on how busy the computer is.
+        assert one.kind == other.kind, f"{case.name}: {one.kind} is not {other.kind}"
         if one.kind != "ended":
             assert max(one.seconds, other.seconds) < SECONDS, f"{case.name} took {one.seconds:.1f} s"
         if one.charged or paid:

@@ -200,7 +200,7 @@ def test_comments_say_what_may_be_asked(ward: Shadow) -> None:
     assert said["patient.smoker"] == "private, key set true, false, NULL"
     assert said["patient.region"] == "private, key set region.name"
     assert said["visit"] == "private: aggregates only, at most 40 rows of one person count"
-    assert said["visit.cost"] == "private, range 0 to 5000"
+    assert said["visit.cost"] == "private, range 0 to 5000, MIN and MAX are approximate"
     assert said["region"] == "public: rows are answered"
 
 

@@ -338,6 +338,7 @@ def test_it_admits_what_a_list_and_a_sum_admit(
     ledger.close()
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.fractions(0, Fraction(1, 50)), st.fractions(0, MILLIONTH / 9)), max_size=12))
 def test_units_decide_as_fractions_do(losses: list[tuple[Fraction, Fraction]]) -> None:
     accountant = Accountant(Accounting.ZCDP, Fraction(1), MILLIONTH)

@@ -4,17 +4,17 @@ SELECT COUNT(*) FROM member WHERE «(|5000|»1«)|5000|» = 1
 SELECT COUNT(*) FROM member WHERE «NOT |5000|»TRUE
 --- refused 54001: minus without end
 SELECT COUNT(*) FROM member WHERE score > «- |5000|»1
---- refused or charged: a sum of a thousand
+--- refused or charged; slow: a sum of a thousand
 SELECT COUNT(*) FROM member WHERE score > «1|1000| + »
---- refused 54001: a sum of ten thousand
+--- refused 54001; slow: a sum of ten thousand
 SELECT COUNT(*) FROM member WHERE score > «1|10000| + »
 --- refused or charged: a chain of OR
 SELECT COUNT(*) FROM member WHERE «id = 7777|800| OR »
 --- refused 54001: a list of 20000
 SELECT COUNT(*) FROM member WHERE id IN («7777|20000|, »)
---- refused or charged: a list of 4000
+--- refused or charged; slow: a list of 4000
 SELECT COUNT(*) FROM member WHERE id IN («7777|4000|, »)
---- refused or charged: a list of texts
+--- refused or charged; slow: a list of texts
 SELECT COUNT(*) FROM member WHERE card IN («'card 1'|2000|, »)
 --- refused 54001: a literal of a million letters
 SELECT COUNT(*) FROM member WHERE card = '«x|1000000|»'
@@ -28,7 +28,7 @@ SELECT COUNT(*) AS «n|10000|» FROM member
 SELECT COUNT(*) FROM member WHERE score < «9|50000|»
 --- refused 54001: subqueries without end
 SELECT COUNT(*) FROM «(SELECT * FROM |100|»member«) AS t|100|»
---- refused or charged: thirty subqueries
+--- refused or charged; slow: thirty subqueries
 SELECT COUNT(*) FROM «(SELECT * FROM |30|»member«) AS t|30|»
 --- refused: CASE in CASE
 SELECT COUNT(*) FROM member WHERE «CASE WHEN active THEN 1 ELSE |200|»0«  END|200|» = 1
@@ -40,7 +40,7 @@ WITH a AS (SELECT * FROM member), b AS (SELECT * FROM a UNION ALL SELECT * FROM 
 SELECT s11 FROM (SELECT COUNT(*) AS s0 FROM member) AS t, LATERAL (SELECT s0 + s0 AS s1) AS a, LATERAL (SELECT s1 + s1 AS s11) AS b
 --- refused or charged: conditions, each with a count of its own
 SELECT «COUNT(*) FILTER (WHERE score > 5 AND wealth < 7),|60|» COUNT(*) FROM member
---- refused or charged: fifteen conditions, whose combinations are many
+--- refused or charged; slow: fifteen conditions, whose combinations are many
 SELECT COUNT(*) FILTER (WHERE score > 5), COUNT(*) FILTER (WHERE wealth > 5), COUNT(*) FILTER (WHERE dues > 5), COUNT(*) FILTER (WHERE sex = 'F'), COUNT(*) FILTER (WHERE active), COUNT(*) FILTER (WHERE card = 'x'), COUNT(*) FILTER (WHERE code > 3), COUNT(*) FILTER (WHERE note = '7'), COUNT(*) FILTER (WHERE branch = 'north'), COUNT(*) FILTER (WHERE born > '1950-01-01'), COUNT(*) FILTER (WHERE seen > '2021-01-01'), COUNT(*) FILTER (WHERE id > 5), COUNT(*) FILTER (WHERE id < 500), COUNT(*) FILTER (WHERE LENGTH(card) = 6), COUNT(*) FILTER (WHERE score < 50) FROM member
 --- refused or charged: keys whose combinations are many
 SELECT sex, branch, score, EXTRACT(year FROM born) AS y, COUNT(*) FROM member GROUP BY sex, branch, score, y LIMIT 1
@@ -76,15 +76,15 @@ SELECT REPEAT('x', 1000000000), COUNT(*) FROM member
 SELECT * FROM generate_series(1, 1000000000), (SELECT COUNT(*) AS n FROM member) AS t
 --- ended 57014: a cross join above the noise that has no end
 SELECT COUNT(*) FROM (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS t, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS u, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS v, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS w
---- refused or charged: columns without end
+--- refused or charged; slow: columns without end
 SELECT «*,|300|» 1 FROM (SELECT branch, COUNT(*) AS n FROM member GROUP BY branch) AS t
---- refused or charged: unions without end
+--- refused or charged; slow: unions without end
 «SELECT COUNT(*) FROM member UNION ALL |200|»SELECT 1
 --- refused 54001: commas without end
 SELECT «COUNT(*),|6000|» 1 FROM member
 --- refused: quotes without end
 SELECT COUNT(*) FROM member WHERE card = «'|4999|»
---- refused or charged: quotes that are pairs
+--- refused or charged; slow: quotes that are pairs
 SELECT COUNT(*) FROM member WHERE card = «''|5000|»
 --- refused 54001: brackets without end
 SELECT «[|5000|»1«]|5000|», COUNT(*) FROM member
@@ -92,7 +92,7 @@ SELECT «[|5000|»1«]|5000|», COUNT(*) FROM member
 SELECT «/*|10000|»«*/|10000|» card FROM member
 --- refused: a name with ten thousand parts
 SELECT COUNT(*) FROM a«.a|5000|»
---- refused: casts without end
+--- refused; slow: casts without end
 SELECT COUNT(*) FROM member WHERE score«::int|3000|» > 5
 --- refused or charged: AT TIME ZONE without end
 SELECT COUNT(*) FROM member WHERE seen« AT TIME ZONE 'UTC'|100|» > '2020-01-01'
@@ -102,7 +102,7 @@ SELECT COUNT(*) FROM member WHERE born + INTERVAL '999999999999 years' > '2020-0
 SELECT COUNT(*) FROM member WHERE born > DATE '99999999-99-99'
 --- refused or charged; postgres refused or charged or ended: sums that double in each subquery
 SELECT COUNT(*) FROM «(SELECT id, code + code AS code FROM |25|»member«) AS t|25|» WHERE code > 5
---- refused or charged: keys that double in each subquery
+--- refused or charged; slow: keys that double in each subquery
 SELECT score, COUNT(*) FROM «(SELECT id, score + score AS score FROM |12|»member«) AS t|12|» GROUP BY score
 --- refused or charged: texts that double in a few subqueries
 SELECT COUNT(*) FROM «(SELECT id, card || card AS card FROM |8|»member«) AS t|8|» WHERE card = 'x'
@@ -120,7 +120,7 @@ SELECT SUM(wealth * 1e-99999999) FROM member
 SELECT COUNT(*) FROM member WHERE wealth > '1e999999999'::numeric
 --- refused or charged: an exponent in a text that is cast to a double
 SELECT COUNT(*) FROM member WHERE wealth > '1e-999999999'::double precision
---- refused or charged: keys that double in each of many subqueries
+--- refused or charged; slow: keys that double in each of many subqueries
 SELECT score, COUNT(*) FROM «(SELECT id, score % 2 + score % 2 AS score FROM |25|»member«) AS t|25|» GROUP BY score
---- refused or charged: keys of a declared list that double
+--- refused or charged; slow: keys of a declared list that double
 SELECT sex, COUNT(*) FROM «(SELECT id, CASE WHEN sex = 'F' THEN sex WHEN sex = 'M' THEN sex END AS sex FROM |25|»member«) AS t|25|» GROUP BY sex

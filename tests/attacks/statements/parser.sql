@@ -1,11 +1,11 @@
---- refused: a comment inside of a comment hides nothing
+--- refused; wire refused or free: a comment inside of a comment hides nothing
 SELECT /* /* */ card /* */ FROM member
 --- refused: a comment that ends early
 SELECT card /* x */ -- */
 FROM member
 --- refused: a comment in a word
 SEL/**/ECT card FROM member
---- refused: a comment to the end without an end
+--- refused; wire refused or charged: a comment to the end without an end
 SELECT COUNT(*) FROM member /* where
 --- refused: a dollar quote
 SELECT $$x$$, card FROM member
@@ -74,7 +74,7 @@ SELECT COUNT(*) AS k0, COUNT(*) AS o0, COUNT(*) AS dpsql_row FROM member AS dpsq
 SELECT COUNT(*) FROM member AS vault
 --- refused: an alias that hides a column that is not in the policy
 SELECT COUNT(*) FROM member AS m (a, b, c, d, e, f, g, h, i, j, k, l, pin)
---- refused: a recursion
+--- refused; wire refused or ended: a recursion
 WITH RECURSIVE t (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT COUNT(*) FROM t
 --- refused: a recursion over people
 WITH RECURSIVE t (id) AS (SELECT id FROM member UNION SELECT loan.member_id FROM loan JOIN t ON t.id = loan.member_id) SELECT COUNT(*) FROM t
@@ -130,11 +130,11 @@ SELECT COUNT(*) FROM ONLY (vault)
 SELECT TOP 5 card FROM member
 --- refused: a GROUP BY with a modifier
 SELECT COUNT(*) FROM member GROUP BY branch WITH ROLLUP WITH CUBE
---- refused: an empty statement
+--- refused; wire free: an empty statement
 ;
---- refused: only a comment
+--- refused; wire free: only a comment
 -- SELECT COUNT(*) FROM member
 --- refused: words without sense
 )(*&^%$#@!
---- refused 42601: an unpaired surrogate is not Unicode
+--- refused 42601; wire refused 22021: an unpaired surrogate is not Unicode
 SELECT COUNT(*) FROM member WHERE card = '«U+D800»'
