@@ -159,7 +159,10 @@ def tear_the_file(folder: Path, step: int) -> None:
                 refused += 1
             else:
                 served += 1
-                assert violations(found, released, Fraction(1)) == [], (how, start, offset)
+                # What is charged is summed, and names are not: one bit of an id can be another, at no loss of budget.
+                known = [] if how == "flip" else released
+                assert violations(found, known, Fraction(1)) == [], (how, start, offset)
+                assert len(found) == len(released)
                 assert sum(row.parts[0] for row in found) == Fraction(6, 10)
             for suffix in ("", "-wal", "-shm", "-lock"):
                 Path(f"{copy}{suffix}").unlink(missing_ok=True)
