@@ -156,7 +156,12 @@ class Moments:
         return self._of(aggregate).moment(FIGURES[aggregate.function], x, y)
 
     def beside(self, aggregate: Aggregate) -> Measured | None:
-        """The vector that a count, sum or mean comes with: of the same rows, and of its argument too."""
+        """The vector that a count, sum or mean comes with: of the same rows, and of its argument too.
+
+        None for what counts no rows but people or values, or is decided by its count.
+        """
+        if aggregate.distinct or aggregate.decides:
+            return None
         rows = self.rows(aggregate)
         if aggregate.function is exp.Count:
             able = [one for (of, _), one in self._found.items() if of == rows]

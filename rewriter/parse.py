@@ -184,8 +184,9 @@ def _check_number(token: Token, following: Token) -> None:
 
 def _check_size_of_number(token: Token) -> None:
     """``1e-999999999`` is one word for a number that no memory holds."""
-    exponent = re.sub(r"^.*?[eE][+-]?0*(?=\d)|^.*$", "", token.text)
-    if len(token.text) > MAX_DIGITS or len(exponent) > 4 or int(exponent or 0) > MAX_DIGITS:
+    found = re.search(r"[eE][+-]?0*(\d+)", token.text)
+    exponent = found[1] if found else "0"
+    if len(token.text) > MAX_DIGITS or len(exponent) > 4 or int(exponent) > MAX_DIGITS:
         raise _too_many_digits(token.start + 1)
 
 

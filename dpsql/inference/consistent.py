@@ -324,7 +324,7 @@ def _rounded(
         return tuple(back[at] for at in range(len(joint.members)))
     if not negative and all(bool((np.abs(level - np.rint(level)) < _WHOLE).all()) for level in estimates):
         return tuple([round(number) for number in level.tolist()] for level in estimates)
-    leaves = _leaf_values(joint, estimates, values, variances, nonnegative=negative)
+    leaves = _leaf_values(joint, estimates, values, variances, nonnegative=nonnegative, negative=negative)
     finest = round_lattice(joint.groupings, leaves)
     columns = []
     for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
@@ -342,14 +342,15 @@ def _leaf_values(
     variances: Sequence[FloatArray],
     *,
     nonnegative: bool,
+    negative: bool,
 ) -> FloatArray:
-    """Finest groups that add up to the estimates; where one is negative, the nearest that are not."""
-    total = max(0.0, float(estimates[0].sum()))
-    if nonnegative:
-        return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
+    """Finest groups that add up to the estimates; of what cannot be negative, the nearest that are not."""
     last = joint.groupings[-1]
-    if np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
+    if not negative and np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
         return np.asarray(estimates[-1][last])
+    if nonnegative:
+        total = max(0.0, float(estimates[0].sum()))
+        return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
     return _spread_out(joint, estimates)
 
 

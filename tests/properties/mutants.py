@@ -293,8 +293,8 @@ def rows_of_nobody_escape(patch: pytest.MonkeyPatch) -> None:
 def keys_from_data(patch: pytest.MonkeyPatch) -> None:
     honest = bound._with_keys
 
-    def with_keys(final, ctes, keys, names, selection, public, dialect):  # type: ignore[no-untyped-def]
-        return honest(final, ctes, keys, names, selection, None if final is not None else public, dialect)
+    def with_keys(final, ctes, counts, keys, names, selection, public, dialect):  # type: ignore[no-untyped-def]
+        return honest(final, ctes, counts, keys, names, selection, None if final is not None else public, dialect)
 
     patch.setattr(bound, "_with_keys", with_keys)
 
@@ -303,10 +303,10 @@ def keys_from_data(patch: pytest.MonkeyPatch) -> None:
 def having_before_noise(patch: pytest.MonkeyPatch) -> None:
     honest = bound._with_keys
 
-    def with_keys(final, ctes, keys, names, selection, public, dialect):  # type: ignore[no-untyped-def]
+    def with_keys(final, ctes, counts, keys, names, selection, public, dialect):  # type: ignore[no-untyped-def]
         if final is not None and keys:
             final.set("having", exp.Having(this=exp.GT(this=exp.Count(this=exp.Star()), expression=number(2))))
-        return honest(final, ctes, keys, names, selection, public, dialect)
+        return honest(final, ctes, counts, keys, names, selection, public, dialect)
 
     patch.setattr(bound, "_with_keys", with_keys)
 

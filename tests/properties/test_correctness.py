@@ -103,7 +103,8 @@ def resolution(plans: Sequence[Plan]) -> float:
                 most = max(most, abs(how.low) / 16, abs(how.high) / 16)
             elif isinstance(how, Moment):
                 spans = [axis.high - axis.low for axis in (how.x, how.y) if axis.degree]
-                most = max([most, *(max(span * span, 16 * span) for span in spans)])
+                # An axis may have as few as 12 bits where one person has many rows.
+                most = max([most, *(4 * max(span * span, 16 * span) for span in spans)])
             elif output.type == DOUBLE or any(step[name] > 1 for name, _ in how.terms):
                 most = max([most, *(reach[name] for name, _ in how.terms)])
     return float(most) / 2**14

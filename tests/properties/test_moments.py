@@ -208,6 +208,15 @@ def test_asked_together_they_are_the_same(exact: Proxy, folder: Path) -> None:
     assert all(near(float(one), float(other), 2e-3) for one, other in zip(mine, theirs, strict=True)), (mine, theirs)
 
 
+def test_distinct_counts_beside_them_are_not_numbers_of_rows(exact: Proxy) -> None:
+    sql = "SELECT COUNT(DISTINCT person_id), COUNT(DISTINCT FLOOR(cost / 10)), VAR_POP(cost), COUNT(*) FROM visit"
+    alone = "SELECT COUNT(DISTINCT person_id), COUNT(DISTINCT FLOOR(cost / 10)) FROM visit"
+    session = exact.session()
+    together = session.execute(sql).rows[0]
+    assert together[:2] == session.execute(alone).rows[0]
+    assert together[:2] != (together[3], together[3])
+
+
 def test_what_stands_around_them_is_answered(exact: Proxy, folder: Path) -> None:
     session = exact.session()
     for sql in (
