@@ -21,7 +21,7 @@ import numpy as np
 
 from dpsql.accountant import Accounting
 from dpsql.calibrate import Calibration, Measured, measure
-from dpsql.inference.agree import agreeing
+from dpsql.inference.agree import agreeing, sums_of
 from dpsql.inference.evidence import Derived, Evidence
 from dpsql.inference.parts import Column
 from dpsql.loss import PrivacyLoss
@@ -94,7 +94,7 @@ def source(entry: Entry, plan: Plan, groups: Sequence[Key]) -> Source | None:
         {name: entry.table.statistics[stored] for name, stored in names.items()},
         {name: entry.table.noise[stored] for name, stored in names.items()},
     )
-    sums = {name: tuple(_sums(column, parents, len(groups))) for name, column in finer.statistics.items()}
+    sums = {name: tuple(sums_of(column, parents, len(groups))) for name, column in finer.statistics.items()}
     table = NoisyTable(tuple(groups), sums, finer.noise)
     return Source(entry.number, known, table, tuple(counts), finer, parents, entry.table)
 
@@ -108,14 +108,6 @@ def _shared_statistics(entry: Entry, plan: Plan) -> dict[str, str]:
         for statistic in plan.statistics
         if statistic.family in stored and len(entry.table.statistics[stored[statistic.family]]) == size
     }
-
-
-def _sums(column: Sequence[int], parents: Sequence[int], size: int) -> list[int]:
-    sums = [0] * size
-    for number, parent in zip(column, parents, strict=True):
-        if parent >= 0:
-            sums[parent] += number
-    return sums
 
 
 # What is missing

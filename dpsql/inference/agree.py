@@ -24,6 +24,9 @@ FEW = 4
 FARTHEST = 0.4
 """How far agreement may move the sum of more parts, in its standard deviations."""
 
+SMALL = 0.25
+"""Noise up to this standard deviation, in units, is less after it was rounded to units than before."""
+
 
 def agreeing(
     table: NoisyTable, plan: Plan, finer: NoisyTable, parents: Sequence[int], shrunk: Sequence[float]
@@ -35,23 +38,32 @@ def agreeing(
     """
     size = len(table.keys)
     columns = finished(table, plan, summed=False)
-    shown = [_sums(column, parents, size) for column in finished(finer, plan, summed=False)]
-    counts = _sums([1] * len(parents), parents, size)
+    shown = [sums_of(column, parents, size) for column in finished(finer, plan, summed=False)]
+    counts = sums_of([1] * len(parents), parents, size)
     near = [True] * size
     for part, sums in zip(plan.parts, shown, strict=True):
         numerators, denominator = measured(table, part.estimator, part.unit)
         deviation = math.sqrt(spread(table, part.estimator, part.unit))
         for group, (total, numerator) in enumerate(zip(sums, numerators, strict=True)):
-            farthest = FARTHEST * deviation * shrunk[group]
-            close = abs(total * denominator - numerator) <= farthest * denominator
-            near[group] = near[group] and (close or counts[group] <= FEW)
+            own, count = deviation * shrunk[group], counts[group]
+            close = abs(total * denominator - numerator) <= FARTHEST * own * denominator
+            rounded = count * _bias(own / math.sqrt(count)) <= FARTHEST * own
+            near[group] = near[group] and (count <= FEW or close or rounded)
     return [
         [total if close else own for total, own, close in zip(sums, column, near, strict=True)]
         for sums, column in zip(shown, columns, strict=True)
     ]
 
 
-def _sums(column: Sequence[int], parents: Sequence[int], size: int) -> list[int]:
+def _bias(deviation: float) -> float:
+    """What rounding and cutting off at 0 add to a part that is 0, at most: the upper half of Laplace noise from 1/2 on,
+    and more than that of Gaussian noise; inf where rounding adds more noise than it removes."""
+    if deviation > SMALL:
+        return math.inf
+    return 0.5 / -math.expm1(-math.sqrt(2) / deviation) * math.exp(-math.sqrt(0.5) / deviation) if deviation else 0.0
+
+
+def sums_of(column: Sequence[int], parents: Sequence[int], size: int) -> list[int]:
     sums = [0] * size
     for number, parent in zip(column, parents, strict=True):
         if parent >= 0:

@@ -90,6 +90,16 @@ def test_lattice_is_generalised_least_squares(drawn: Lattice) -> None:
     agrees(drawn)
 
 
+def test_coarse_groupings_that_depend_cost_no_digits() -> None:
+    """Four groupings of one cell each: conjugate gradients alone were 1e-4 off, and took themselves to be at 1e-9."""
+    groupings = [[0] * 6 + [-1], [0] * 4 + [-1, 0, 0], [0] * 5 + [1, 0], [0] * 3 + [-1] + [0] * 3]
+    values = [[0.0], [0.0], [0.0, 25.0, 0.0, 0.0], [1.0]]
+    variances = [[0.5], [0.25], [0.5, 1.0, 1.0, 1.0], [41.0]]
+    cells = [np.array(one, dtype=np.int64) for one in groupings]
+    estimates, _ = lattice(cells, [1, 1, 4, 1], [np.array(one) for one in values], [np.array(one) for one in variances])
+    np.testing.assert_allclose(np.concatenate(estimates), [0, 0, 0, 25, 0, 0, 1], atol=1e-7)
+
+
 @settings(deadline=None)
 @given(lattices(-1, st.one_of(st.floats(0.1, 100), st.sampled_from([0.0, math.inf]))), st.integers(0, 2**32))
 def test_known_cells_keep_what_they_are(drawn: Lattice, seed: int) -> None:
