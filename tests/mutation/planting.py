@@ -1,0 +1,101 @@
+"""Copies of the source in which one bug at a time is planted, and tests that are run there.
+
+Why a copy and not a patch in memory: what a server, a child or a forked charger imports has the bug too, whichever way
+it comes by the module. Each version of a file has a time of its own, since Python knows a file by its time and length,
+and a bug may be as long as what it replaces.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutation.bug import ROOT, Bug
+
+LIMIT = 300.0
+"""Seconds for the tests of one bug. What hangs is not counted as found."""
+_PARTS = ("dpsql", "rewriter", "tests", "pyproject.toml")
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a bug: the test that found it, or None and ``why`` it lives."""
+
+    found_by: str | None
+    seconds: float
+    why: str = ""
+
+
+class Copy:
+    """A copy of the source, for one bug at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._planted = 0
+        for part in _PARTS:
+            source = ROOT / part
+            if source.is_dir():
+                # Bytecode too: it is of these very files, and compiling all of them takes longer than most tests.
+                shutil.copytree(source, folder / part)
+            else:
+                shutil.copy2(source, folder / part)
+
+    def try_bug(self, bug: Bug) -> Verdict:
+        """Plant it, run its tests until one fails, and take it out again."""
+        path = self._folder / bug.file
+        honest, at = path.read_text(), path.stat().st_mtime_ns
+        self._planted += 1
+        path.write_text(bug.planted(honest))
+        os.utime(path, ns=(at, at + self._planted * 1_000_000_000))
+        try:
+            return self._verdict(bug.tests)
+        finally:
+            path.write_text(honest)
+            os.utime(path, ns=(at, at))
+
+    def honest(self, tests: Sequence[str]) -> str:
+        """What the tests say of the source as it is: empty where they all pass."""
+        code, said = self._run(tests, LIMIT * 10, stop_at_first=False)
+        return "" if code == 0 else said[-2000:]
+
+    def _verdict(self, tests: Sequence[str]) -> Verdict:
+        started = time.monotonic()
+        code, said = self._run(tests, LIMIT, stop_at_first=True)
+        passed = time.monotonic() - started
+        found = _FAILED.search(said)
+        if code == 1 and found is not None:
+            return Verdict(found[1], passed)
+        # Tests that cannot even be collected have not found anything out.
+        why = {0: "no test failed", None: "the tests did not end"}.get(code, f"pytest ended with {code}: {said[-300:]}")
+        return Verdict(None, passed, why)
+
+    def _run(self, tests: Sequence[str], limit: float, *, stop_at_first: bool) -> tuple[int | None, str]:
+        command = [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
+        command += ["-o", "addopts=--doctest-modules", *(["-x"] if stop_at_first else []), *tests]
+        environment = os.environ | {"PYTHONPATH": str(self._folder)}
+        # A session of its own, so that what a test has started ends with it.
+        running = subprocess.Popen(
+            command,
+            cwd=self._folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            said, _ = running.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.communicate()
+            return None, ""
+        return running.returncode, said
