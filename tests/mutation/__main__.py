@@ -7,6 +7,7 @@ import contextlib
 import json
 import multiprocessing
 import queue
+import resource
 import sys
 import tempfile
 import threading
@@ -80,16 +81,20 @@ def hunt_all(jobs: int, every: int) -> Iterator[Found]:
 
 
 def _hunted(name: str) -> Found:
-    from tests.properties.mutants import PLANTS
+    from tests.properties.mutants import PLANTS, SEEN
     from tests.properties.test_mutants import hunt
 
     started = time.monotonic()
     with pytest.MonkeyPatch.context() as patch:
         PLANTS[name](patch)
-        tally = hunt(_WORLDS)
+        tally = hunt(_WORLDS, SEEN.get(name, 0))
     passed = time.monotonic() - started
-    found = f"the neighbour test, pair {tally.pairs}" if tally.leaks else None
-    return Found("rewriter", name, "rewriter", Verdict(found, passed, "no person moves anything too far"))
+    if not tally.leaks:
+        return Found("rewriter", name, "rewriter", Verdict(None, passed, "no person moves anything too far"))
+    leak = tally.leaks[0]
+    return Found(
+        "rewriter", name, "rewriter", Verdict("the neighbour test", passed, f"seed {leak.seed}: {leak.reason}")
+    )
 
 
 def main() -> int:
@@ -98,6 +103,7 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=2, help="bugs at a time (%(default)s)")
     parser.add_argument("--quick", action="store_true", help=f"one bug in {QUICK}")
+    parser.add_argument("--part", choices=("hunted", "planted", "all"), default="all", help="(%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was found here")
     options = parser.parse_args()
     every = QUICK if options.quick else 1
@@ -113,15 +119,19 @@ def main() -> int:
 
     started = time.monotonic()
     # Forks first, while there are no threads.
-    for one in hunt_all(options.jobs, every):
+    for one in hunt_all(options.jobs, every) if options.part != "planted" else ():
         say(one)
+    failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="dpsql-mutation-") as folder:
-        failed = plant_all(options.jobs, Path(folder), every, say)
+        if options.part != "hunted":
+            failed = plant_all(options.jobs, Path(folder), every, say)
     for text in failed:
         console.print(f"the honest source fails:\n{text}", markup=False)
     alive = [one for one in found if one.verdict.found_by is None]
     console.print(_table(found))
     console.print(f"{len(found) - len(alive)} of {len(found)} planted bugs died, in {time.monotonic() - started:.0f} s")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    console.print(f"{used.ru_utime + used.ru_stime:.0f} s of a core")
     if options.json:
         options.json.write_text(json.dumps(_promises(found, failed), ensure_ascii=False, indent=1))
     return bool(alive or failed)

@@ -17,7 +17,7 @@ class Stale(Exception):
 @dataclass(frozen=True, slots=True)
 class Bug:
     """In ``file``, each text of ``edits`` that stands there exactly once is replaced by the other; ``tests`` are what
-    pytest is given.
+    pytest is given. A hunt (:mod:`tests.mutation.hunting`) begins with the world ``seed``, where the bug was seen.
 
     >>> bug = Bug("budget given back", "dpsql/x.py", (("spent + more", "spent - more"),), ("tests/test_x.py",))
     >>> bug.planted("total = spent + more")
@@ -28,6 +28,7 @@ class Bug:
     file: str
     edits: tuple[tuple[str, str], ...]
     tests: tuple[str, ...]
+    seed: int = 0
 
     def planted(self, source: str) -> str:
         """The source with the bug. Raises :class:`Stale`."""
@@ -54,6 +55,6 @@ def _text(path: str) -> str:
     return (ROOT / path).read_text()
 
 
-def bug(name: str, file: str, before: str, after: str, *tests: str) -> Bug:
+def bug(name: str, file: str, before: str, after: str, *tests: str, seed: int = 0) -> Bug:
     """A bug that is one edit."""
-    return Bug(name, file, ((before, after),), tests)
+    return Bug(name, file, ((before, after),), tests, seed)

@@ -6,7 +6,7 @@ from tests.mutation.bug import Bug, bug
 
 ACCOUNTANT = "tests/properties/test_accountant.py"
 LEDGER = "tests/properties/test_ledger.py"
-CRASHES = "tests/ledger/test_crashes.py"
+DISKS = "tests/ledger/test_disks.py"
 POSTGRES = "tests/ledger/test_postgres_ledger.py"
 ANSWER = "tests/properties/test_answer.py"
 BOUNDS = "tests/properties/test_bounds.py"
@@ -127,7 +127,7 @@ BUGS: tuple[Bug, ...] = (
         "                self._stopped = error\n",
         "                pass\n",
         f"{LEDGER}::test_a_commit_that_may_have_failed_is_spent_and_nothing_follows",
-        f"{CRASHES}::test_a_disk_that_fails_stops_the_ledger_until_it_is_opened_again",
+        f"{DISKS}::test_a_disk_that_fails_stops_the_ledger_until_it_is_opened_again",
     ),
     bug(
         "an answer before the commit",

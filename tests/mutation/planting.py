@@ -14,25 +14,26 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.mutation.bug import ROOT, Bug
+from tests.mutation.hunting import FIRST, WORLDS
 
 LIMIT = 300.0
 """Seconds for the tests of one bug. What hangs is not counted as found."""
 _PARTS = ("dpsql", "rewriter", "tests", "pyproject.toml")
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)(?: - (.*))?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a bug: the test that found it, or None and ``why`` it lives."""
+    """What became of a bug: the test that found it and what it said, or None and why it lives."""
 
     found_by: str | None
     seconds: float
-    why: str = ""
+    why: str
 
 
 class Copy:
@@ -57,31 +58,34 @@ class Copy:
         path.write_text(bug.planted(honest))
         os.utime(path, ns=(at, at + self._planted * 1_000_000_000))
         try:
-            return self._verdict(bug.tests)
+            return self._verdict(bug)
         finally:
             path.write_text(honest)
             os.utime(path, ns=(at, at))
 
     def honest(self, tests: Sequence[str]) -> str:
         """What the tests say of the source as it is: empty where they all pass."""
-        code, said = self._run(tests, LIMIT * 10, stop_at_first=False)
+        # That the neighbour test finds nothing is a matter of its own.
+        code, said = self._run(tests, LIMIT * 10, {WORLDS: "3"}, stop_at_first=False)
         return "" if code == 0 else said[-2000:]
 
-    def _verdict(self, tests: Sequence[str]) -> Verdict:
+    def _verdict(self, bug: Bug) -> Verdict:
         started = time.monotonic()
-        code, said = self._run(tests, LIMIT, stop_at_first=True)
+        code, said = self._run(bug.tests, LIMIT, {FIRST: str(bug.seed)}, stop_at_first=True)
         passed = time.monotonic() - started
         found = _FAILED.search(said)
         if code == 1 and found is not None:
-            return Verdict(found[1], passed)
+            return Verdict(found[1], passed, found[2] or "")
         # Tests that cannot even be collected have not found anything out.
         why = {0: "no test failed", None: "the tests did not end"}.get(code, f"pytest ended with {code}: {said[-300:]}")
         return Verdict(None, passed, why)
 
-    def _run(self, tests: Sequence[str], limit: float, *, stop_at_first: bool) -> tuple[int | None, str]:
+    def _run(
+        self, tests: Sequence[str], limit: float, hunt: Mapping[str, str], *, stop_at_first: bool
+    ) -> tuple[int | None, str]:
         command = [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
         command += ["-o", "addopts=--doctest-modules", *(["-x"] if stop_at_first else []), *tests]
-        environment = os.environ | {"PYTHONPATH": str(self._folder)}
+        environment = os.environ | {"PYTHONPATH": str(self._folder), "COLUMNS": "200"} | hunt
         # A session of its own, so that what a test has started ends with it.
         running = subprocess.Popen(
             command,
