@@ -9,6 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+FIRST, WORLDS = "DPSQL_HUNT_FIRST", "DPSQL_HUNT_WORLDS"
+"""Variables of the environment that tell a hunt with which world to begin, and how many to look at."""
+
 
 class Stale(Exception):
     """The place that a bug changes is not there any more, or is there several times: the bug has to be written anew."""

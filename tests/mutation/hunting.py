@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
+from tests.mutation.bug import FIRST, WORLDS
 from tests.properties.test_mutants import hunt
-
-FIRST, WORLDS = "DPSQL_HUNT_FIRST", "DPSQL_HUNT_WORLDS"
-"""Variables of the environment that say with which world to begin, and how many to look at."""
 
 
 def test_no_person_moves_anything_too_far() -> None:

@@ -3,28 +3,35 @@
 Why a copy and not a patch in memory: what a server, a child or a forked charger imports has the bug too, whichever way
 it comes by the module. Each version of a file has a time of its own, since Python knows a file by its time and length,
 and a bug may be as long as what it replaces.
+
+Why forks of one process: it has imported everything but what bugs are planted in, which takes longer than most tests.
 """
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutation.bug import ROOT, Bug
-from tests.mutation.hunting import FIRST, WORLDS
+from tests.mutation.bug import FIRST, ROOT, WORLDS, Bug
 
 LIMIT = 300.0
 """Seconds for the tests of one bug. What hangs is not counted as found."""
 _PARTS = ("dpsql", "rewriter", "tests", "pyproject.toml")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)(?: - (.*))?", re.MULTILINE)
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    """pytest hypothesis xdist.plugin sqlglot sqlglot.dialects.duckdb sqlglot.dialects.postgres duckdb numpy
+    scipy.stats scipy.optimize scipy.sparse.linalg opendp.measurements pyarrow psycopg pydantic yaml rich.table""".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class Copy:
         for part in _PARTS:
             source = ROOT / part
             if source.is_dir():
-                # Bytecode too: it is of these very files, and compiling all of them takes longer than most tests.
+                # Bytecode too: it is of these very files.
                 shutil.copytree(source, folder / part)
             else:
                 shutil.copy2(source, folder / part)
@@ -83,23 +90,33 @@ class Copy:
     def _run(
         self, tests: Sequence[str], limit: float, hunt: Mapping[str, str], *, stop_at_first: bool
     ) -> tuple[int | None, str]:
-        command = [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
-        command += ["-o", "addopts=--doctest-modules", *(["-x"] if stop_at_first else []), *tests]
-        environment = os.environ | {"PYTHONPATH": str(self._folder), "COLUMNS": "200"} | hunt
-        # A session of its own, so that what a test has started ends with it.
-        running = subprocess.Popen(
-            command,
-            cwd=self._folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            said, _ = running.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.communicate()
-            return None, ""
-        return running.returncode, said
+        arguments = ["-n0", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE", "-o", "addopts=--doctest-modules"]
+        arguments += [*(["-x"] if stop_at_first else []), *tests]
+        said = self._folder / "said"
+        running = _FORKS.Process(target=_test, args=(self._folder, arguments, dict(hunt), said))
+        running.start()
+        running.join(limit)
+        code = running.exitcode
+        # It leads a session, and what its tests have started ends with it.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(running.pid or 0, signal.SIGKILL)
+        running.join()
+        return code, said.read_text(errors="replace") if said.exists() else ""
+
+
+def _test(folder: Path, arguments: Sequence[str], hunt: Mapping[str, str], said: Path) -> None:
+    """Run pytest in a copy, in a process that has imported nothing of it yet. Its exit code is pytest's."""
+    os.setsid()
+    os.chdir(folder)
+    os.environ |= {"PYTHONPATH": str(folder), "COLUMNS": "200", **hunt}
+    sys.path[:] = [str(folder), *(path for path in sys.path if Path(path or ".").resolve() != ROOT)]
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "dpsql", "rewriter")]:
+        del sys.modules[name]
+    with said.open("wb", buffering=0) as out:
+        for stream in (1, 2):
+            os.dup2(out.fileno(), stream)
+    import pytest
+
+    code = int(pytest.main(list(arguments)))
+    sys.stdout.flush()
+    os._exit(code)
