@@ -221,13 +221,7 @@ def _determined(
                 for one, other in (*equalities, *((b, a) for a, b in equalities))
             )
         )
-    return any(
-        classes.same((source.alias, key), (other.alias, name))
-        for key in source.unique_columns
-        for other in sources
-        if other.alias in constant
-        for name in other.fields
-    )
+    return _meets_by_key(source, classes, (other for other in sources if other.alias in constant))
 
 
 def _row_bound(
@@ -318,11 +312,15 @@ def _meets_once(
     if source.optional:
         for one, other in outer[source.alias].equalities:
             here.union(one, other)
+    return _meets_by_key(source, here, (other for other in sources if other.alias in counted))
+
+
+def _meets_by_key(source: Source, classes: _Classes, others: Iterable[Source]) -> bool:
+    """Whether a unique column of the source equals a column of one of the others."""
     return any(
-        here.same((source.alias, key), (other.alias, name))
+        classes.same((source.alias, key), (other.alias, name))
+        for other in others
         for key in source.unique_columns
-        for other in sources
-        if other.alias in counted
         for name in other.fields
     )
 
