@@ -86,13 +86,15 @@ def own(
     sources: Sequence[Source],
     equalities: Sequence[Equality],
     outer: Mapping[str, OuterCondition],
+    unmatched: frozenset[str],
     catalog: Catalog,
     dialect: Dialect,
 ) -> Ownership:
     """Decide who owns the rows of a join.
 
     ``equalities`` hold on every row; ``outer`` maps the alias of each null-supplying source to the equalities of its
-    own join condition. Raises :class:`Refused` when two private sources may mix people.
+    own join condition, and ``unmatched`` names those of which every row is the NULLs of no match. Raises
+    :class:`Refused` when two private sources may mix people.
     """
     private = [source for source in sources if source.private]
     classes = _Classes(equalities)
@@ -124,7 +126,7 @@ def own(
         preserved = [*preserved, source]
         _unite(preserved, classes)
     kept = [source for source in preserved if not source.optional]
-    bound = _row_bound(sources, preserved, classes, outer)
+    bound = _row_bound(sources, preserved, classes, outer, unmatched)
     names = frozenset(source.alias for source in kept if source.bound.unique) | constant
     unit, joins, semi_join, nullable = _reach(kept, catalog, dialect)
     return Ownership(unit, joins, semi_join, nullable, bound, names)
@@ -229,10 +231,12 @@ def _row_bound(
     private: Sequence[Source],
     classes: _Classes,
     outer: Mapping[str, OuterCondition],
+    unmatched: frozenset[str],
 ) -> ContributionBound:
     """How many rows of one unit a join has.
 
-    The factors are multiplied one source after the other; a source that each row so far meets at most once adds none.
+    The factors are multiplied one source after the other; a source that each row so far meets at most once adds none,
+    nor does one of which no row is left.
     Only ``unique`` has to be true; the number of rows says where units are clipped.
     """
     inner = [source for source in private if not source.optional]
@@ -241,9 +245,9 @@ def _row_bound(
     for source in factors[1:]:
         product = bound.times(source.bound.rows, source.bound.undeclared)
         bound = replace(product, unique=bound.unique and source.bound.unique)
-    counted = {source.alias for source in inner}
+    counted = {source.alias for source in inner} | unmatched
     for source in private:
-        if not source.optional:
+        if source.alias in counted:
             continue
         if bound.unique:
             bound = source.bound
@@ -253,7 +257,7 @@ def _row_bound(
             theirs = source.bound
             bound = bound.plus(theirs) if of_parent else bound.times(theirs.rows, theirs.undeclared)
         counted.add(source.alias)
-    waiting = [source for source in sources if not source.private]
+    waiting = [source for source in sources if not source.private and source.alias not in counted]
     while waiting:
         once = [source for source in waiting if _meets_once(source, counted, sources, classes, outer)]
         for source in once or waiting[:1]:
