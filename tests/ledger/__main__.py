@@ -136,8 +136,7 @@ def main() -> int:
         for one in campaigns(Path(folder), options.quick):
             found.append(one)
             table.add_row("pass" if one.passed else "FAIL", one.figure, one.promise)
-            if one.detail:
-                print(one.detail, file=sys.stderr)
+            print(f"{'pass' if one.passed else 'FAIL'}  {one.figure}  {one.detail}", file=sys.stderr, flush=True)
     Console().print(table)
     if options.json:
         options.json.write_text(json.dumps([asdict(one) for one in found], ensure_ascii=False, indent=1))

@@ -13,6 +13,7 @@ import contextlib
 import multiprocessing
 import os
 import re
+import resource
 import shutil
 import signal
 import sys
@@ -23,8 +24,10 @@ from pathlib import Path
 
 from tests.mutation.bug import FIRST, ROOT, WORLDS, Bug
 
-LIMIT = 300.0
-"""Seconds for the tests of one bug. What hangs is not counted as found."""
+LIMIT = 1500.0
+WORK = 240
+"""Seconds for the tests of one bug, and seconds of a core. What does not end is not counted as found."""
+_AT_ONCE = 20
 _PARTS = ("dpsql", "rewriter", "tests", "pyproject.toml")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)(?: - (.*))?", re.MULTILINE)
 _FORKS = multiprocessing.get_context("forkserver")
@@ -73,29 +76,32 @@ class Copy:
     def honest(self, tests: Sequence[str]) -> str:
         """What the tests say of the source as it is: empty where they all pass."""
         # That the neighbour test finds nothing is a matter of its own.
-        code, said = self._run(tests, LIMIT * 10, {WORLDS: "3"}, stop_at_first=False)
-        return "" if code == 0 else said[-2000:]
+        wrong = ""
+        for place in range(0, len(tests), _AT_ONCE):
+            code, said = self._run(tests[place : place + _AT_ONCE], {WORLDS: "3"}, stop_at_first=False)
+            wrong += "" if code == 0 else f"{code}: {said[-2000:]}"
+        return wrong
 
     def _verdict(self, bug: Bug) -> Verdict:
         started = time.monotonic()
-        code, said = self._run(bug.tests, LIMIT, {FIRST: str(bug.seed)}, stop_at_first=True)
+        code, said = self._run(bug.tests, {FIRST: str(bug.seed)}, stop_at_first=True)
         passed = time.monotonic() - started
         found = _FAILED.search(said)
         if code == 1 and found is not None:
             return Verdict(found[1], passed, found[2] or "")
         # Tests that cannot even be collected have not found anything out.
-        why = {0: "no test failed", None: "the tests did not end"}.get(code, f"pytest ended with {code}: {said[-300:]}")
+        late = dict.fromkeys((None, -signal.SIGXCPU, -signal.SIGKILL), "the tests did not end")
+        why = {0: "no test failed", **late}.get(code, f"pytest ended with {code}: {said[-300:]}")
         return Verdict(None, passed, why)
 
-    def _run(
-        self, tests: Sequence[str], limit: float, hunt: Mapping[str, str], *, stop_at_first: bool
-    ) -> tuple[int | None, str]:
+    def _run(self, tests: Sequence[str], hunt: Mapping[str, str], *, stop_at_first: bool) -> tuple[int | None, str]:
         arguments = ["-n0", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE", "-o", "addopts=--doctest-modules"]
         arguments += [*(["-x"] if stop_at_first else []), *tests]
         said = self._folder / "said"
+        said.unlink(missing_ok=True)  # or what the last one said would be taken for this one's
         running = _FORKS.Process(target=_test, args=(self._folder, arguments, dict(hunt), said))
         running.start()
-        running.join(limit)
+        running.join(LIMIT)
         code = running.exitcode
         # It leads a session, and what its tests have started ends with it.
         with contextlib.suppress(ProcessLookupError):
@@ -107,6 +113,7 @@ class Copy:
 def _test(folder: Path, arguments: Sequence[str], hunt: Mapping[str, str], said: Path) -> None:
     """Run pytest in a copy, in a process that has imported nothing of it yet. Its exit code is pytest's."""
     os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (WORK, WORK))
     os.chdir(folder)
     os.environ |= {"PYTHONPATH": str(folder), "COLUMNS": "200", **hunt}
     sys.path[:] = [str(folder), *(path for path in sys.path if Path(path or ".").resolve() != ROOT)]
