@@ -87,13 +87,6 @@ BUGS: tuple[Bug, ...] = (
         f"{LEDGER}::test_eight_processes_admit_exactly_the_budget",
     ),
     bug(
-        "a group is charged without the lock",
-        "dpsql/journal.py",
-        'with self._turn(), _transaction(self._writer, "IMMEDIATE"):',
-        'with _transaction(self._writer, "DEFERRED"):',
-        f"{LEDGER}::test_eight_processes_admit_exactly_the_budget",
-    ),
-    bug(
         "totals are not compared with charges",
         "dpsql/journal.py",
         "if self._kept_totals() != self._summed_totals():",
