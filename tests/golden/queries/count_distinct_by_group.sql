@@ -135,6 +135,34 @@ WITH suspect AS MATERIALIZED (
     ) AS g(n)
   ) AS d_t1_2
 ), distinct_s0 AS (
+  WITH many AS MATERIALIZED (
+    SELECT
+      u
+    FROM (
+      SELECT
+        u,
+        COUNT(*) AS n
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+          t1."reason" AS v0,
+          NOT t1."reason" IS NULL AS f1,
+          CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+          t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+        FROM "main"."visit" AS t1
+      ) AS r
+      WHERE
+        f1
+      GROUP BY
+        u,
+        k0
+    ) AS g
+    GROUP BY
+      u
+    HAVING
+      SUM(n) > 21 OR MAX(n) > 3
+  )
   SELECT
     k0,
     COUNT(*) AS s0
@@ -144,21 +172,136 @@ WITH suspect AS MATERIALIZED (
       v0
     FROM (
       SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY u ORDER BY p, h, k0, v0) AS q
+        k0,
+        v0
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+          t1."reason" AS v0,
+          NOT t1."reason" IS NULL AS f1,
+          CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+          t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+        FROM "main"."visit" AS t1
+      ) AS r
+      WHERE
+        f1 AND NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        k0,
+        v0
       FROM (
         SELECT
           *,
-          ROW_NUMBER() OVER (PARTITION BY u, k0 ORDER BY h, k0, v0) AS p
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY p, h, k0, v0) AS q
         FROM (
           SELECT
             *,
-            HASH(u, k0, v0) AS h
+            ROW_NUMBER() OVER (PARTITION BY u, k0 ORDER BY h, k0, v0) AS p
+          FROM (
+            SELECT
+              *,
+              LEFT(MD5(CONCAT(CAST(u AS TEXT), ',', CAST(k0 AS TEXT), ',', CAST(v0 AS TEXT))), 12) AS h
+            FROM (
+              SELECT DISTINCT
+                u,
+                k0,
+                v0
+              FROM (
+                SELECT
+                  t1."patient_id" AS u,
+                  DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+                  t1."reason" AS v0,
+                  NOT t1."reason" IS NULL AS f1,
+                  CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+                  t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+                FROM "main"."visit" AS t1
+              ) AS r
+              WHERE
+                f1 AND r.u IN (
+                  SELECT
+                    u
+                  FROM many
+                )
+            ) AS d
+          ) AS d
+        ) AS d
+      ) AS d
+      WHERE
+        p <= 3 AND q <= 21
+    ) AS d
+  ) AS d
+  GROUP BY
+    k0
+), distinct_s1 AS (
+  WITH many AS MATERIALIZED (
+    SELECT
+      u
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+        t1."reason" AS v0,
+        NOT t1."reason" IS NULL AS f1,
+        CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+        t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+      FROM "main"."visit" AS t1
+    ) AS r
+    WHERE
+      f3
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 40
+  )
+  SELECT
+    k0,
+    COUNT(*) AS s1
+  FROM (
+    SELECT DISTINCT
+      k0,
+      v2
+    FROM (
+      SELECT
+        k0,
+        v2
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+          t1."reason" AS v0,
+          NOT t1."reason" IS NULL AS f1,
+          CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+          t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+        FROM "main"."visit" AS t1
+      ) AS r
+      WHERE
+        f3 AND NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        k0,
+        v2
+      FROM (
+        SELECT
+          *,
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v2) AS q
+        FROM (
+          SELECT
+            *,
+            LEFT(MD5(CONCAT(CAST(u AS TEXT), ',', CAST(k0 AS TEXT), ',', CAST(v2 AS TEXT))), 12) AS h
           FROM (
             SELECT DISTINCT
               u,
               k0,
-              v0
+              v2
             FROM (
               SELECT
                 t1."patient_id" AS u,
@@ -170,54 +313,17 @@ WITH suspect AS MATERIALIZED (
               FROM "main"."visit" AS t1
             ) AS r
             WHERE
-              f1
+              f3 AND r.u IN (
+                SELECT
+                  u
+                FROM many
+              )
           ) AS d
         ) AS d
       ) AS d
+      WHERE
+        q <= 40
     ) AS d
-    WHERE
-      p <= 3 AND q <= 21
-  ) AS d
-  GROUP BY
-    k0
-), distinct_s1 AS (
-  SELECT
-    k0,
-    COUNT(*) AS s1
-  FROM (
-    SELECT DISTINCT
-      k0,
-      v2
-    FROM (
-      SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v2) AS q
-      FROM (
-        SELECT
-          *,
-          HASH(u, k0, v2) AS h
-        FROM (
-          SELECT DISTINCT
-            u,
-            k0,
-            v2
-          FROM (
-            SELECT
-              t1."patient_id" AS u,
-              DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
-              t1."reason" AS v0,
-              NOT t1."reason" IS NULL AS f1,
-              CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
-              t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
-            FROM "main"."visit" AS t1
-          ) AS r
-          WHERE
-            f3
-        ) AS d
-      ) AS d
-    ) AS d
-    WHERE
-      q <= 40
   ) AS d
   GROUP BY
     k0
