@@ -71,7 +71,7 @@ class Dialect:
 
     @property
     def longest_text(self) -> int | None:
-        """Bytes beyond which a text makes the engine raise."""
+        """Bytes beyond which functions that need several times the room of a text make the engine raise."""
         return None
 
     # -- types ---------------------------------------------------------------------------------------------------
@@ -176,6 +176,10 @@ class Dialect:
         return call("strftime", sql, text(pattern))
 
     # -- text ----------------------------------------------------------------------------------------------------
+
+    def bytes_of(self, sql: exp.Expr, *, added: bool = False) -> exp.Expr:
+        """The length of a text in bytes, known without reading the text; ``added``: wide enough to be added up."""
+        return call("strlen", sql)
 
     def in_case(self, name: str, sql: exp.Expr) -> exp.Expr:
         """``upper`` or ``lower`` of a text, letter by letter."""
