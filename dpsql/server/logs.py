@@ -20,7 +20,9 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from types import TracebackType
+from typing import Any
 
 from dpsql.charge import decimal
 from dpsql.server.events import Asked, Charged, Client, Event, LoggedIn, LoggedOut, LoginRefused, fingerprint
@@ -43,27 +45,35 @@ class Log:
     """The log of one server process. ``lost`` counts the lines that nobody read in time."""
 
     lost: int = 0
+    write: Callable[[bytes], int] = partial(os.write, 2)
+    """Past the buffer of ``sys.stderr``, whose lock somebody who does not read would hold."""
     _lines: queue.Queue[str | None] = field(default_factory=lambda: queue.Queue(_WAITING))
     _thread: threading.Thread | None = None
-    _handler: logging.Handler | None = None
+    _undo: list[Callable[[], None]] = field(default_factory=list)
 
     @classmethod
-    def start(cls, format_: str, level: str, *, engine_errors: bool = False) -> Log:
+    def start(
+        cls,
+        format_: str,
+        level: str,
+        *,
+        engine_errors: bool = False,
+        write: Callable[[bytes], int] = partial(os.write, 2),
+    ) -> Log:
         """From now on everything that is logged in this process goes to stderr, in this way."""
-        log = cls()
-        log._handler = _Queued(log, _as_json if format_ == "json" else _as_text)
-        root = logging.getLogger()
-        for handler in list(root.handlers):
-            root.removeHandler(handler)
-        root.addHandler(log._handler)
+        log = cls(write=write)
+        root, words = logging.getLogger(), logging.getLogger(ENGINE_WORDS)
+        log._undo.append(partial(_restore, root.handlers[:], root.level, words.disabled))
+        log._undo.append(partial(_hook, sys.excepthook, threading.excepthook, sys.unraisablehook))
+        root.handlers[:] = [_Queued(log, _as_json if format_ == "json" else _as_text)]
         root.setLevel(level.upper())
+        words.disabled = not engine_errors
         logging.captureWarnings(True)
-        logging.getLogger(ENGINE_WORDS).disabled = not engine_errors
-        sys.excepthook = _unhandled
-        threading.excepthook = lambda raised: _unhandled(raised.exc_type, raised.exc_value, raised.exc_traceback)
-        sys.unraisablehook = lambda raised: _unhandled(raised.exc_type, raised.exc_value, raised.exc_traceback)
+        _hook(_unhandled, _unhandled_in, _unhandled_in)
         log._thread = threading.Thread(target=log._write, name="dpsql log", daemon=True)
         log._thread.start()
+        if engine_errors:
+            event(logging.WARNING, "the database's own words are logged, and may hold values of rows")
         return log
 
     def put(self, line: str) -> None:
@@ -73,9 +83,9 @@ class Log:
             self.lost += 1
 
     def close(self) -> None:
-        """Write what waits, for a second at most."""
-        if self._handler is not None:
-            logging.getLogger().removeHandler(self._handler)
+        """Write what waits, for a second at most; what is logged then goes where it went before."""
+        while self._undo:
+            self._undo.pop()()
         try:
             self._lines.put(None, timeout=1)
         except queue.Full:
@@ -88,8 +98,7 @@ class Log:
             data = line.encode(errors="backslashreplace") + b"\n"
             try:
                 while data:
-                    # Past the buffer of sys.stderr, whose lock a reader that does not read would hold.
-                    data = data[os.write(2, data) :]
+                    data = data[self.write(data) :]
             except OSError:
                 self.lost += 1
 
@@ -169,6 +178,23 @@ def _as_text(record: logging.LogRecord) -> str:
 
 def _time(record: logging.LogRecord) -> str:
     return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _restore(handlers: list[logging.Handler], level: int, without_words: bool) -> None:
+    root = logging.getLogger()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.getLogger(ENGINE_WORDS).disabled = without_words
+    logging.captureWarnings(False)
+
+
+def _hook(main: Any, thread: Any, unraisable: Any) -> None:
+    """Who is told of what nobody caught."""
+    sys.excepthook, threading.excepthook, sys.unraisablehook = main, thread, unraisable
+
+
+def _unhandled_in(raised: Any) -> None:
+    _unhandled(raised.exc_type, raised.exc_value, raised.exc_traceback)
 
 
 def _unhandled(kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:

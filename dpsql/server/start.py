@@ -52,26 +52,37 @@ def serve(serving: Serving) -> None:
     log = logs.Log.start(serving.log_format, serving.log_level, engine_errors=serving.log_engine_errors)
     with ExitStack() as stack:
         stack.callback(log.close)
-        if serving.log_engine_errors:
-            logs.event(logging.WARNING, "engine errors are logged with their words, which may hold values of rows")
         proxy = Proxy.open(serving.policy)
         stack.callback(proxy.close)
         check_exposure(serving, proxy.policy)
         shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), database_name(proxy.policy))
         stack.callback(shadow.close)
-        _serve(serving, proxy, shadow, log, stack)
+        parts = made(serving, proxy, shadow, log, stack)
+
+        def listening() -> None:
+            _announce(serving, proxy.policy, shadow.database, parts, log)
+
+        parts.server.run(listening, hang_up=parts.audit.reopen if parts.audit is not None else None)
 
 
-def _serve(serving: Serving, proxy: Proxy, shadow: Shadow, log: logs.Log, stack: ExitStack) -> None:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A server that does not run yet, and what observes it."""
+
+    server: Server
+    audit: Audit | None
+    monitor: Monitor | None
+
+
+def made(serving: Serving, proxy: Proxy, shadow: Shadow, log: logs.Log, stack: ExitStack) -> Parts:
+    """A server, and all that observes it; ``stack`` closes what has to be closed."""
     limits = proxy.policy.limits
-    turns = Turns(limits.statements, limits.statements_per_analyst)
     audit = Audit(serving.audit) if serving.audit is not None else None
     observers: list[Observer] = [logs.LogObserver()]
     if audit is not None:
         stack.callback(audit.close)
         observers.append(audit)
-    # Metrics want the server, and the server a watch: what observes later is told from then on.
-    watch = Watch(turns, observers)
+    watch = Watch(Turns(limits.statements, limits.statements_per_analyst), observers)
     proxy.ledger.on_charge = watch.charged
     server = Server(
         Backend(proxy, shadow),
@@ -86,11 +97,7 @@ def _serve(serving: Serving, proxy: Proxy, shadow: Shadow, log: logs.Log, stack:
     if monitor is not None:
         stack.callback(monitor.close)
         monitor.start()
-
-    def listening() -> None:
-        _announce(serving, proxy.policy, shadow.database, server, monitor, log)
-
-    server.run(listening, hang_up=audit.reopen if audit is not None else None)
+    return Parts(server, audit, monitor)
 
 
 def _monitor(
@@ -170,10 +177,9 @@ def _addresses(host: str) -> set[str]:
     return {str(address[0]).partition("%")[0] for *_, address in found}
 
 
-def _announce(
-    serving: Serving, policy: Policy, database: str, server: Server, monitor: Monitor | None, log: logs.Log
-) -> None:
-    host, port = server.address
+def _announce(serving: Serving, policy: Policy, database: str, parts: Parts, log: logs.Log) -> None:
+    host, port = parts.server.address
+    monitor = parts.monitor
     if serving.log_format == "json":
         fields: dict[str, object] = {"host": host, "port": port, "tls": serving.certificate is not None}
         if monitor is not None:
