@@ -96,6 +96,7 @@ class Server:
         self._context = certificate.context() if certificate is not None else None
         self._der = certificate.der() if certificate is not None else None
         self._listener = _listen(host, port)
+        self._address: tuple[str, int] = self._listener.getsockname()[:2]
         threads = self._watch.turns.all + WAITING + SPARE
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpsql-session")
         self._numbers = itertools.count(1)
@@ -109,8 +110,7 @@ class Server:
     @property
     def address(self) -> tuple[str, int]:
         """Host and port that are listened on."""
-        host, port, *_ = self._listener.getsockname()
-        return host, port
+        return self._address
 
     @property
     def serving(self) -> bool:

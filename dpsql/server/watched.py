@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from types import NoneType
 from typing import TypeVar
 
 from dpsql.errors import Error
@@ -29,7 +30,7 @@ from dpsql.server.route import Route
 from dpsql.server.session import WireSession
 from dpsql.server.turns import Turns
 
-_QUICK = (sql.Transaction, sql.Deallocate, sql.Close, sql.Discard, sql.Nothing)
+_QUICK = (sql.Transaction, sql.Deallocate, sql.Close, sql.Discard, sql.Nothing, NoneType)
 """What a client says to tidy up; it needs no turn."""
 _LONGEST = 256
 """Characters of a parameter that are told."""
@@ -102,22 +103,28 @@ class WatchedSession(WireSession):
         self._watch = watch
 
     def statements(self, text: str) -> tuple[sql.Statement, ...]:
-        return self._considered(text, lambda: super(WatchedSession, self).statements(text))
+        return self._considered(text, (), lambda: super(WatchedSession, self).statements(text))
 
     def prepare(self, text: str, types: Sequence[int]) -> PreparedStatement:
-        return self._considered(text, lambda: super(WatchedSession, self).prepare(text, types))
+        kinds = [one.kind for one in self.statements(text)]
+        return self._considered(text, kinds, lambda: super(WatchedSession, self).prepare(text, types))
 
     def bind(self, prepared: PreparedStatement, bound: Bound) -> Portal:
-        return self._considered(prepared.text, lambda: super(WatchedSession, self).bind(prepared, bound))
+        return self._considered(
+            prepared.text, (prepared.kind,), lambda: super(WatchedSession, self).bind(prepared, bound)
+        )
 
     def parameter_types(self, prepared: PreparedStatement) -> tuple[int, ...]:
-        return self._considered(prepared.text, lambda: super(WatchedSession, self).parameter_types(prepared))
+        return self._considered(
+            prepared.text, (prepared.kind,), lambda: super(WatchedSession, self).parameter_types(prepared)
+        )
 
     def fields(self, prepared: PreparedStatement) -> tuple[Field, ...]:
-        return self._considered(prepared.text, lambda: super(WatchedSession, self).fields(prepared))
+        return self._considered(prepared.text, (prepared.kind,), lambda: super(WatchedSession, self).fields(prepared))
 
     def portal_fields(self, portal: Portal) -> tuple[Field, ...]:
-        return self._considered(portal.statement.text, lambda: super(WatchedSession, self).portal_fields(portal))
+        one = portal.statement
+        return self._considered(one.text, (one.kind,), lambda: super(WatchedSession, self).portal_fields(portal))
 
     def open(self, portal: Portal) -> tuple[Notice, ...]:
         if portal.rows is not None or self._under_way is not None:
@@ -149,12 +156,13 @@ class WatchedSession(WireSession):
             raise problem
         return result[0]
 
-    def _considered(self, text: str, work: Callable[[], _R]) -> _R:
+    def _considered(self, text: str, kinds: Sequence[sql.Kind | None], work: Callable[[], _R]) -> _R:
         """Work on a statement that does not run yet: it takes a turn, and is told where it is refused."""
         if self._under_way is not None:
             return work()
+        quick = all(isinstance(kind, _QUICK) for kind in kinds)
         statement = _Statement(text)
-        result, problem = self._tried(statement, work, quick=False)
+        result, problem = self._tried(statement, work, quick=quick)
         if problem is not None:
             self._tell(statement, problem, [])
             raise problem
