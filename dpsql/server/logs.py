@@ -40,13 +40,17 @@ def event(level: int, name: str, **fields: object) -> None:
     _LOG.log(level, name, extra={"dpsql": fields})
 
 
+def to_stderr(data: bytes) -> int:
+    """Past the buffer of ``sys.stderr``, whose lock somebody who does not read would hold."""
+    return os.write(2, data)
+
+
 @dataclass(slots=True)
 class Log:
     """The log of one server process. ``lost`` counts the lines that nobody read in time."""
 
     lost: int = 0
-    write: Callable[[bytes], int] = partial(os.write, 2)
-    """Past the buffer of ``sys.stderr``, whose lock somebody who does not read would hold."""
+    write: Callable[[bytes], int] = to_stderr
     _lines: queue.Queue[str | None] = field(default_factory=lambda: queue.Queue(_WAITING))
     _thread: threading.Thread | None = None
     _undo: list[Callable[[], None]] = field(default_factory=list)
@@ -58,7 +62,7 @@ class Log:
         level: str,
         *,
         engine_errors: bool = False,
-        write: Callable[[bytes], int] = partial(os.write, 2),
+        write: Callable[[bytes], int] = to_stderr,
     ) -> Log:
         """From now on everything that is logged in this process goes to stderr, in this way."""
         log = cls(write=write)

@@ -171,7 +171,7 @@ def check_exposure(serving: Serving, policy: Policy) -> None:
 
 def _addresses(host: str) -> set[str]:
     try:
-        found = socket.getaddrinfo(host or None, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as problem:
         raise OperationalError(f"there is no address {host}: {problem.strerror}", sqlstate="58030") from None
     return {str(address[0]).partition("%")[0] for *_, address in found}
