@@ -19,6 +19,7 @@ from dpsql.calibrate import Calibration, margins
 from dpsql.derive import Made
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.load import Load
+from dpsql.engines.schema import Concern
 from dpsql.error_bars import (
     exact_bars,
     known_margins,
@@ -84,6 +85,10 @@ class Proxy:
     @property
     def ledger(self) -> Ledger:
         return self._opened.ledger
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """What is unwise about the way in which the database is opened, for its owner."""
+        return self._opened.engine.concerns()
 
     @property
     def engine_load(self) -> Load:

@@ -57,6 +57,8 @@ def serve(serving: Serving) -> None:
         check_exposure(serving, proxy.policy)
         shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), database_name(proxy.policy))
         stack.callback(shadow.close)
+        for concern in proxy.concerns():
+            logs.event(logging.WARNING, concern.text, table=concern.table)
         parts = made(serving, proxy, shadow, log, stack)
 
         def listening() -> None:
