@@ -225,9 +225,11 @@ GRANT USAGE ON SCHEMA public TO dpsql_reader;
 GRANT SELECT ON member TO dpsql_reader;
 ALTER ROLE dpsql_reader SET default_transaction_read_only = on;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
-ALTER ROLE dpsql_reader SET temp_file_limit = '16MB';
+ALTER ROLE dpsql_reader SET temp_file_limit = '16GB';
 """
 """The role of the README, as the owner makes it; the last line bounds what is spilled to the server's disk."""
+LESS = "ALTER ROLE dpsql_reader SET temp_file_limit = '16MB'"
+"""The same with less, so that an attempt gets there soon."""
 POSTGRES_WRITES = (
     "INSERT INTO public.member VALUES (1)",
     "DELETE FROM public.member",
@@ -253,6 +255,7 @@ def postgres_engine(server: Server) -> Iterator[Finding]:
         owner.execute("CREATE TABLE member AS SELECT * FROM generate_series(1, 100) AS t(id); CREATE SEQUENCE numbers;")
         owner.execute("CREATE TABLE vault AS SELECT 1 AS x; REVOKE ALL ON vault FROM reader, PUBLIC;")
         owner.execute(ROLE.format(name).encode())
+        owner.execute(LESS)
         owner.execute("CREATE FUNCTION public.abs(int) RETURNS int LANGUAGE sql AS 'SELECT 42'")
     engine = PostgresEngine.open(server.url(name, "dpsql_reader", PASSWORD), work_mem="1MB")
     line = engine._idle[0]
