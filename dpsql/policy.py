@@ -151,8 +151,8 @@ class Limits(_Section):
     seconds: Seconds = 300.0
     memory: Mebibytes | None = None
     threads: Count | None = None
-    statements: Count = 24
-    statements_per_analyst: Count = 8
+    statements: Count = 32
+    statements_per_analyst: Count = 16
     connections: Count = 2000
     connections_per_analyst: Count = 1500
 

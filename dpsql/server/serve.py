@@ -64,6 +64,13 @@ class Certificate:
             ) from None
         return context
 
+    @property
+    def open_to_others(self) -> bool:
+        """Whether other users of this machine may read the key."""
+        with contextlib.suppress(OSError):
+            return bool(self.key.stat().st_mode & 0o077)
+        return False
+
     def der(self) -> bytes:
         """The first certificate of the file, for channel binding."""
         text = self.certificate.read_text()

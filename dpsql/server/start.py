@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -50,6 +51,8 @@ class Serving:
 def serve(serving: Serving) -> None:
     """Serve a policy until the process is told to end. Raises :class:`dpsql.errors.Error` where it cannot start."""
     log = logs.Log.start(serving.log_format, serving.log_level, engine_errors=serving.log_engine_errors)
+    # What this process and the shadow hold in memory is not left on a disk when they die.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     with ExitStack() as stack:
         stack.callback(log.close)
         proxy = Proxy.open(serving.policy)
@@ -59,6 +62,8 @@ def serve(serving: Serving) -> None:
         stack.callback(shadow.close)
         for concern in proxy.concerns():
             logs.event(logging.WARNING, concern.text, table=concern.table)
+        if serving.certificate is not None and serving.certificate.open_to_others:
+            logs.event(logging.WARNING, "other users of this machine may read the key of the certificate")
         parts = made(serving, proxy, shadow, log, stack)
 
         def listening() -> None:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from dpsql.errors import Error, error
 
-ALL = 24
+ALL = 32
 """Statements that run together, unless the policy says otherwise."""
-EACH = 8
+EACH = 16
 """Of one analyst."""
 WAITING = 8
 PATIENCE = 0.5

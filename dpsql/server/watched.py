@@ -148,6 +148,8 @@ class WatchedSession(WireSession):
     def _run_told(self, bound: Bound, work: Callable[[], _R]) -> _R:
         """One statement, from its turn to what it came to."""
         statement = _Statement(_part(bound.statement), _parameters(bound))
+        if isinstance(bound.statement.kind, sql.Setting) and bound.statement.kind.word == "EXPLAIN":
+            statement.outcome = Outcome.FREE
         quick = isinstance(bound.statement.kind, _QUICK)
         with self._watch.paying() as paid:
             result, problem = self._tried(statement, work, quick=quick)

@@ -184,7 +184,7 @@ def unlocked() -> list[Finding]:
 
 def outer() -> Iterator[Finding]:
     """The DuckDB that computes with released numbers, where an analyst's outer SELECT runs."""
-    sandbox = Sandbox.open(memory="64MB", seconds=SECONDS, cells=1000)
+    sandbox = Sandbox.open(seconds=SECONDS, cells=1000)
     cursor = sandbox._connection.cursor()
     found = Attempts(OUTER, lambda sql: (cursor.execute(sql).fetchone() or (None,))[0])
 

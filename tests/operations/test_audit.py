@@ -54,6 +54,7 @@ def test_every_statement_is_written_with_what_became_of_it(server: Operated) -> 
         connection.execute(COUNT.encode() + b"%s", (4,))
         connection.execute("SELECT COUNT(*) FROM pg_class")
         connection.execute("SET dpsql.notices = off; SHOW dpsql.epsilon")
+        connection.execute("EXPLAIN " + COUNT + "5")
         for refused in ("SELECT card FROM member", "SELEKT 1", "SELECT COUNT(*) FROM nowhere"):
             with pytest.raises(psycopg.Error):
                 connection.execute(refused)
@@ -67,6 +68,7 @@ def test_every_statement_is_written_with_what_became_of_it(server: Operated) -> 
         ("SELECT COUNT(*) FROM pg_class", "catalog", "00000"),
         ("SET dpsql.notices = off", "session", "00000"),
         ("SHOW dpsql.epsilon", "session", "00000"),
+        ("EXPLAIN " + COUNT + "5", "free", "00000"),
         ("SELECT card FROM member", "refused", "42501"),
         ("SELECT card FROM member", "refused", "42501"),
         ("SELEKT 1", "refused", "42601"),

@@ -28,7 +28,7 @@ COUNT = "SELECT COUNT(*) FROM member WHERE code < "
 @pytest.fixture(scope="module", params=list(LIBRARIES))
 def limited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Operated]]:
     folder = tmp_path_factory.mktemp("limited") / request.param
-    lower = partial(Sandbox.open, memory="64MB", seconds=1.0, cells=100_000)
+    lower = partial(Sandbox.open, memory="24MB", seconds=4.0, cells=100_000)
     with pytest.MonkeyPatch.context() as patch:
         # What runs above the releases has limits of its own, which no policy raises: here they are lower.
         patch.setattr("dpsql.opening.Sandbox.open", lower)
@@ -129,4 +129,4 @@ def test_limits_that_mean_nothing_are_refused(limits: str, message: str) -> None
 def test_limits_are_read(tmp_path: Path) -> None:
     head = "database: duckdb:x.duckdb\nledger: sqlite:x.ledger\n"
     found = Policy.parse(f"{head}{POLICY}limits: {{memory: 2GB, seconds: 2.5, statements: 7}}\n").limits
-    assert (found.memory, found.seconds, found.statements, found.statements_per_analyst) == (2048, 2.5, 7, 8)
+    assert (found.memory, found.seconds, found.statements, found.statements_per_analyst) == (2048, 2.5, 7, 16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 
 import psycopg
 import pytest
@@ -123,6 +124,17 @@ def test_ready_says_why_not(server: Operated, monkeypatch: pytest.MonkeyPatch) -
         assert server.figure("dpsql_ledger_up") == 0, "the other figures are there all the same"
         assert server.page("/health")[0] == 200, "a new start would not help"
     assert server.page("/ready")[0] == 200
+
+
+def test_health_notices_a_loop_that_hangs(server: Operated) -> None:
+    loop, go = server.server._loop, threading.Event()
+    assert loop is not None
+    loop.call_soon_threadsafe(go.wait, 60)
+    try:
+        assert server.page("/health") == (503, '{"alive": false, "problems": ["the server hangs"]}\n')
+    finally:
+        go.set()
+    assert server.page("/health")[0] == 200
 
 
 def test_a_port_that_is_taken_is_said_so(server: Operated) -> None:

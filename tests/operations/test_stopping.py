@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -130,6 +131,9 @@ def test_signals_end_the_process_and_hang_up_opens_the_audit_again(library: Path
     try:
         log = folder / "log"
         eventually(lambda: b'"listening"' in log.read_bytes(), 60)
+        assert "Max core file size         0 " in Path(f"/proc/{process.pid}/limits").read_text(), (
+            "no rows in core dumps"
+        )
         audit.rename(folder / "moved")
         os.kill(process.pid, signal.SIGHUP)
         eventually(audit.exists)
