@@ -259,8 +259,7 @@ class Postgres(Dialect):
     # -- reading and measuring -----------------------------------------------------------------------------------
 
     def spread(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        row = exp.Cast(this=call("ROW", *columns), to=exp.DataType(this=exp.DType.TEXT))
-        return call("hashtextextended", row, number(0))
+        return _by_code_point(Dialect.spread(self, columns))
 
     def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
         """The row's table and place: different in any other table, and in other partitions."""
