@@ -175,11 +175,10 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a server that has lost charges is believed",
-        "dpsql/postgres_ledger.py",
-        "WHERE identity = %(identity)s AND last >= %(last)s AND known = 0 AND fits",
-        "WHERE known = 0 AND fits",
+        "dpsql/postgres_journal.py",
+        "if identity != self.identity or before < self._last or known not in (0, len(charges)):",
+        "if known not in (0, len(charges)):",
         f"{POSTGRES}::test_a_ledger_that_changes_under_us_stops",
-        POSTGRES,
     ),
     # The order of the flow
     Bug(
