@@ -58,6 +58,7 @@ BUGS: tuple[Bug, ...] = (
         "    if weights.norm is Norm.L1 or weights.one_group:\n        source",
         "    if weights.one_group:\n        source",
         HUNT,
+        seed=9,
     ),
     bug(
         "values near the quantile are left out",
