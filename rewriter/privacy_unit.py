@@ -242,7 +242,7 @@ def _row_bound(
     Only ``unique`` has to be true; the number of rows says where units are clipped.
     """
     inner = [source for source in private if not source.optional]
-    factors = [source for source in inner if not _is_parent(source, inner, classes)] or inner[:1]
+    factors = _met_by_none([one for one in inner if not _is_parent(one, inner, classes)], classes) or inner[:1]
     bound = factors[0].bound
     for source in factors[1:]:
         product = bound.times(source.bound.rows, source.bound.undeclared)
@@ -268,6 +268,28 @@ def _row_bound(
             counted.add(source.alias)
         waiting = [source for source in waiting if source.alias not in counted]
     return bound
+
+
+def _met_by_none(private: Sequence[Source], classes: _Classes) -> list[Source]:
+    """The sources without those of which a row of the others, together, meets at most one: by all columns of a key."""
+    left = list(private)
+    for source in private[::-1]:
+        others = [other for other in left if other is not source]
+        if others and any(_is_fixed(source, key, others, classes) for key in _keys_of(source)):
+            left = others
+    return left
+
+
+def _keys_of(source: Source) -> tuple[frozenset[str], ...]:
+    return (*(frozenset({name}) for name in source.unique_columns), *source.unique_keys)
+
+
+def _is_fixed(source: Source, key: frozenset[str], others: Sequence[Source], classes: _Classes) -> bool:
+    """Whether every column of a key equals a column of the others."""
+    return all(
+        any(classes.same((source.alias, column), (other.alias, name)) for other in others for name in other.fields)
+        for column in key
+    )
 
 
 def _is_parent(source: Source, private: Sequence[Source], classes: _Classes) -> bool:
@@ -313,18 +335,13 @@ def _meets_once(
     classes: _Classes,
     outer: Mapping[str, OuterCondition],
 ) -> bool:
-    """Whether the counted sources' rows, together, meet at most one row of this source, by a unique column."""
+    """Whether the counted sources' rows, together, meet at most one row of this source, by a key."""
     here = classes.copy()
     if source.optional:
         for one, other in outer[source.alias].equalities:
             here.union(one, other)
-    return any(
-        here.same((source.alias, key), (other.alias, name))
-        for key in source.unique_columns
-        for other in sources
-        if other.alias in counted
-        for name in other.fields
-    )
+    others = [other for other in sources if other.alias in counted]
+    return any(_is_fixed(source, key, others, here) for key in _keys_of(source))
 
 
 def _reach(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.contribution import ContributionBound
+from rewriter.source import variable_behind
 from rewriter.types import Scalar, Type
 from rewriter.value import Value
 
@@ -18,6 +20,12 @@ class Key:
 
     value: Value
     text: str
+
+
+def plain_columns(keys: Iterable[Key]) -> list[tuple[str, str]]:
+    """The columns of tables that are keys as they are, each by our alias of the table and its name."""
+    found = (variable_behind(key.value.sql) for key in keys)
+    return [(variable.alias, variable.name) for variable in found if variable is not None]
 
 
 @dataclass(frozen=True, slots=True)
