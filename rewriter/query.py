@@ -9,7 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.contribution import ContributionBound
-from rewriter.source import variable_behind
+from rewriter.source import columns_behind
 from rewriter.types import Scalar, Type
 from rewriter.value import Value
 
@@ -23,9 +23,8 @@ class Key:
 
 
 def plain_columns(keys: Iterable[Key]) -> list[tuple[str, str]]:
-    """The columns of tables that are keys as they are, each by our alias of the table and its name."""
-    found = (variable_behind(key.value.sql) for key in keys)
-    return [(variable.alias, variable.name) for variable in found if variable is not None]
+    """The columns that are keys as they are, each by our alias of its relation and its name."""
+    return [column for key in keys for column in columns_behind(key.value.sql)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -57,6 +57,19 @@ def variable_behind(node: exp.Expr) -> Variable | None:
             return variable
         if not isinstance(origin := node.meta.get(ORIGIN), Origin):
             return None
+        node = origin.sql
+
+
+def columns_behind(node: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The columns that an expression is as they are, through subqueries: by our alias of the relation, and the name."""
+    while True:
+        if isinstance(variable := node.meta.get(VARIABLE), Variable):
+            yield variable.alias, variable.name
+            return
+        if isinstance(node, exp.Column):
+            yield node.text("table"), node.name
+        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
+            return
         node = origin.sql
 
 
