@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.block import conjuncts
-from rewriter.grouping import output_name, star_of
+from rewriter.grouping import star_of
+from rewriter.naming import output_name
 from rewriter.query import Query, Ranked, release_name
 
 _OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")

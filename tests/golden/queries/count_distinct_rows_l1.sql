@@ -71,7 +71,12 @@ WITH keys AS (
         FROM (
           SELECT
             *,
-            LEFT(MD5(CONCAT(CAST(u AS TEXT), ',', CAST(k0 AS TEXT), ',', CAST(v0 AS TEXT), ',', CAST(v1 AS TEXT))), 12) AS h
+            LEFT(
+              MD5(
+                CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(k0 AS TEXT)), ',', MD5(CAST(v0 AS TEXT)), ',', MD5(CAST(v1 AS TEXT)))
+              ),
+              12
+            ) AS h
           FROM (
             SELECT DISTINCT
               u,

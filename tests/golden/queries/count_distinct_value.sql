@@ -54,7 +54,7 @@ WITH distinct_s0 AS (
         FROM (
           SELECT
             *,
-            LEFT(MD5(CONCAT(CAST(u AS TEXT), ',', CAST(v0 AS TEXT))), 12) AS h
+            LEFT(MD5(CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(v0 AS TEXT)))), 12) AS h
           FROM (
             SELECT DISTINCT
               u,
