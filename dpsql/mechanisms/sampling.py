@@ -21,6 +21,7 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
+from dpsql.mechanisms.chain import Candidate, Chain
 from dpsql.mechanisms.mode import permute_and_flip
 from dpsql.mechanisms.picking import pick
 
@@ -51,6 +52,10 @@ class Sampler(Protocol):
         """
         ...
 
+    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
+        """One of many vectors of candidates, each with a probability ∝ exp(-rate · distance); None for nobody."""
+        ...
+
     def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
         """The place of one candidate, by permute-and-flip (:mod:`dpsql.mechanisms.mode`)."""
         ...
@@ -77,6 +82,9 @@ class OpenDPSampler:
 
     def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
         return pick(counts, distances, rate)
+
+    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
+        return chain.draw()
 
     def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
         return permute_and_flip(distances, rate)
