@@ -94,7 +94,7 @@ def credited(
             continue
         most, (cell,) = kept(vector.credit.each, contribution, one_group=one_group), vector.cells
         if most is None:
-            raise unbounded_rows(contribution, query)
+            raise unbounded_rows(contribution, query, otherwise="; COUNT(DISTINCT key) may do")
         counts = counted(rows.copy(), keys, vector.credit, most, cell.name, dialect)
         statistic = Statistic(cell.name, cell.granularity, most.within, cell.text)
         block = Block((statistic,), most.sensitivity, weight=vector.weight)

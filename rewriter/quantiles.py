@@ -26,13 +26,12 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.interval import Interval
-from rewriter.missing import Missing
 from rewriter.narrowing import narrowed
 from rewriter.plan import Choice, Chosen, Output
 from rewriter.query import Aggregate, Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind, Type
-from rewriter.unbounded import learned_ranges, missing_ranges, tables_of
+from rewriter.unbounded import learned_ranges, missing_ranges, unbounded_rows
 from rewriter.value import Value
 
 BUCKETS = 2048
@@ -159,13 +158,7 @@ def _weights(query: Query, norm: Norm, contribution: ContributionBound, one_grou
         return _Weights(None, 1, 1, True)
     reach = reach_squared(Vector((), 1, 1), norm, contribution)
     if reach is None:
-        missing = frozenset(Missing(table) for table in contribution.undeclared)
-        raise Unbounded(
-            "nothing bounds how many rows one person adds to this",
-            hint=f"the owner can declare max_rows for {tables_of(query)} in the policy",
-            missing=missing,
-            certain=missing,
-        )
+        raise unbounded_rows(contribution, query)
     if math.isqrt(reach) > _MOST_STEPS:
         raise Refused("one person has too many rows to be weighed exactly", hint="declare a smaller max_rows")
     if one_group:

@@ -19,8 +19,8 @@ from sqlglot import exp
 
 from rewriter.contribution import Norm
 from rewriter.dialects import DUCKDB, Dialect
-from rewriter.grouping import output_name
 from rewriter.keys import public_keys
+from rewriter.naming import output_name
 from rewriter.narrowing import narrowed
 from rewriter.plan import Block, Linear, Plan, Top
 from rewriter.planner import plan

@@ -23,10 +23,11 @@ from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
-from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
+from rewriter.grouping import Grouped, check_select, is_grouped, star_of, take_apart
 from rewriter.membership import Subqueries
 from rewriter.missing import LACKS
 from rewriter.names import plain_names
+from rewriter.naming import output_name
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all

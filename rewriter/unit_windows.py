@@ -23,7 +23,8 @@ from rewriter.block import FIELD, Block, BlockScope, conjuncts
 from rewriter.dialects import Dialect
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import is_literal
-from rewriter.grouping import canonical, expanded, output_name, walk
+from rewriter.grouping import canonical, expanded, walk
+from rewriter.naming import output_name
 from rewriter.relation import Relation, only
 from rewriter.source import VARIABLE, Source, Variable
 from rewriter.total import compile_expression, position_of
