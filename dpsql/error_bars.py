@@ -5,12 +5,15 @@ What columns there are follows from text and policy alone; what is in them, from
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
 from dpsql.engines.deadlines import Cancellation
+from dpsql.inference.chosen import value_of
 from dpsql.inference.consistent import infer_all
 from dpsql.inference.evidence import Derived
 from dpsql.inference.prefix import decoded, running_half_widths
@@ -22,7 +25,7 @@ from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.tried import Tables, effort, tried_ends
-from rewriter.measured import Measured, Running
+from rewriter.measured import Mean, Measured, Running
 from rewriter.plan import Plan
 from rewriter.trace import row_column
 from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
@@ -127,8 +130,8 @@ def _running_bars(
 
 
 def has_interval(column: Measured, kind: Type) -> bool:
-    """Whether a column gets ends beside it: a number that was measured."""
-    return column.noisy and kind.numeric
+    """Whether a column gets ends beside it: a number that was measured, or a time that was picked."""
+    return column.noisy and (kind.numeric or (kind.temporal and isinstance(column.form, Mean)))
 
 
 def widened_columns(columns: Sequence[AnswerColumn], measured: Sequence[Measured]) -> tuple[AnswerColumn, ...]:
@@ -193,6 +196,8 @@ def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
     """An end in a column's type: never moved inwards, but for dust of floating point."""
     if kind.kind is Kind.DOUBLE:
         return lambda end: None if math.isinf(end) else end
+    if kind.temporal:
+        return lambda end: None if math.isinf(end) else _time(end, kind, up=up)
     places = kind.scale if kind.kind is Kind.DECIMAL else 0
     turn = math.ceil if up else math.floor
     dust = -1e-12 if up else 1e-12
@@ -206,3 +211,12 @@ def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
         return Decimal(units).scaleb(-places, EXACT) if kind.kind is Kind.DECIMAL else units
 
     return exact
+
+
+def _time(end: float, kind: Type, *, up: bool) -> Scalar | None:
+    """A day, or a second, of the years 1 to 9999. Floats have times to ten microseconds or so."""
+    seconds = 1 if kind.kind is Kind.DATE else 86_400
+    dust = -1e-3 if up else 1e-3
+    steps = (math.ceil if up else math.floor)(end * seconds + dust)
+    steps = min(max(steps, seconds), datetime.date.max.toordinal() * seconds)
+    return value_of(steps, Fraction(1, seconds), kind)

@@ -12,13 +12,15 @@ from fractions import Fraction
 
 from dpsql.accountant import Accounting
 from dpsql.bounds import Settled, part_of
-from dpsql.calibrate import Calibration, calibrate, covers, rank_notes, turning_notes
+from dpsql.calibrate import Calibration, calibrate, turning_notes
+from dpsql.covered import covers
 from dpsql.derive import Offer
 from dpsql.errors import DataError, InternalError
 from dpsql.expected import Sizes, excess_of, released_sizes, target_notes
 from dpsql.families import shares
 from dpsql.loss import PrivacyLoss
 from dpsql.opening import Opened
+from dpsql.picks import rank_notes
 from dpsql.prepared import Prepared
 from dpsql.ranking import is_as_good, picks_note, ranked
 from dpsql.reuse import Reuse
@@ -237,7 +239,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
             notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):
             notes[origin] = None
-    notes.update(dict.fromkeys(rank_notes(priced.calibrations)))
+    notes.update(dict.fromkeys(rank_notes((one.plan.outputs, one.picked) for one in priced.calibrations)))
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None
     return tuple(notes)

@@ -5,34 +5,34 @@ public lattice is divided into R public parts; part u of a value is at the posit
 weight s moves the position of every part by something from 0 to s, and that grows from part to part: 0 below the row,
 s above it.
 
-**Distance.** First a noisy weight n̂ of the group is released, by discrete Laplace noise. With the targets t₁ ≤ … ≤ t_m,
-t_j = q_j·n̂, and a vector v₁ ≤ … ≤ v_m of parts at the positions p₁ ≤ … ≤ p_m, the distance of the vector is
-D(v) = Σ |(p_j - p_{j-1}) - (t_j - t_{j-1})| for j = 1 … m+1, where p₀ = t₀ = 0, p_{m+1} = n, t_{m+1} = n̂. A row moves
-the positions by growing amounts between 0 and s, so the gaps between them by s in all: D moves by at most s, up or
-down. (The score of Gillenwater, Joseph, Kulesza 2021, which moves by 2(1 - w)·s, w the least gap: its targets follow n.
-These follow n̂, and one row is in one gap.) D is capped at a public number, which moves it no further.
+**Distance.** First a noisy weight n̂ of the group is released, by discrete Laplace noise. With the targets t₁ ≤ … ≤
+t_m, t_j = q_j·n̂, and a vector v₁ ≤ … ≤ v_m of parts at the positions p₁ ≤ … ≤ p_m, the distance of the vector is
+D(v) = Σ |(p_j - p_{j-1}) - (t_j - t_{j-1})| for j = 1 … m+1, where p₀ = t₀ = 0, p_{m+1} = n, t_{m+1} = n̂. A row
+moves the positions by growing amounts between 0 and s, so the gaps between them by s in all: D moves by at most s, up
+or down. (The score of Gillenwater, Joseph, Kulesza 2021, which moves by 2(1 - w)·s, w the least gap: its targets
+follow n. These follow n̂, and one row is in one gap.) D is capped at a public number, which moves it no further.
 
-**Claim.** Picking v with probability ∝ exp(-ε·D(v)/2S) has the range ε·s/S: it is ε·s/S-DP and (ε·s/S)²/8-zCDP, pair by
-pair of neighbours, however many quantiles there are. n̂ has noise of the scale S/ε₁: ε₁·s/S-DP, and (ε₁·s/S)²/2-zCDP. A
-unit with weights in many groups costs what it does for one quantile (:mod:`dpsql.mechanisms.quantile`).
+**Claim.** Picking v with probability ∝ exp(-ε·D(v)/2S) has the range ε·s/S: it is ε·s/S-DP and (ε·s/S)²/8-zCDP, pair
+by pair of neighbours, however many quantiles there are. n̂ has noise of the scale S/ε₁: ε₁·s/S-DP, and
+(ε₁·s/S)²/2-zCDP. A unit with weights in many groups costs what it does for one quantile
+(:mod:`dpsql.mechanisms.quantile`).
 
 **Nobody.** Where n̂ is small, all is NULL: that follows from n̂.
 
-Why parts: where many rows have one value, a target can be anywhere among them.
-Why the engine may be silent about values that are far from all targets: let x_j = p_j - t_j and e = n̂ - n. Then
-D ≥ |x_j| + |x_j + e| ≥ |p_j - q_j·n|. So where D is below a cap that is not above the choice's window, all values are known.
+Why parts: where many rows have one value, a target can be anywhere among them. Why the engine may be silent about
+values that are far from all targets: let x_j = p_j - t_j and e = n̂ - n. Then D ≥ |x_j| + |x_j + e| ≥ |p_j - q_j·n|.
+So where D is below a cap that is not above the choice's window, all values are known.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.mechanisms.chain import Chain
-from dpsql.mechanisms.walks import Near
+from dpsql.mechanisms.positions import Positions
 from dpsql.mechanisms.quantile import NOBODY, Exponential, TooFar, unit_weight
 from dpsql.mechanisms.sampling import Sampler, float_at_least
 from dpsql.table import Rank
@@ -105,7 +105,11 @@ class Joint:
     @property
     def rows(self) -> float:
         """How many rows the answer's ranks may be away from the targets, with a probability of 95 % at least."""
-        return (self._needed(math.log(20), 3, _LARGE * self.choice.row) + 3 * float(self.count_scale)) / 2 / self.choice.row
+        return (
+            (self._needed(math.log(20), 3, _LARGE * self.choice.row) + 3 * float(self.count_scale))
+            / 2
+            / self.choice.row
+        )
 
     def _needed(self, rarity: float, errors: float, total: int) -> float:
         """The distance beyond which vectors are so rare, where the noise of the weight is so many times its scale,
@@ -138,70 +142,15 @@ class Joint:
 
     def chain(self, ranks: Sequence[Rank], total: int) -> Chain:
         """What is picked from, around the targets that follow from a noisy weight."""
-        scaled = Scaled.of(self, ranks, total)
+        parts = self._parts(total)
+        scale = 2 * parts * math.lcm(*(q.denominator for q in self.fractions))
         cap = min(math.ceil(self._needed(_RARE, 5, total)), self.choice.window)
+        positions = Positions(ranks, self.choice.low, self.choice.high, parts, scale)
         return Chain(
             few=self.is_few(total),
-            low=self.choice.low,
-            values=self.values,
-            parts=scaled.parts,
-            rate=self.rate / scaled.scale,
-            cap=cap * scaled.scale,
-            end=scaled.scale * (scaled.weight - total),
-            targets=scaled.targets,
-            near=tuple(scaled.near(target, cap, self.choice) for target in scaled.targets),
-            position=scaled.position,
+            rate=self.rate / scale,
+            cap=cap * scale,
+            end=scale * (positions.weight - total),
+            targets=tuple(int(q * scale) * total for q in self.fractions),
+            positions=positions,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Scaled:
-    """Positions of a group and targets, in units of 1/scale of a step of weight, in which they are integers."""
-
-    ranks: Sequence[Rank]
-    parts: int
-    scale: int
-    targets: tuple[int, ...]
-
-    @classmethod
-    def of(cls, joint: Joint, ranks: Sequence[Rank], total: int) -> Scaled:
-        parts = joint._parts(total)
-        whole = math.lcm(*(q.denominator for q in joint.fractions))
-        scale = 2 * parts * whole
-        return cls(ranks, parts, scale, tuple(int(q * scale) * total for q in joint.fractions))
-
-    @property
-    def weight(self) -> int:
-        return self.ranks[0][3] if self.ranks else 0
-
-    def position(self, value: int, part: int) -> int | None:
-        """Where a part of a value is; None where that is not known."""
-        place = bisect_left(self.ranks, value, key=lambda rank: rank[0])
-        if place < len(self.ranks) and self.ranks[place][0] == value:
-            _, weight, below, _ = self.ranks[place]
-            return self._at(below, weight, part)
-        upto = self.ranks[place - 1][1] + self.ranks[place - 1][2] if place else 0
-        below = self.ranks[place][2] if place < len(self.ranks) else self.weight
-        return self.scale * upto if upto == below else None
-
-    def _at(self, below: int, weight: int, part: int) -> int:
-        return self.scale * below + self.scale // (2 * self.parts) * weight * (2 * part + 1)
-
-    def near(self, target: int, cap: int, choice: Choice) -> Near:
-        """The values less than the cap away from a target, where their positions are known."""
-        half, scale, ranks = self.scale // (2 * self.parts), self.scale, self.ranks
-        start = bisect_left(ranks, target - cap * scale, key=lambda rank: scale * (rank[1] + rank[2]))
-        end = bisect_left(ranks, target + cap * scale, key=lambda rank: scale * rank[2])
-        # What is before the first and after the last one, too: values between are at the end of one and at the other.
-        found: list[tuple[int, int, int, int]] = []
-        next_, upto = (choice.low, 0) if not start else (ranks[start - 1][0] + 1, sum(ranks[start - 1][1:3]))
-        for value, weight, below, _ in ranks[start:end]:
-            if value > next_ and below == upto:
-                found.append((next_, value - next_, scale * below - target, 0))
-            found.append((value, 1, scale * below - target, half * weight))
-            next_, upto = value + 1, below + weight
-        follows = ranks[end] if end < len(ranks) else (choice.high + 1, 0, self.weight, self.weight)
-        if follows[0] > next_ and follows[2] == upto:
-            found.append((next_, follows[0] - next_, scale * upto - target, 0))
-        largest = max((abs(base) + 2 * self.parts * each for _, _, base, each in found), default=0)
-        return Near.of(found, 4 * max(largest, cap * scale, choice.high, -choice.low))

@@ -21,9 +21,11 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
-from dpsql.mechanisms.chain import Candidate, Chain
+from dpsql.mechanisms.chain import Chain
 from dpsql.mechanisms.mode import permute_and_flip
 from dpsql.mechanisms.picking import pick
+from dpsql.mechanisms.product import Product
+from dpsql.mechanisms.walks import Candidate
 
 WIDEST = 1 << 50
 """Noise is drawn as 64-bit integers, clamped at their ends. Below this scale a Laplace draw reaches an end
@@ -56,6 +58,10 @@ class Sampler(Protocol):
         """One of many vectors of candidates, each with a probability ∝ exp(-rate · distance); None for nobody."""
         ...
 
+    def product(self, product: Product) -> tuple[int, ...]:
+        """One place of each of many tables, with a probability ∝ exp(-rate · distance) for the sum of distances."""
+        ...
+
     def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
         """The place of one candidate, by permute-and-flip (:mod:`dpsql.mechanisms.mode`)."""
         ...
@@ -85,6 +91,9 @@ class OpenDPSampler:
 
     def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
         return chain.draw()
+
+    def product(self, product: Product) -> tuple[int, ...]:
+        return product.draw()
 
     def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
         return permute_and_flip(distances, rate)

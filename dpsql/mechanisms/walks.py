@@ -1,9 +1,9 @@
 """Proposals for :mod:`dpsql.mechanisms.chain`: walks over cells, each with a probability that is known exactly.
 
-Let x_j be how far a candidate of place j is beyond its target, and let cells be intervals of x of one width. In cells, the
-distance of a vector is that of a walk from 0 over x₁, x₂, … to an end, its steps shortened by less than a cell. How much
-all walks weigh that lead to a cell is computed forward, in floats; then a walk is drawn backwards, each step from a
-table of integers made of them, and in each of its cells a candidate, uniformly.
+Let x_j be how far a candidate of place j is beyond its target, and let cells be intervals of x of one width. In
+cells, the distance of a vector is that of a walk from 0 over x₁, x₂, … to an end, its steps shortened by less than a
+cell. How much all walks weigh that lead to a cell is computed forward, in floats; then a walk is drawn backwards,
+each step from a table of integers made of them, and in each of its cells a candidate, uniformly.
 
 No cell has the probability 0 in a table, so every vector can be proposed. Those that are not in order are given up.
 """
@@ -18,6 +18,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpsql.mechanisms.positions import Integers, Near
+
 Candidate = tuple[int, int]
 """A value and the number of one of its parts."""
 
@@ -28,35 +30,6 @@ _WIDTH = 0.1
 _TABLE = 1 << 40
 _ROOM = Fraction(1_000_001, 1_000_000)
 """What errors of floats stay below by far: sums of positive numbers, some thousand of them."""
-
-
-Integers = npt.NDArray[np.int64]
-"""Of Python's own where 64 bits are too few."""
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """The values less than the cap away from a target, in order: stretch i has ``values[i]`` of them from ``first[i]`` on.
-
-    Part u of each value of stretch i is ``base[i] + half[i] · (2u + 1)`` beyond the target; half is 0 where no row is.
-    """
-
-    first: Integers
-    values: Integers
-    base: Integers
-    half: Integers
-
-    @classmethod
-    def of(cls, stretches: Sequence[tuple[int, int, int, int]], largest: int) -> Near:
-        """Of (first, values, base, half); ``largest`` is what no number that is computed of them exceeds."""
-        kind: type = np.int64 if largest < 1 << 62 else object
-        return cls(*np.array(stretches, dtype=kind).reshape(-1, 4).T)
-
-    def below(self, beyond: Integers | int, parts: int, some: slice | Integers = slice(None)) -> Integers:
-        """How many parts of each value are less than that beyond the target."""
-        base, half = self.base[some], self.half[some]
-        part = -((base + half - beyond) // np.maximum(2 * half, 1))
-        return np.asarray(np.where(half > 0, np.minimum(np.maximum(part, 0), parts), np.where(base < beyond, parts, 0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +58,9 @@ class Place:
         which = np.repeat(np.arange(len(sizes)), sizes)
         cells = low[which] + (np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes, sizes))
         found = self._within(cells, which)
-        return np.bincount((cells + self.reach).astype(np.int64), found.astype(np.float64), 2 * self.reach)
+        return np.asarray(
+            np.bincount((cells + self.reach).astype(np.int64), found.astype(np.float64), 2 * self.reach), np.float64
+        )
 
     def _within(self, cells: Integers, which: Integers) -> Integers:
         """How many candidates of a stretch a cell has, for pairs of both."""

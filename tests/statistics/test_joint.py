@@ -6,8 +6,9 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from random import Random
 
 import numpy as np
@@ -30,12 +31,12 @@ def by_definition(joint: Joint, rows: Sequence[int], total: int, chain: Chain, v
     positions, targets = [Fraction(0)], [Fraction(0)]
     for value, part in vector:
         here, below = sum(row == value for row in rows), sum(row < value for row in rows)
-        positions.append(below + Fraction(here * (2 * part + 1), 2 * chain.parts))
+        positions.append(below + Fraction(here * (2 * part + 1), 2 * chain.positions.parts))
     targets += [q * total for q in joint.fractions]
     gaps = zip([*positions, Fraction(len(rows))], [*targets, Fraction(total)], strict=True)
     away = [p - t for p, t in gaps]
     scale = joint.rate / chain.rate
-    distance = scale * sum(abs(b - a) for a, b in zip(away, away[1:], strict=False))
+    distance = scale * sum(abs(b - a) for a, b in pairwise(away))
     assert distance.denominator == 1
     return min(int(distance), chain.cap)
 
@@ -57,7 +58,7 @@ def test_distances_are_those_of_the_definition_whatever_the_engine_leaves_out(wi
             joint = Joint(one, tuple(fractions), Exponential(Fraction(random.choice([8, 60, 400])), True))
             chain = joint.chain(ranks_of(rows, one), total)
             for _ in range(20):
-                drawn = [(random.randint(0, one.high), random.randrange(chain.parts)) for _ in fractions]
+                drawn = [(random.randint(0, one.high), random.randrange(chain.positions.parts)) for _ in fractions]
                 vector = sorted(drawn)
                 assert chain.distance(vector) == by_definition(joint, rows, total, chain, vector)
                 seen += chain.distance(vector) < chain.cap
@@ -74,7 +75,7 @@ def test_every_neighbour_of_every_small_database_is_hidden(fractions: Sequence[F
         for rows in combinations_with_replacement(range(4), size):
             total = size + 1
             here = joint.chain(ranks_of(rows, one), total)
-            tried = list(vectors(one, min(here.parts, 3), len(fractions)))[:: 1 + size]
+            tried = list(vectors(one, min(here.positions.parts, 3), len(fractions)))[:: 1 + size]
             for more in range(4):
                 there = joint.chain(ranks_of([*rows, more], one), total)
                 assert (here.rate, here.cap, here.targets) == (there.rate, there.cap, there.targets)
@@ -101,12 +102,12 @@ def test_vectors_have_the_probabilities_of_the_definition(
     monkeypatch.setattr(Joint, "_parts", lambda self, total: 8)
     if window < 100:
         monkeypatch.setattr(Joint, "_needed", lambda *_: 4.0)
-    one, draws = choice(QUARTILES[::2], 5, window), 1_200
+    one, draws = choice(QUARTILES[::2], 5, window), 500
     joint = Joint(one, QUARTILES[::2], Exponential(Fraction(epsilon), concentrated=True))
     total = len(rows) + 1
     chain = joint.chain(ranks_of(rows, one), total)
     weights: Counter[tuple[int, ...]] = Counter()
-    for vector in vectors(one, chain.parts, 2):
+    for vector in vectors(one, chain.positions.parts, 2):
         distance = by_definition(joint, rows, total, chain, vector)
         weights[tuple(value for value, _ in vector)] += math.exp(-float(chain.rate) * distance)  # type: ignore[assignment]
     whole = sum(weights.values())
@@ -125,10 +126,7 @@ def test_vectors_have_the_probabilities_of_the_definition(
 
 
 def _never_few(chain: Chain) -> Chain:
-    return Chain(
-        False, chain.low, chain.values, chain.parts, chain.rate, chain.cap, chain.end, chain.targets, chain.near,
-        chain.position,
-    )  # fmt: skip
+    return replace(chain, few=False)
 
 
 def test_nobody_is_null_and_a_crowd_is_not() -> None:
