@@ -93,8 +93,6 @@ def tried_bars(
     consistent: bool,
 ) -> dict[int, Column]:
     """The intervals of columns of which nothing exact is known, from replicates of what was released."""
-    if any(plan.choices for plan in plans):
-        return {}  # Nobody knows how a quantile would have come out otherwise.
 
     def replicates(count: int) -> list[Tables]:
         drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))

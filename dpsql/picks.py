@@ -11,6 +11,7 @@ from fractions import Fraction
 from dpsql.accountant import Accounting, largest_rho
 from dpsql.covered import check_covered
 from dpsql.errors import error
+from dpsql.inference.bridge import reach
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.around import SHARE, Around
 from dpsql.mechanisms.commonest import Commonest
@@ -241,6 +242,34 @@ def _mechanism(
     mechanism = max(found, key=lambda one: one.epsilon / unit_weight(choice.sensitivity, one))
     needs_delta = accounting is Accounting.APPROX and mechanism.concentrated
     return mechanism, PrivacyLoss(share.epsilon, share.rho, share.delta if needs_delta else Fraction(0))
+
+
+def quantile_half_width(picks: Sequence[Picked | Joined | Modal], chosen: Chosen, rows: int) -> float | None:
+    """The 95 % half-width to expect of a quantile in a group of so many rows, spread evenly over the range; None for a
+    mode. MIN and MAX are as far from the ends as they aim.
+    """
+    pick = next(one for one in picks if one.choice.name == chosen.choice)
+    if isinstance(pick, Modal):
+        return None
+    quantile, choice = pick.quantiles[chosen.place], pick.choice
+    apart = float((choice.high - choice.low) * choice.granularity) / rows
+    return apart * min(_rank_half_width(quantile, choice, chosen.place), rows)
+
+
+def _rank_half_width(quantile: Quantile | Joint, choice: Choice, place: int) -> float:
+    """In rows: as a row has the exponent r, errors fall off like E exp(-rN) for a Poisson number N of rows."""
+    if isinstance(quantile, Quantile):
+        if quantile.is_extreme:
+            return float(quantile.inside_rows)
+        return math.log(20) / -math.expm1(-float(quantile.rate * quantile.scale * choice.row))
+    fraction = choice.fractions[place]
+    at = quantile.fractions.index(fraction)
+    far = reach(at, len(quantile.fractions), float(fraction), _FAR, 1.0) * _FAR
+    return far / -math.expm1(-float(quantile.rate * choice.row))
+
+
+_FAR = 1e6
+"""An end so far away that noise does not show."""
 
 
 def rank_notes(releases: Iterable[tuple[Sequence[Output], Sequence[Picked | Joined | Modal]]]) -> Iterator[str]:

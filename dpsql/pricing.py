@@ -142,7 +142,7 @@ class Pricing:
     def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
         """The ε of a statement: as it is set, or what the error that is asked for takes."""
         wanted = settings.target_error
-        if wanted is None or not any(options[0].blocks for options in prepared.plans):
+        if wanted is None or not any(options[0].blocks or options[0].choices for options in prepared.plans):
             return settings.epsilon, ()
 
         def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
@@ -154,7 +154,8 @@ class Pricing:
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
-        anything = {statistic.name: Noise("laplace", Fraction(1 << 200)) for statistic in plan.statistics}
+        names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
+        anything = {name: Noise("laplace", Fraction(1 << 200)) for name in names}
         return self._opened.store.get(plan.identity, self._opened.policy.data_version, anything)
 
     def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:

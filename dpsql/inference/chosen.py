@@ -42,20 +42,23 @@ def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen,
         rows = [in_order(row) for row in rows]
     picked = [row[chosen.place] for row in rows]
     values = tuple(value_of(value, choice.granularity, output.type) for value in picked)
-    ends = columns[size + 2 * chosen.place : size + 2 * chosen.place + 2]
+    step = float(choice.granularity)
+    reaches = tuple((down * step, up * step) for down, up in reaches_of(noisy, choice, chosen.place, picked))
+    return ReleasedColumn(output.name, output.type, values, None, reaches)
+
+
+def reaches_of(
+    noisy: NoisyTable, choice: Choice, place: int, picked: Sequence[int | None]
+) -> list[tuple[float, float]]:
+    """How many steps the interval of a quantile goes down and up, in each group; infinitely many where nothing is
+    known."""
+    columns, size = noisy.chosen[choice.name], len(choice.fractions)
+    ends = columns[size + 2 * place : size + 2 * place + 2]
     pairs = list(zip(*ends, strict=True)) if ends else [(None, None)] * len(picked)
     parts: Sequence[tuple[float, float]] = [(_REACH, _REACH)] * len(picked)
     if len(columns) > 3 * size:
-        parts = _together(choice, noisy, chosen.place, columns[-1])
-    step = float(choice.granularity)
-    reaches = tuple(
-        (down * step, up * step)
-        for down, up in (
-            _reach(value, pair, part, choice, chosen.place)
-            for value, pair, part in zip(picked, pairs, parts, strict=True)
-        )
-    )
-    return ReleasedColumn(output.name, output.type, values, None, reaches)
+        parts = _together(choice, noisy, place, columns[-1])
+    return [_reach(value, pair, part, choice, place) for value, pair, part in zip(picked, pairs, parts, strict=True)]
 
 
 def _together(choice: Choice, noisy: NoisyTable, place: int, totals: Sequence[int | None]) -> list[tuple[float, float]]:
