@@ -25,6 +25,7 @@ from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
+from rewriter.expanded import check_expanded
 from rewriter.interval import Interval
 from rewriter.narrowing import narrowed
 from rewriter.plan import Choice, Chosen, Output
@@ -118,7 +119,7 @@ def _type(aggregate: Aggregate) -> Type:
 def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
     notes = []
     if any(one.candidates for one in aggregates):
-        notes.append("a mode is one of the declared values, or NULL where hardly anybody is")
+        notes.append("MODE is approximate: one of the most common of the declared values, NULL where hardly anybody is")
     aggregates = [one for one in aggregates if not one.candidates]
     if any(one.fraction not in (0, 1) for one in aggregates):
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
@@ -216,6 +217,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     present = exp.select("*").from_(from_rows(rows)).where("NOT v IS NULL")
     types = [key.value.type for key in query.keys]
     tree = _ranks(present, keys, types, weights, _Window(tuple(column.fractions), window), (low, high), dialect)
+    check_expanded(tree)
     return Choice(
         name,
         tree.sql(dialect=dialect.name, comments=False),
