@@ -25,12 +25,13 @@ from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.tried import Tables, effort, tried_ends
-from rewriter.measured import Mean, Measured, Running
+from rewriter.measured import Listed, Mean, Measured, Running
 from rewriter.plan import Plan
 from rewriter.trace import row_column
 from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
 
-Column = Sequence[Ends | None]
+Column = Sequence[Ends | tuple[str, str] | None]
+"""The ends of every cell; of an array, which is a text, two texts."""
 Cells = Sequence[tuple[Scalar | None, ...]]
 
 
@@ -73,6 +74,9 @@ def exact_bars(measured: Sequence[Measured], rows: Cells, pieces: Sequence[Piece
     for at, column in enumerate(measured):
         if isinstance(column.form, Running):
             found.append(_running_bars(column.form, [row[at] for row in rows], places))
+            continue
+        if isinstance(column.form, Listed):
+            found.append(_listed_bars(column.form, places))
             continue
         ends = exact_ends(column, places) if column.noisy else None
         if ends is not None:
@@ -127,9 +131,29 @@ def _running_bars(
     return tuple(found)
 
 
+def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[tuple[str, str] | None, ...]:
+    """Two arrays, of the lower and of the upper ends of all items."""
+    items = [exact_ends(Measured(item), places) or [None] * len(places) for item in form.items]
+    found: list[tuple[str, str] | None] = []
+    for number, row in enumerate(places):
+        sides: list[list[str]] = [[], []]
+        for item, ends in zip(form.items, items, strict=True):
+            place, pair = row[item.term[0]], ends[number]
+            for side, texts in enumerate(sides):
+                if place is None or pair is None:
+                    texts.append("NULL")
+                    continue
+                end = _outwards(place[0].outputs[item.term[1]].type, up=bool(side))(pair[side])
+                texts.append("NULL" if end is None else str(end))
+        low, high = ("{" + ",".join(texts) + "}" for texts in sides)
+        found.append((low, high))
+    return tuple(found)
+
+
 def has_interval(column: Measured, kind: Type) -> bool:
-    """Whether a column gets ends beside it: a number that was measured, or a time that was picked."""
-    return column.noisy and (kind.numeric or (kind.temporal and isinstance(column.form, Mean)))
+    """Whether a column gets ends beside it: a number that was measured, or times or an array that were picked."""
+    picked = isinstance(column.form, Listed) or (kind.temporal and isinstance(column.form, Mean))
+    return column.noisy and (kind.numeric or picked)
 
 
 def widened_columns(columns: Sequence[AnswerColumn], measured: Sequence[Measured]) -> tuple[AnswerColumn, ...]:
@@ -150,10 +174,13 @@ def widened_rows(
     for at, (column, one) in enumerate(zip(columns, measured, strict=True)):
         parts.append([row[at] for row in rows])
         if has_interval(one, column.type):
+            ends = bars[at] or (None,) * len(rows)
             for side, keep in ((0, min), (1, max)):
+                if isinstance(one.form, Listed):
+                    parts.append([None if pair is None else pair[side] for pair in ends])
+                    continue
                 as_type = _outwards(column.type, up=bool(side))
-                ends = bars[at] or (None,) * len(rows)
-                typed = [None if pair is None else as_type(pair[side]) for pair in ends]
+                typed = [None if pair is None else as_type(float(pair[side])) for pair in ends]
                 # A number of more digits than a float has is inside of its interval, too.
                 inside = zip(typed, parts[-1 - side], strict=True)
                 parts.append([None if end is None else keep(end, value) for end, value in inside])  # type: ignore[type-var]
@@ -184,10 +211,11 @@ def widened_margins(
     )
 
 
-def _margin(value: Scalar | None, ends: Ends | None) -> float | None:
-    if ends is None or not isinstance(value, int | float | Decimal) or any(map(math.isinf, ends)):
+def _margin(value: Scalar | None, ends: Ends | tuple[str, str] | None) -> float | None:
+    if ends is None or not isinstance(value, int | float | Decimal):
         return None
-    return max(ends[1] - float(value), float(value) - ends[0], 0.0)
+    low, high = map(float, ends)
+    return None if math.isinf(low) or math.isinf(high) else max(high - float(value), float(value) - low, 0.0)
 
 
 def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:

@@ -98,6 +98,21 @@ def test_times_have_intervals_of_times(connection: Connection) -> None:
     assert high - low < datetime.timedelta(days=200)  # type: ignore[operator]
 
 
+def test_a_list_of_fractions_has_lists_of_ends(connection: Connection) -> None:
+    names, (row,) = asked(
+        connection,
+        "SELECT PERCENTILE_CONT(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY wage) AS q,"
+        " PERCENTILE_DISC(ARRAY[0.25, 0.75]) WITHIN GROUP (ORDER BY born) AS b FROM person",
+    )
+    assert names == ["q", "q_low", "q_high", "b", "b_low", "b_high"]
+    for texts, read in ((row[:3], float), (row[3:], datetime.date.fromisoformat)):
+        for low, middle, high in zip(
+            *(str(text).strip("{}").split(",") for text in (texts[1], texts[0], texts[2])), strict=True
+        ):
+            assert read(low) <= read(middle) <= read(high)
+            assert low != high
+
+
 def test_what_is_computed_from_quantiles_and_what_is_beside_them_has_an_interval(connection: Connection) -> None:
     """The distance of two quartiles is about 20,000: within 2,000 of it, 400 rows, but for once in a million times."""
     _, rows = asked(
