@@ -18,7 +18,7 @@ is nothing to know. Elsewhere it is far above E.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -102,8 +102,10 @@ class Around:
                 edges = [chain.positions.edge(part.value + sign * far, up=sign > 0) for far in side[1]]
                 upto = [None if here is None or edge is None else abs(edge - here) for edge in edges]
                 tables.append([_score(*pair, wanted) for pair in zip([0, *upto], upto, strict=False)])
-        known = chain.distance([(part.value, part.part) for part in parts])
-        cap = max(self.joint.choice.window * scale - 2 * most - known, 0)
+        # Not the pick's cap: beyond that, too, what the engine tells ends where the window does.
+        window = self.joint.choice.window * scale
+        away = replace(chain, cap=window).distance([(part.value, part.part) for part in parts])
+        cap = max(window - 2 * most - away, 0)
         return Product(tuple(tables), self.rate / scale, cap)
 
     def _sides(self, parts: Sequence[Part], total: int) -> list[tuple[tuple[int, list[int]] | None, ...]]:

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from dpsql.mechanisms.around import SHARE, Around
 from dpsql.mechanisms.chain import Chain
-from dpsql.mechanisms.joint import Joint
+from dpsql.mechanisms.joint import Joint, Part
 from dpsql.mechanisms.quantile import Exponential, TooFar
 from dpsql.mechanisms.sampling import OpenDPSampler
 from dpsql.mechanisms.walks import Candidate
@@ -149,3 +150,28 @@ def test_deciles_are_a_few_rows_away() -> None:
         assert list(parts) == sorted(parts)
         squares.append([(part.value / 50 - 500 * (place + 1)) ** 2 for place, part in enumerate(parts)])
     assert np.mean(squares) < 400
+
+
+def test_what_is_picked_around_quantiles_hides_a_row_whatever_the_engine_leaves_out() -> None:
+    """Vectors at all distances, and so beyond the cap of the pick, up to where the engine tells of nothing."""
+    random, most, gates = Random(5), Fraction(0), Counter[bool]()
+    one = choice(QUARTILES, 3_000, 90)
+    joint = Joint(one, QUARTILES, Exponential(Fraction(20), concentrated=False))
+    around = Around(joint)
+    assert joint.chain([], 400).cap < one.window * joint.rate / joint.chain([], 400).rate
+    for _ in range(60):
+        rows = [random.randint(0, one.high) for _ in range(400)] + [1_000] * random.choice([0, 60])
+        ours, theirs = ranks_of(rows, one), ranks_of([*rows, random.randint(0, one.high)], one)
+        for _ in range(25):
+            middle = [sorted(rows)[int(q * len(rows))] + random.choice([0, 300, -300]) for q in QUARTILES]
+            spread = random.choice([1, 30, 200, 700])
+            values = [min(max(value + random.randint(-spread, spread), 0), one.high) for value in middle]
+            parts = [Part(value, random.randrange(8)) for value in sorted(values)]
+            products = [around.product(ranks, len(rows), parts) for ranks in (ours, theirs)]
+            gates[products[0].cap > 0] += 1
+            for _ in range(5):
+                places = [random.randrange(len(table)) for table in products[0].tables]
+                scores = [min(product.distance(places), product.cap) for product in products]
+                most = max(most, abs(scores[0] - scores[1]) * products[0].rate)
+    assert min(gates[True], gates[False]) > 50
+    assert Fraction(1, 4) * joint.mechanism.epsilon * SHARE < most <= joint.mechanism.epsilon * SHARE / 2
