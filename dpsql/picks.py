@@ -22,6 +22,9 @@ from dpsql.table import Key, Rank
 from rewriter.plan import Choice, Chosen, Output
 
 Ranks = Mapping[Key, Sequence[Rank]]
+MOST_TOGETHER = 24
+"""So many quantiles are picked together in a second; more of them one by one."""
+
 Columns = tuple[tuple[int | None, ...], ...]
 """A lattice value, or None, for every group: of each fraction, then of what is below and above each of them."""
 
@@ -201,7 +204,7 @@ def _alone(choice: Choice, accounting: Accounting, share: PrivacyLoss, ends: boo
 
 def _joined(choice: Choice, accounting: Accounting, share: PrivacyLoss, around: bool) -> Joined | None:
     inner = tuple(fraction for fraction in choice.fractions if fraction not in (0, 1))
-    if len(inner) < 2:
+    if not 2 <= len(inner) <= MOST_TOGETHER:
         return None
     outer = [fraction for fraction in choice.fractions if fraction in (0, 1)]
     mechanism, paid = _mechanism(choice, accounting, share, joint_cost(len(outer), around=around))
@@ -275,6 +278,7 @@ _FAR = 1e6
 def rank_notes(releases: Iterable[tuple[Sequence[Output], Sequence[Picked | Joined | Modal]]]) -> Iterator[str]:
     """How far the ranks of quantiles may be off, in words: a bound for every data set, of the widest grouping set."""
     away: dict[str, int] = {}
+    usual: dict[str, int] = {}
     beyond: dict[str, tuple[int, int]] = {}
     modes: dict[tuple[str, str], int] = {}
     for outputs, picks in releases:
@@ -290,15 +294,22 @@ def rank_notes(releases: Iterable[tuple[Sequence[Output], Sequence[Picked | Join
                 beyond[output.text] = max(beyond.get(output.text, (0, 0)), (quantile.inside_rows, rows))
             else:
                 away[output.text] = max(away.get(output.text, 0), rows)
+                near = math.ceil(_rank_half_width(quantile, pick.choice, chosen.place))
+                usual[output.text] = max(usual.get(output.text, 0), min(near, rows))
     for (text, way), rows in modes.items():
         yield f"{text} is picked by {way}: another value may have up to {rows:,} rows more (95 %)"
     for text, (inside, rows) in beyond.items():
         yield f"{text} has about {inside:,} rows beyond it, at most {rows:,} more or fewer (95 %)"
     if len(away) > 2:
-        yield f"each quantile is at most {max(away.values()):,} rows away from the true one in rank (95 %)"
+        yield (
+            f"each quantile is at most {max(away.values()):,} rows away from the true one in rank (95 %);"
+            f" {max(usual.values()):,} where values lie evenly"
+        )
     else:
         yield from (
-            f"{text} is at most {rows:,} rows away from the true one in rank (95 %)" for text, rows in away.items()
+            f"{text} is at most {rows:,} rows away from the true one in rank (95 %); {usual[text]:,} where values lie"
+            " evenly"
+            for text, rows in away.items()
         )
     if away:
         yield "the error bar of a quantile holds where values lie about as densely as they do around it"
