@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -20,7 +20,7 @@ from tests.audit.worlds import CELLS, FIRST, Worlds
 Outcome = dict[str, float | None]
 """The numbers of one group by name; None is NULL, and what has no row is not there."""
 
-_PLACES = {"text": ("%(w)s", "%(c)s")}
+Row = Sequence[object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Reply:
     """The rows of one statement as a client has them, with all that is told beside them."""
 
     columns: tuple[tuple[str, int], ...]
-    rows: Sequence[Sequence[object]]
+    rows: Sequence[Row]
     error: str = ""
 
 
@@ -102,7 +102,7 @@ class Client:
     def reply(self, ask: Ask, world: int, cell: int = 0) -> Reply:
         connection = self.connections[ask.user]
         if self._settings.get(ask.user, ()) != ask.settings:
-            for setting in ask.settings:
+            for setting in (f"dpsql.epsilon = {self.scenario.epsilon}", "dpsql.intervals = off", *ask.settings):
                 connection.execute(f"SET {setting}".encode())
             self._settings[ask.user] = ask.settings
         try:
@@ -114,19 +114,19 @@ class Client:
         """What each group of a world came to. An error is one too."""
         if self.scenario.one_by_one:
             return [
-                self._gathered(self.replies(world, cell), lambda place, row: (0, row)).get(0, {})
+                self._gathered(self.replies(world, cell), lambda row: (0, row)).get(0, {})
                 for cell in range(CELLS)
             ]
-        found = self._gathered(self.replies(world), lambda place, row: (row[0], row[1:]))
+        found = self._gathered(self.replies(world), _split)
         return [found.get(cell, {}) for cell in range(CELLS)]
 
-    def _gathered(self, replies, split) -> dict[object, Outcome]:
+    def _gathered(self, replies: Sequence[Reply], split: Callable[[Row], tuple[object, Row]]) -> dict[object, Outcome]:
         found: dict[object, Outcome] = {}
         for place, (ask, reply) in enumerate(zip(self.scenario.asks, replies, strict=True)):
             if reply.error:
                 raise RuntimeError(f"{self.scenario.name}: {reply.error}")
             for row in reply.rows:
-                cell, rest = split(place, row)
+                cell, rest = split(row)
                 outcome = found.setdefault(cell, {})
                 at = " ".join(str(key) for key in rest[: ask.keys])
                 rows = f"{place}.rows"
@@ -136,6 +136,14 @@ class Client:
                     for part, number in _numbers(value):
                         outcome[f"{place}.{at}.{name}{part}"] = number
         return found
+
+
+def _split(row: Row) -> tuple[object, Row]:
+    """The group of a row, and what is beside it. A tag names its group and a key: ``k07-123``."""
+    if isinstance(row[0], str) and "-" in row[0]:
+        key, _, cell = row[0].rpartition("-")
+        return int(cell), (key, *row[1:])
+    return row[0], row[1:]
 
 
 def _asked(connection: psycopg.Connection, ask: Ask, world: int, cell: int) -> Reply:
@@ -225,10 +233,8 @@ def _samples(outcomes: Sequence[Outcome], bits: np.ndarray) -> Samples:
             place = places[name]
             kinds[at, place] = 0 if number is not None else 1
             values[at, place] = number if number is not None else 0.0
+    # What is always the same tells nothing; one of it is kept, so that there is something to look at.
     changing = [at for at in range(len(names)) if len(np.unique(values[:, at] + 1e9 * kinds[:, at])) > 1]
-    samples = Samples(tuple(names), values, kinds, bits)
     if not changing:
-        return samples
-    return replace(
-        samples, names=tuple(names[at] for at in changing), values=values[:, changing], kinds=kinds[:, changing]
-    )
+        return Samples(("nothing",), np.zeros((len(outcomes), 1)), np.zeros((len(outcomes), 1), dtype=np.int8), bits)
+    return Samples(tuple(names[at] for at in changing), values[:, changing], kinds[:, changing], bits)

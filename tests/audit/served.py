@@ -18,6 +18,7 @@ import psycopg
 from tests.audit.estimate import Claim
 
 _PATIENCE = 180.0
+PORT = r"port (\d+)\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,11 @@ def running(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[b
         process.wait()
 
 
-def listening(process: subprocess.Popen[bytes], said: Path) -> int:
-    """The port, as soon as the process names one."""
+def listening(process: subprocess.Popen[bytes], said: Path, known: int = 0) -> int:
+    """The port, as soon as the process names one more than the ``known`` ones."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
-        if found := re.search(r"port (\d+)", said.read_text()):
-            return int(found[1])
+        if len(found := re.findall(PORT, said.read_text())) > known:
+            return int(found[-1])
         time.sleep(0.05)
     raise RuntimeError(f"no server: {said.read_text()[-2000:]}")

@@ -115,7 +115,11 @@ class Worlds:
 
 
 def _casts(columns: Mapping[str, str], table: str) -> str:
-    return ", ".join(f"CAST({table}.{name} AS {kind}) AS {name}" for name, kind in columns.items())
+    """Typed columns; tags are told apart by the group, for nobody declares them."""
+    tag = f"{table}.tag || '-' || cell AS tag"
+    return ", ".join(
+        tag if name == "tag" else f"CAST({table}.{name} AS {kind}) AS {name}" for name, kind in columns.items()
+    )
 
 
 def _declared(columns: Mapping[str, str]) -> str:
