@@ -23,7 +23,8 @@ import pytest
 from sqlglot import exp
 
 from dpsql import answer, perturb
-from dpsql.answer import Proxy
+from dpsql.answer import Proxy, Session
+from dpsql.finished import Finished
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.commonest import Commonest
@@ -88,7 +89,7 @@ def _no_threshold(patch: Patch) -> None:
 
 def _low_threshold(patch: Patch) -> None:
     honest = Threshold.steps.fget  # type: ignore[attr-defined]
-    patch.setattr(Threshold, "steps", property(lambda self: honest(self) * 3 // 4))
+    patch.setattr(Threshold, "steps", property(lambda self: honest(self) // 2))
 
 
 def _twice_the_rate(*kinds: type) -> Callable[[Patch], None]:
@@ -182,13 +183,18 @@ def _order_of_counts(patch: Patch) -> None:
 
 
 def _off_the_lattice(patch: Patch) -> None:
-    """Noise of a float, added to what is left of the integers."""
-    honest = Laplace.sample
+    """What is shown has digits that no step has."""
+    honest = answer.Session._finish
 
-    def sample(self: Laplace, sampler: Sampler, count: int) -> list[int]:
-        return [n + random.random() for n in honest(self, sampler, count)]  # type: ignore[misc]
+    def finish(self: Session, *given: Any) -> Finished:
+        found = honest(self, *given)
+        rows = [
+            tuple(value * (1 + random.random()) if isinstance(value, float) else value for value in row)
+            for row in found.rows
+        ]
+        return replace(found, rows=rows)
 
-    patch.setattr(Laplace, "sample", sample)
+    patch.setattr(answer.Session, "_finish", finish)
 
 
 def _only_people_with_rows(patch: Patch) -> None:
@@ -213,7 +219,7 @@ BUGS = {
     "rows 1.5 times their bound": Bug(_wide_rows, "rows, 60 where 4 are allowed"),
     "a threshold that is skipped": Bug(_no_threshold, "selected alone"),
     "a threshold that is skipped, ρ": Bug(_no_threshold, "selected alone, ρ"),
-    "a threshold too low by a quarter": Bug(_low_threshold, "selected alone"),
+    "a threshold halved": Bug(_low_threshold, "selected alone"),
     "a quantile's sensitivity halved": Bug(_twice_the_rate(Quantile), "a median, ρ"),
     "a mode's sensitivity halved": Bug(_twice_the_rate(Commonest), "the most common"),
     "picks at twice their rate": Bug(_picks_at_twice_the_rate, "the largest groups of one"),
@@ -230,6 +236,10 @@ BUGS = {
 
 for _name, _seen in (
     ("value not clamped", "a sum over people"),
+    ("no row limit", "rows of a joined person, 60"),
+    ("no group limit", "rows spread over groups"),
+    ("limit per group and not per unit", "rows spread over groups"),
+    ("keys from data", "rows under unknown keys"),
 ):
     BUGS[_name] = Bug(STABILITY[_name], _seen)
 

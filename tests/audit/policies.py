@@ -57,16 +57,18 @@ class Ledger:
     statement: str
     unit: str = "member.id"
 
-    def write(self, folder: Path, database: str) -> Path:
+    def write(self, folder: Path, database: str, more: str = "") -> Path:
+        """A policy in a folder; ``more`` tables end it."""
         path = folder / "policy.yaml"
         unit = f"privacy_unit: {self.unit}\nanalysts: {{ana: {{}}, bob: {{}}}}\n"
         heads = f"database: {database}\nledger: sqlite:{folder}/spent.ledger\n{unit}"
-        path.write_text(f"{heads}budget: {self.budget}\nstatement: {self.statement}\n{_TABLES}")
+        path.write_text(f"{heads}budget: {self.budget}\nstatement: {self.statement}\n{_TABLES}{more}")
         return path
 
 
 LEDGERS = {
     "pure": Ledger("{epsilon: 1e6, delta: 0}", "{epsilon: 1, max_epsilon: 16}"),
     "zcdp": Ledger("{epsilon: 1e6, delta: 0.9, accounting: zcdp}", "{epsilon: 1, max_epsilon: 16, delta: 0.004}"),
+    "learned": Ledger("{epsilon: 1e6, delta: 0}", "{epsilon: 4, max_epsilon: 16, bounds: 0.5}"),
     "approx": Ledger("{epsilon: 1e6, delta: 0.99, accounting: approx}", "{epsilon: 1, max_epsilon: 16, delta: 0.004}"),
 }

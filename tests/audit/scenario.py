@@ -57,6 +57,11 @@ class Scenario:
     ordered: bool = True
 
     @property
+    def chosen_groups(self) -> bool:
+        """Whether groups may be missing: because hardly anybody is in them, or by what was released."""
+        return any(" tag" in ask.sql or "HAVING" in ask.sql for ask in self.asks)
+
+    @property
     def one_by_one(self) -> bool:
         """Whether each group is asked for by a statement of its own."""
         return "{c}" in self.asks[0].sql

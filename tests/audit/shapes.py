@@ -71,6 +71,8 @@ SHAPES = (
     Shape("middle", Somebody(member(n=-5)), [Somebody(member(n=-20)), Somebody(member(n=-20)), Somebody(member(n=10))]),
     Shape("alone", Somebody(member(tag="one"), [event(tag="one")])),
     Shape("crowd", Somebody(member(tag="one"), [event(tag="one")]), [Somebody(member(tag="one"), [event(tag="one")])] * 4),
+    # Its worlds are tables of their own.
+    Shape("open", Somebody()),
     Shape("many", Somebody(member(), [event(tag=f"k{place:02}") for place in range(40)])),
 )  # fmt: skip
 

@@ -18,11 +18,13 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
+from tests.audit import open_tables
 from tests.audit.events import Bits
 from tests.engines.postgres_server import copy_tables, shared_server
 
 CELLS = 200
 EMPTY, ONE, FULL = range(3)
+MOST_TABLES = 4
 FIRST = 3
 """The first world with coins."""
 
@@ -83,6 +85,12 @@ class Worlds:
 
         return cls(shapes, {shape.name: tuple(coins()) for shape in shapes})
 
+    @property
+    def tables(self) -> Mapping[int, Bits]:
+        """The worlds that are tables of their own, by their numbers, with their coins."""
+        coins = self.coins.get(open_tables.SHAPE, ())[: FIRST + MOST_TABLES]
+        return {self.number(open_tables.SHAPE, world): bits for world, bits in enumerate(coins)}
+
     def number(self, shape: str, world: int) -> int:
         """What a statement filters by: as long a literal for all of them."""
         return 10_000 + 500 * [one.name for one in self.shapes].index(shape) + world
@@ -111,6 +119,7 @@ class Worlds:
                 _insert(connection, "role_fine", fines)
         for statement in _ROWS:
             connection.execute(statement)
+        open_tables.write(connection, self.tables)
         connection.execute("COMMIT")
 
 
