@@ -34,7 +34,7 @@ def lower_chance(hits: Counts, trials: Counts, error: float) -> Floats:
     """Clopper and Pearson's one-sided lower end; 0 where nothing was hit.
 
     >>> float(lower_chance(np.array([80]), np.array([100]), 0.001)[0].round(3))
-    0.658
+    0.654
     """
     hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     with np.errstate(all="ignore"):

@@ -174,7 +174,11 @@ def _ratios(samples: Samples, place: int) -> Callable[[Samples], Floats]:
     known = samples.values[samples.kinds[:, place] == 0, place]
     different = np.unique(known)
     many = len(different) > _BINS
-    edges = np.unique(np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:-1])) if many else (different[1:] + different[:-1]) / 2
+    edges = (
+        np.unique(np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:-1]))
+        if many
+        else (different[1:] + different[:-1]) / 2
+    )
     size = len(edges) + 3
 
     def binned(some: Samples) -> NDArray[np.int64]:

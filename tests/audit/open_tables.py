@@ -34,14 +34,12 @@ def write(connection: duckdb.DuckDBPyConnection, coins: Mapping[int, Bits]) -> N
         threes = ", ".join("3" for _ in bits)
         people = f"SELECT {number}::BIGINT * 10000 + i, {threes} FROM range({_OTHERS}) t(i)"
         connection.execute(f"INSERT INTO open{number} {people}")
-        targets = [cell for cell, bit in enumerate(bits) if bit]
-        rows = [
-            (number * 10000 + 100 + cell, *(2**40 if cell == place else None for place in range(len(bits))))
-            for cell in targets
-        ]
-        if rows:
-            marks = ", ".join("?" for _ in rows[0])
-            connection.executemany(f"INSERT INTO open{number} VALUES ({marks})", rows)
+        theirs = ", ".join(f"CASE WHEN i = {cell} THEN {2**40} END" for cell in range(len(bits)))
+        there = ", ".join(str(cell) for cell, bit in enumerate(bits) if bit) or "NULL"
+        targets = (
+            f"SELECT {number}::BIGINT * 10000 + 100 + i, {theirs} FROM range({len(bits)}) t(i) WHERE i IN ({there})"
+        )
+        connection.execute(f"INSERT INTO open{number} {targets}")
         connection.execute(
             f"INSERT INTO member (id, world) SELECT DISTINCT member_id, {number} FROM open{number}"
             f" WHERE member_id NOT IN (SELECT id FROM member)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,16 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from tests.audit.audit import Result
+
+
+def tell(one: Result) -> None:
+    """A row as soon as it is there, for who waits."""
+    good = "pass" if one.passed else "FAIL"
+    print(
+        f"{good} {one.kind} {one.name}: {one.bound:.2f} of {one.claimed:.2f}, {one.seconds:.0f} s",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def show(results: Sequence[Result], seconds: float) -> None:

@@ -118,10 +118,7 @@ class Client:
     def outcomes(self, world: int) -> list[Outcome]:
         """What each group of a world came to. An error is one too."""
         if self.scenario.one_by_one:
-            return [
-                self._gathered(self.replies(world, cell), lambda row: (0, row)).get(0, {})
-                for cell in range(CELLS)
-            ]
+            return [self._gathered(self.replies(world, cell), lambda row: (0, row)).get(0, {}) for cell in range(CELLS)]
         found = self._gathered(self.replies(world), _split)
         return [found.get(cell, {}) for cell in range(CELLS)]
 

@@ -31,7 +31,14 @@ _WILD = ("NaN", "inf", "-inf", "1e308", "-1e308", "5e-324", "-0.0", None)
 
 def _over(place: int, **changed: object) -> dict[str, object]:
     """One of far too many rows, spread over everything that they can be spread over."""
-    spread = {"sub": place % 4, "item": place % 20, "day": f"2025-01-0{1 + place % 8}", "x": 1e308, "n": 2**62, "d": "9999999999.99"}
+    spread = {
+        "sub": place % 4,
+        "item": place % 20,
+        "day": f"2025-01-0{1 + place % 8}",
+        "x": 1e308,
+        "n": 2**62,
+        "d": "9999999999.99",
+    }
     return event(**{**spread, **changed})
 
 

@@ -107,16 +107,18 @@ class Worlds:
             for cell, bit in enumerate(coins)
         ]
         _insert(connection, "target", targets)
+        roles: list[Sequence[object]] = []
+        events: list[Sequence[object]] = []
+        fines: list[Sequence[object]] = []
         for place, shape in enumerate(self.shapes):
             for role, somebody in enumerate((shape.target, *shape.others)):
-                _insert(connection, "role", [(place, role, *_texts(somebody.member, MEMBER))])
-                owned = [(0, event) for event in somebody.events] + [
-                    (2 if event.get("owner") else 1, event) for event in somebody.strays
-                ]
-                rows = [(place, role, at, stray, *_texts(event, EVENT)) for at, (stray, event) in enumerate(owned)]
-                _insert(connection, "role_event", rows)
-                fines = [(place, role, at, *_texts(fine, FINE)) for at, fine in enumerate(somebody.fines)]
-                _insert(connection, "role_fine", fines)
+                roles.append((place, role, *_texts(somebody.member, MEMBER)))
+                owned = [(0, one) for one in somebody.events]
+                owned += [(2 if one.get("owner") else 1, one) for one in somebody.strays]
+                events += [(place, role, at, stray, *_texts(one, EVENT)) for at, (stray, one) in enumerate(owned)]
+                fines += [(place, role, at, *_texts(one, FINE)) for at, one in enumerate(somebody.fines)]
+        for name, rows in (("role", roles), ("role_event", events), ("role_fine", fines)):
+            _insert(connection, name, rows)
         for statement in _ROWS:
             connection.execute(statement)
         open_tables.write(connection, self.tables)
@@ -167,7 +169,7 @@ _ROWS = (
     CASE stray WHEN 0 THEN world::BIGINT * 10000 + cell * 50 + role WHEN 2 THEN 10000000000000 + cell END,
     world, cell, {_casts(EVENT, "role_event")}
     FROM target JOIN role_event USING (shape) WHERE role > 0 OR bit ORDER BY 1""",
-    f"""INSERT INTO fine SELECT (world::BIGINT * 10000 + cell * 50 + role) * 10000 + place,
+    """INSERT INTO fine SELECT (world::BIGINT * 10000 + cell * 50 + role) * 10000 + place,
     (world::BIGINT * 10000 + cell * 50 + role) * 100 + CAST(role_fine.event AS BIGINT), world,
     CAST(amount AS INTEGER)
     FROM target JOIN role_fine USING (shape) WHERE role > 0 OR bit ORDER BY 1""",
@@ -210,5 +212,3 @@ def write_postgres(worlds: Worlds) -> str:
         connection.execute("ANALYZE")
         server.grant(connection)
     return server.url(name)
-
-
