@@ -48,8 +48,7 @@ class Measured:
     share: PrivacyLoss
 
     def __post_init__(self) -> None:
-        if not covers(self.share, self.loss):
-            raise ValueError(f"{self.loss} is not covered by {self.share}")
+        _check_covered(self.loss, self.share)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -65,8 +64,7 @@ class Selected:
     share: PrivacyLoss
 
     def __post_init__(self) -> None:
-        if not covers(self.share, self.threshold.loss):
-            raise ValueError(f"{self.threshold.loss} is not covered by {self.share}")
+        _check_covered(self.threshold.loss, self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +75,7 @@ class Peeled:
     share: PrivacyLoss
 
     def __post_init__(self) -> None:
-        if not covers(self.share, self.mechanism.loss):
-            raise ValueError(f"{self.mechanism.loss} is not covered by {self.share}")
+        _check_covered(self.mechanism.loss, self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +100,7 @@ class Picked:
                 raise ValueError("quantiles of one column are picked alike")
             if pair is not None and pair != one.ends():
                 raise ValueError("ends are picked beside their quantile")
-        if not covers(self.share, self.loss):
-            raise ValueError(f"{self.loss} is not covered by {self.share}")
+        _check_covered(self.loss, self.share)
 
     @property
     def mechanism(self) -> Exponential:
@@ -128,8 +124,9 @@ class Modal:
     ends: tuple[None] = (None,)
 
     def __post_init__(self) -> None:
-        if self.quantiles[0].choice != self.choice or not covers(self.share, self.loss):
-            raise ValueError(f"{self.loss} is not covered by {self.share}")
+        if self.quantiles[0].choice != self.choice:
+            raise ValueError("a mode is picked from its own choice")
+        _check_covered(self.loss, self.share)
 
     @property
     def mechanism(self) -> Exponential:
@@ -298,6 +295,11 @@ def turning_notes(calibration: Calibration) -> Iterator[str]:
             f"{output.decides} is {way} from {rows:,} noisy rows on which {what}: wrong in at most 2.5 % of groups"
             f" without such a row, and of those with {2 * rows:,}; NULL where rows are too few to tell"
         )
+
+
+def _check_covered(loss: PrivacyLoss, share: PrivacyLoss) -> None:
+    if not covers(share, loss):
+        raise ValueError(f"{loss} is not covered by {share}")
 
 
 def _within(loss: PrivacyLoss, price: PrivacyLoss) -> bool:

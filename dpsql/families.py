@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 from sqlglot import exp
 
@@ -69,16 +70,18 @@ def families(releases: Sequence[Query]) -> tuple[Family, ...]:
     grouped: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     place = 0
     for query in releases:
-        rows = canonical(query.rows, query.unit)
+        arguments = [_trees(one.argument, one.condition) for one in query.aggregates]
+        keys = [[key.value.sql for key in grouping.keys] for grouping in query.groupings]
+        every = [tree for trees in (*arguments, *keys) for tree in trees]
+        rows, spelt = canonical([query.rows, query.unit], every)
+        texts = iter(spelt)
         aggregates = [
-            f"{one.function.__name__} {one.distinct} {one.fraction} "
-            + canonical(query.rows, *_trees(one.argument, one.condition))
-            for one in query.aggregates
+            f"{one.function.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
+            for one, trees in zip(query.aggregates, arguments, strict=True)
         ]
         name = "\n\n".join((rows, *aggregates))
-        for grouping in query.groupings:
-            keys = tuple(canonical(query.rows, key.value.sql) for key in grouping.keys)
-            grouped.setdefault(name, []).append((place, keys))
+        for trees in keys:
+            grouped.setdefault(name, []).append((place, tuple(islice(texts, len(trees)))))
             place += 1
     return tuple(_family(members) for members in grouped.values())
 

@@ -5,7 +5,7 @@ Guarantee: every row of a :class:`Block` is owned by one unit, and no expression
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -126,7 +126,8 @@ def build_block(
             state.equalities += _equalities(conjunct, scope)
             state.tests.append(conjunct)
     state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
-    owner = own(state.sources, state.equalities, state.outer, catalog, dialect)
+    unmatched = frozenset(alias for test in state.tests for alias in _unmatched(test, scope, state.outer))
+    owner = own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
     sources = tuple(
         source.constant() if source.alias in owner.constant and not (source.private and source.optional) else source
         for source in state.sources
@@ -243,6 +244,22 @@ def _equalities(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
     (one, x), (other, y) = (scope.resolve(side) for side in sides if isinstance(side, exp.Column))
     left, right = sorted([(one.alias, x), (other.alias, y)])
     return [(left, right)]
+
+
+def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondition]) -> Iterator[str]:
+    """The null-supplying source of which no match passes ``x IS NULL``: x was compared, or is declared NOT NULL."""
+    test = _unparenthesised(test)
+    if not isinstance(test, exp.Is) or not isinstance(test.expression, exp.Null) or test.args.get("negate"):
+        return
+    column = _unparenthesised(test.this)
+    if not isinstance(column, exp.Column):
+        return
+    source, name = scope.resolve(column)
+    if not source.optional:
+        return
+    compared = any((source.alias, name) in equality for equality in outer[source.alias].equalities)
+    if compared or (source.table is not None and not source.table.columns[name].nullable):
+        yield source.alias
 
 
 def _is_equality(node: exp.Expr) -> bool:

@@ -226,7 +226,7 @@ def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:
-        raise unbounded_rows(contribution, query)
+        raise unbounded_rows(contribution, query, otherwise="; COUNT(DISTINCT key) may do")
     if math.isqrt(reach) > _MOST_STEPS:
         raise Refused(
             "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.grouping import output_name, walk
+from rewriter.grouping import walk
+from rewriter.naming import output_name
 from rewriter.query import Cumulative, Query, release_name
 
 

@@ -64,7 +64,7 @@ class Postgres(Dialect):
 
     @property
     def longest_text(self) -> int | None:
-        return 1_000_000_000
+        return 50_000_000
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -233,6 +233,10 @@ class Postgres(Dialect):
 
     # -- text ----------------------------------------------------------------------------------------------------
 
+    def bytes_of(self, sql: exp.Expr, *, added: bool = False) -> exp.Expr:
+        size = call("octet_length", sql)
+        return self.cast(size, BIGINT) if added else size
+
     def in_case(self, name: str, sql: exp.Expr) -> exp.Expr:
         """The collation "C" knows the case of ASCII letters alone; the database's own knows those of its languages."""
         return _by_code_point(call(name, _by_language(sql)))
@@ -259,15 +263,11 @@ class Postgres(Dialect):
     # -- reading and measuring -----------------------------------------------------------------------------------
 
     def spread(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        row = exp.Cast(this=call("ROW", *columns), to=exp.DataType(this=exp.DType.TEXT))
-        return call("hashtextextended", row, number(0))
+        return _by_code_point(Dialect.spread(self, columns))
 
     def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
         """The row's table and place: different in any other table, and in other partitions."""
-        table, row = (
-            exp.Cast(this=exp.column(name, alias), to=exp.DataType(this=exp.DType.TEXT))
-            for name in ("tableoid", "ctid")
-        )
+        table, row = (_as_text(exp.column(name, alias)) for name in ("tableoid", "ctid"))
         return exp.Paren(this=exp.DPipe(this=table, expression=row))
 
     def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
@@ -303,6 +303,10 @@ class Postgres(Dialect):
     def _microseconds(self, sql: exp.Expr) -> exp.Expr:
         seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=sql)
         return self.cast(exp.Mul(this=seconds, expression=number(1_000_000)), BIGINT)
+
+
+def _as_text(sql: exp.Expr) -> exp.Expr:
+    return exp.Cast(this=sql, to=exp.DataType(this=exp.DType.TEXT))
 
 
 def _by_code_point(sql: exp.Expr) -> exp.Expr:

@@ -40,9 +40,7 @@ def with_declared_extremes(grouped: Grouped) -> tuple[Grouped, tuple[str, ...]]:
     if not ends:
         return grouped, ()
     names = {old: f"a{number}" for number, old in enumerate(kept)}
-    outer = in_place(grouped.outer, ends, names)
-    if not kept and not grouped.keys:
-        outer.set("from_", None)
+    outer = _of_what_is_left(grouped, ends, names)
     return replace(grouped, aggregates=tuple(kept.values()), outer=outer), (NOTE,)
 
 
@@ -71,12 +69,20 @@ def with_counted_maxima(grouped: Grouped, scope: BlockScope, dialect: Dialect) -
         calls.append(call)
     if not ends:
         return grouped
-    outer = in_place(grouped.outer, ends, names)
+    outer = _of_what_is_left(grouped, ends, names)
     return replace(grouped, aggregates=tuple(aggregates), calls=tuple(calls), outer=outer)
 
 
+def _of_what_is_left(grouped: Grouped, ends: Mapping[str, exp.Expr], names: Mapping[str, str]) -> exp.Select:
+    """The outer SELECT with ``ends``; over no release where nothing is left to measure."""
+    outer = in_place(grouped.outer, ends, names)
+    if not names and not grouped.keys:
+        outer.set("from_", None)
+    return outer
+
+
 def _never(test: exp.Expr, scope: BlockScope, dialect: Dialect) -> bool:
-    if not isinstance(test, exp.Is) or not isinstance(test.expression, exp.Null):
+    if not isinstance(test, exp.Is) or not isinstance(test.expression, exp.Null) or test.args.get("negate"):
         return False
     return not compile_expression(test.this, scope, dialect).nullable
 

@@ -27,6 +27,7 @@ from rewriter.functions_literals import (
     interval_value,
     parse_text,
 )
+from rewriter.functions_sizes import PRINTED, Length, as_long_as, of_length, readable
 from rewriter.functions_values import (
     Context,
     convert,
@@ -319,10 +320,11 @@ def _to_real(value: Value, dialect: Dialect) -> Value:
 def _cut(value: Value, size: int) -> Value:
     if size < 1 or size > 10_485_760:
         raise refuse(f"there is no varchar({size})", "use text", "22023")
-    return derive(call("left", value.sql, number(size)), TEXT, value)
+    return derive(as_long_as(call("left", value.sql, number(size)), value, size), TEXT, value)
 
 
 def _text_to_number(value: Value, type_: Type, dialect: Dialect) -> Value:
+    value = readable(value, dialect)
     pattern = INTEGER_TEXT if type_.kind is Kind.INTEGER else NUMBER_TEXT
     sql = dialect.parse(value.sql, pattern, type_)
     raw = type_.kind is Kind.DOUBLE
@@ -330,11 +332,14 @@ def _text_to_number(value: Value, type_: Type, dialect: Dialect) -> Value:
 
 
 def _text_to_time(value: Value, type_: Type, dialect: Dialect) -> Value:
+    value = readable(value, dialect)
     pattern = DATE_TEXT if type_ == DATE else TIMESTAMP_TEXT
     return derive(dialect.parse(value.sql, pattern, type_), type_, value, nullable=True)
 
 
 def _text_to_boolean(value: Value, type_: Type, dialect: Dialect) -> Value:
+    value = readable(value, dialect)
+
     def among(words: Sequence[str], sql: exp.Expr) -> exp.Expr:
         return exp.In(this=call("lower", call("trim", sql)), expressions=[text(word) for word in words])
 
@@ -359,11 +364,15 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     """As PostgreSQL prints the value; doubles without a trailing ``.0``."""
     if value.type.kind is Kind.BOOLEAN:
         words = when(duplicate(value.sql), text("true"), when(exp.Not(this=wrap(value.sql)), text("false")))
-        return derive(words, TEXT, value, domain=Values(("true", "false", None)))
+        return derive(_printed(words), TEXT, value, domain=Values(("true", "false", None)))
     sql = dialect.cast(value.sql, TEXT)
     if value.type.kind is Kind.DOUBLE:
         sql = call("regexp_replace", sql, text(r"\.0$"), text(""))
-    return derive(sql, TEXT, value)
+    return derive(_printed(sql), TEXT, value)
+
+
+def _printed(sql: exp.Expr) -> exp.Expr:
+    return of_length(sql, Length(plus=PRINTED, checked=True))
 
 
 def _between_times(value: Value, type_: Type, dialect: Dialect) -> Value:

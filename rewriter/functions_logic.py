@@ -9,6 +9,7 @@ from sqlglot import exp
 from rewriter.dialects import call, text
 from rewriter.errors import TYPE_MISMATCH, Refused
 from rewriter.functions_casts import coerce, unify
+from rewriter.functions_sizes import readable
 from rewriter.functions_values import (
     Context,
     Rule,
@@ -175,6 +176,10 @@ def _like(node: exp.Expr, context: Context, escape: str) -> Value:
     pattern = text_of(node.args["expression"], context, "LIKE")
     guard: exp.Expr | None = None
     sql: exp.Expr
+    if type(node) is exp.ILike:
+        value = readable(value, context.dialect)
+    if type(node) is exp.ILike or escape:
+        pattern = readable(pattern, context.dialect)
     if is_literal(pattern):
         spelt = scalar_of(pattern)
         uses_escape = isinstance(spelt, str) and bool(escape) and escape in spelt

@@ -1,8 +1,10 @@
-"""Functions of text. Lengths that would make a text grow are small literals, so that no row can exhaust memory."""
+"""Functions of text. What makes a text longer takes small literals, and a guard of :mod:`rewriter.functions_sizes`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import operator
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from sqlglot import exp
@@ -13,6 +15,16 @@ from rewriter.functions_casts import to_text, widen
 from rewriter.functions_literals import whole_literal
 from rewriter.functions_logic import text_of
 from rewriter.functions_patterns import check_pattern
+from rewriter.functions_sizes import (
+    Length,
+    as_long_as,
+    bare,
+    grown,
+    growth,
+    length_of,
+    of_length,
+    readable,
+)
 from rewriter.functions_values import (
     Context,
     Rule,
@@ -33,21 +45,21 @@ from rewriter.interval import Interval
 from rewriter.types import INTEGER, TEXT, Kind
 from rewriter.value import Value, Values
 
-MOST_GROWTH = 1000
+MOST_PADDED = 1000
 _LONGEST = 1 << 31
 
 
 def reverse(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "REVERSE")
-    return derive(call("reverse", value.sql), TEXT, value)
+    return derive(as_long_as(call("reverse", value.sql), value), TEXT, value)
 
 
 def in_case(name: str) -> Rule:
     """UPPER or LOWER."""
 
     def function(node: exp.Expr, context: Context) -> Value:
-        value = text_of(node.this, context, name.upper())
-        return derive(context.dialect.in_case(name, value.sql), TEXT, value)
+        value = readable(text_of(node.this, context, name.upper()), context.dialect)
+        return derive(as_long_as(context.dialect.in_case(name, value.sql), value), TEXT, value)
 
     return rule(function)
 
@@ -72,11 +84,11 @@ def starts_with(node: exp.Expr, context: Context) -> Value:
 def trim(node: exp.Expr, context: Context) -> Value:
     """TRIM, LTRIM, RTRIM, BTRIM: blanks, or the characters of a second text."""
     name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "BOTH").upper(), "trim")
-    value = text_of(node.this, context, name.upper())
+    value = readable(text_of(node.this, context, name.upper()), context.dialect)
     if node.args.get("expression") is None:
-        return derive(call(name, value.sql, text(" ")), TEXT, value)
-    characters = text_of(node.args["expression"], context, name.upper())
-    return derive(call(name, value.sql, characters.sql), TEXT, value, characters)
+        return derive(as_long_as(call(name, value.sql, text(" ")), value), TEXT, value)
+    characters = readable(text_of(node.args["expression"], context, name.upper()), context.dialect)
+    return derive(as_long_as(call(name, value.sql, characters.sql), value), TEXT, value, characters)
 
 
 def substring(node: exp.Expr, context: Context) -> Value:
@@ -87,11 +99,12 @@ def substring(node: exp.Expr, context: Context) -> Value:
         raise refuse("SUBSTRING with a pattern is not answered", "write SUBSTRING(x FROM 2 FOR 3)")
     start = whole_literal(start_value, "the start of SUBSTRING", -_LONGEST, _LONGEST - 1)
     if node.args.get("length") is None:
-        return derive(call("substring", value.sql, number(max(start, 1))), TEXT, value)
+        return derive(as_long_as(call("substring", value.sql, number(max(start, 1))), value), TEXT, value)
     size = whole_literal(context.compile(node.args["length"]), "the length of SUBSTRING", 0, _LONGEST - 1)
     end = max(start + size, 1)
     begin = max(start, 1)
-    return derive(call("substring", value.sql, number(begin), number(max(end - begin, 0))), TEXT, value)
+    size = max(end - begin, 0)
+    return derive(as_long_as(call("substring", value.sql, number(begin), number(size)), value, size), TEXT, value)
 
 
 def side(name: str) -> Rule:
@@ -102,7 +115,8 @@ def side(name: str) -> Rule:
         count = whole_literal(
             context.compile(node.args["expression"]), f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1
         )
-        return derive(call(name, value.sql, number(max(count, 1 - _LONGEST))), TEXT, value)
+        most = count if count >= 0 else None
+        return derive(as_long_as(call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most), TEXT, value)
 
     return rule(function, "this", "expression")
 
@@ -110,39 +124,41 @@ def side(name: str) -> Rule:
 def pad(node: exp.Expr, context: Context) -> Value:
     name = "lpad" if node.args.get("is_left") else "rpad"
     value = text_of(node.this, context, name.upper())
-    size = whole_literal(context.compile(node.args["expression"]), f"the length of {name.upper()}", 0, MOST_GROWTH)
+    size = whole_literal(context.compile(node.args["expression"]), f"the length of {name.upper()}", 0, MOST_PADDED)
     fill: object = " "
     if node.args.get("fill_pattern") is not None:
         pattern = text_of(node.args["fill_pattern"], context, name.upper())
         fill = scalar_of(pattern) if is_literal(pattern) else None
     if not isinstance(fill, str) or not fill:
         raise refuse(f"the fill of {name.upper()} must be a literal text", f"write {name.upper()}(x, 5, '0')")
-    return derive(call(name, value.sql, number(size), text(fill)), TEXT, value)
+    return derive(as_long_as(call(name, value.sql, number(size), text(fill)), value, size), TEXT, value)
 
 
 def repeat(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "REPEAT")
     times = whole_literal(context.compile(node.args["times"]), "the count of REPEAT", 0, 100)
-    return _grown(call("repeat", value.sql, number(times)), value, times, context)
+    return _longer(lambda sql: call("repeat", sql, number(times)), value, times, context)
 
 
 def replace(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "REPLACE")
     old, new = (text_of(node.args.get(name), context, "REPLACE") for name in ("expression", "replacement"))
     replacement = scalar_of(new) if is_literal(new) else None
-    if not is_literal(new) or len(str(replacement)) > MOST_GROWTH:
+    if not is_literal(new) or len(str(replacement)) > MOST_PADDED:
         raise refuse("the new text of REPLACE must be a short literal", "write REPLACE(x, 'a', 'b')")
-    grown = call("replace", value.sql, old.sql, new.sql)
-    return _grown(grown, value, len(str(replacement).encode()), context, old, new)
+    least = max(len(str(scalar_of(old) or "")), 1) if is_literal(old) else 1
+    times = -(-len(str(replacement)) // least)
+    return _longer(lambda sql: call("replace", sql, old.sql, new.sql), value, times, context, old, new)
 
 
-def _grown(sql: exp.Expr, value: Value, times: int, context: Context, *others: Value) -> Value:
-    """A text that is up to ``times`` as long; NULL where the engine would raise because it cannot hold it."""
-    size = context.dialect.longest_text
-    if size is None or times < 2:
-        return derive(sql, TEXT, value, *others)
-    fits = exp.LTE(this=call("octet_length", duplicate(value.sql)), expression=number(size // times))
-    return derive(when(fits, sql), TEXT, value, *others, nullable=True)
+def _longer(
+    function: Callable[[exp.Expr], exp.Expr], value: Value, times: int, context: Context, *others: Value
+) -> Value:
+    """A text that is up to ``times`` as long."""
+    if times < 2:
+        return derive(as_long_as(function(value.sql), value), TEXT, value, *others)
+    length = length_of(value).times(times)
+    return grown(function(bare(value)), length, growth(value) * times, context, (value, *others))
 
 
 def split_part(node: exp.Expr, context: Context) -> Value:
@@ -154,7 +170,7 @@ def split_part(node: exp.Expr, context: Context) -> Value:
         raise refuse("SPLIT_PART needs a literal delimiter and field", "write SPLIT_PART(x, ',', 1)", "22023")
     field = exp.Coalesce(this=context.dialect.split(value.sql, between, index), expressions=[text("")])
     present = exp.Not(this=exp.Is(this=wrap(duplicate(value.sql)), expression=exp.Null()))
-    return derive(when(present, field), TEXT, value)
+    return derive(as_long_as(when(present, field), value), TEXT, value)
 
 
 # -- concatenation -------------------------------------------------------------------------------------------------
@@ -165,7 +181,7 @@ def joined(value: Value, context: Context) -> Value:
     value = finite(value, context.dialect)
     if value.type.kind is Kind.BOOLEAN:
         sql = when(duplicate(value.sql), text("t"), when(exp.Not(this=wrap(value.sql)), text("f")))
-        return derive(sql, TEXT, value, domain=Values(("t", "f", None)))
+        return derive(of_length(sql, Length(plus=1, checked=True)), TEXT, value, domain=Values(("t", "f", None)))
     return _printed(value, context)
 
 
@@ -186,14 +202,16 @@ def concatenate(left: Value, right: Value, context: Context) -> Value:
     if TEXT not in (left.type, right.type):
         raise refuse(f"there is no {left.type} || {right.type}", "cast a side, as in x::text", "42883")
     one, other = (_printed(value, context) for value in (left, right))
-    sql = exp.DPipe(this=one.sql if type(one.sql) is exp.DPipe else wrap(one.sql), expression=wrap(other.sql))
-    return derive(sql, TEXT, left, right)
+    first, second = bare(one), bare(other)
+    sql = exp.DPipe(this=first if type(first) is exp.DPipe else wrap(first), expression=wrap(second))
+    return grown(sql, length_of(one) + length_of(other), growth(one) + growth(other), context, (left, right))
 
 
 def concat(node: exp.Expr, context: Context) -> Value:
     """CONCAT leaves NULLs out."""
     values = [joined(context.compile(item), context) for item in node.expressions]
-    return derive(call("concat", *_texts(values)), TEXT, *values, nullable=False)
+    sql = call("concat", *map(bare, values))
+    return grown(sql, _together(values), sum(map(growth, values)), context, values, nullable=False)
 
 
 def concat_ws(node: exp.Expr, context: Context) -> Value:
@@ -201,12 +219,16 @@ def concat_ws(node: exp.Expr, context: Context) -> Value:
     values = [joined(context.compile(item), context) for item in node.expressions[1:]]
     if not values:
         raise refuse("CONCAT_WS needs a text after the separator", "write CONCAT_WS(', ', a, b)", "42883")
-    sql = call("concat_ws", delimiter.sql, *_texts(values))
-    return derive(sql, TEXT, delimiter, *values, nullable=delimiter.nullable)
+    sql = call("concat_ws", bare(delimiter), *map(bare, values))
+    between = max(len(values) - 1, 1)
+    length = length_of(delimiter).times(between) + _together(values)
+    times = growth(delimiter) * between + sum(map(growth, values))
+    return grown(sql, length, times, context, (delimiter, *values), nullable=delimiter.nullable)
 
 
-def _texts(values: Sequence[Value]) -> list[exp.Expr]:
-    return [value.sql for value in values]
+def _together(values: Sequence[Value]) -> Length:
+    """Of texts of which those that are NULL are left out."""
+    return functools.reduce(operator.add, (length_of(value).missing() for value in values), Length())
 
 
 # -- regular expressions -------------------------------------------------------------------------------------------
@@ -214,7 +236,7 @@ def _texts(values: Sequence[Value]) -> list[exp.Expr]:
 
 def regex(ignore_case: bool) -> Rule:
     def function(node: exp.Expr, context: Context) -> Value:
-        value = text_of(node.this, context, "~")
+        value = readable(text_of(node.this, context, "~"), context.dialect)
         pattern = text_of(node.args["expression"], context, "~")
         spelt = scalar_of(pattern) if is_literal(pattern) else None
         if not isinstance(spelt, str):

@@ -14,6 +14,7 @@ from rewriter.dialects import call, number, text
 from rewriter.errors import TYPE_MISMATCH
 from rewriter.functions_casts import coerce, widen
 from rewriter.functions_literals import Span, span_of
+from rewriter.functions_sizes import Length, of_length
 from rewriter.functions_values import (
     Context,
     derive,
@@ -346,4 +347,5 @@ def to_char(node: exp.Expr, context: Context) -> Value:
         raise refuse(
             "this format of TO_CHAR is not answered", "write TO_CHAR(day, 'YYYY-MM') or 'YYYY-MM-DD HH24:MI:SS'"
         )
-    return derive(context.dialect.format_time(value.sql, spelt), TEXT, value)
+    printed = of_length(context.dialect.format_time(value.sql, spelt), Length(plus=2 * len(spelt) + 2, checked=True))
+    return derive(printed, TEXT, value)

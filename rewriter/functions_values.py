@@ -22,7 +22,7 @@ from rewriter.dialects import Dialect, number, text
 from rewriter.errors import NOT_ANSWERED, TOO_COMPLEX, Refused
 from rewriter.interval import Interval, measure
 from rewriter.types import BOOLEAN, TEXT, Kind, Scalar, Type
-from rewriter.value import Domain, IntegerRange, Scope, Value, Values
+from rewriter.value import GROWTH, Domain, IntegerRange, Scope, Value, Values, growth_of
 
 LIMITS, RAW, LITERAL = "limits", "raw", "literal"
 MOST_DEPTH = 48
@@ -128,6 +128,8 @@ def derive(
         sql.meta[LIMITS] = limits
     if raw:
         sql.meta[RAW] = True
+    if type_.kind is Kind.TEXT and GROWTH not in sql.meta:
+        sql.meta[GROWTH] = max((growth_of(value.sql) for value in inputs if value.type == type_), default=1)
     can_be_null = any(value.nullable for value in inputs) if nullable is None else nullable
     if type_.kind is Kind.BOOLEAN and domain is None:
         domain = Values((True, False, None) if can_be_null else (True, False))

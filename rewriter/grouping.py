@@ -7,7 +7,7 @@ aggregates, where the rest is a projection of private rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -18,6 +18,7 @@ from rewriter.block import BlockScope, conjuncts, resolved
 from rewriter.dialects import Dialect
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.names import written
+from rewriter.naming import output_name
 from rewriter.query import Aggregate, Key
 from rewriter.relation import only
 from rewriter.total import compile_expression
@@ -382,45 +383,3 @@ def _is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Filter | exp.WithinGroup):
         return _is_aggregate(node.this)
     return isinstance(node, exp.AggFunc)
-
-
-_NAMES: Mapping[type[exp.Expr], str] = {
-    exp.LogicalOr: "bool_or",
-    exp.LogicalAnd: "bool_and",
-    exp.ApproxDistinct: "approx_count_distinct",
-}
-
-
-def output_name(node: exp.Expr) -> str:
-    """The name that PostgreSQL gives to a select item.
-
-    >>> import sqlglot
-    >>> [output_name(e) for e in sqlglot.parse_one("SELECT a.b, count(*), x::int, 1 + 1, t.c AS D", read="postgres")]
-    ['b', 'count', 'x', '?column?', 'd']
-    """
-    if isinstance(node, exp.Alias):
-        alias = node.args["alias"]
-        return str(alias.name) if alias.args.get("quoted") else str(alias.name.lower())
-    if isinstance(node, exp.Column):
-        return str(node.name) if node.this.args.get("quoted") else str(node.name.lower())
-    if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.WithinGroup):
-        return output_name(node.this)
-    if isinstance(node, exp.Cast):
-        inner = output_name(node.this)
-        return inner if inner != "?column?" else node.to.sql("postgres").lower().split("(")[0]
-    if isinstance(node, exp.Case):
-        return "case"
-    if (known := _NAMES.get(type(node))) is not None:
-        return known
-    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
-        return output_name(node.this.expressions[0])
-    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
-        return "date_trunc"
-    if isinstance(node, exp.VariancePop):
-        return "var_pop"
-    if isinstance(node, exp.AggFunc):
-        # Some of them are binary operators for the parser, as CORR(y, x) is.
-        return node.sql_name().lower()
-    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary | exp.Unary):
-        return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
-    return "?column?"

@@ -17,7 +17,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rewriter.canonical import canonical_beside
+from rewriter.canonical import canonical
 from rewriter.cells import Cell, Vector, Workload
 from rewriter.plan import Block, Plan
 from rewriter.query import Query
@@ -29,7 +29,7 @@ def with_families(plan: Plan, query: Query, work: Workload, *, one_group: bool) 
     ``one_group`` is the fact that no unit has rows in two groups of the key set.
     """
     tests = [sql for _, sql in work.columns]
-    rows, texts = canonical_beside([query.rows, query.unit], [*(key.value.sql for key in query.keys), *tests])
+    rows, texts = canonical([query.rows, query.unit], [*(key.value.sql for key in query.keys), *tests])
     width = len(query.keys)
     keys = tuple(
         replace(column, family=_hashed(f"{rows}\n{column.type}\n{text}"))

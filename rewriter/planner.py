@@ -11,6 +11,7 @@ from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.distinct import credit_notes
+from rewriter.expanded import check_expanded
 from rewriter.keys import public_keys
 from rewriter.lineage import with_families
 from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
@@ -53,6 +54,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     one_group = constant or cells == 1
     picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
+    check_expanded(bounded.tree)
     outputs = (
         *(replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs),
         *picked.outputs,

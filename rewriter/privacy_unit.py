@@ -86,13 +86,15 @@ def own(
     sources: Sequence[Source],
     equalities: Sequence[Equality],
     outer: Mapping[str, OuterCondition],
+    unmatched: frozenset[str],
     catalog: Catalog,
     dialect: Dialect,
 ) -> Ownership:
     """Decide who owns the rows of a join.
 
     ``equalities`` hold on every row; ``outer`` maps the alias of each null-supplying source to the equalities of its
-    own join condition. Raises :class:`Refused` when two private sources may mix people.
+    own join condition, and ``unmatched`` names those of which every row is the NULLs of no match. Raises
+    :class:`Refused` when two private sources may mix people.
     """
     private = [source for source in sources if source.private]
     classes = _Classes(equalities)
@@ -124,7 +126,7 @@ def own(
         preserved = [*preserved, source]
         _unite(preserved, classes)
     kept = [source for source in preserved if not source.optional]
-    bound = _row_bound(sources, preserved, classes, outer)
+    bound = _row_bound(sources, preserved, classes, outer, unmatched)
     names = frozenset(source.alias for source in kept if source.bound.unique) | constant
     unit, joins, semi_join, nullable = _reach(kept, catalog, dialect)
     return Ownership(unit, joins, semi_join, nullable, bound, names)
@@ -221,13 +223,7 @@ def _determined(
                 for one, other in (*equalities, *((b, a) for a, b in equalities))
             )
         )
-    return any(
-        classes.same((source.alias, key), (other.alias, name))
-        for key in source.unique_columns
-        for other in sources
-        if other.alias in constant
-        for name in other.fields
-    )
+    return _meets_by_key(source, classes, (other for other in sources if other.alias in constant))
 
 
 def _row_bound(
@@ -235,10 +231,12 @@ def _row_bound(
     private: Sequence[Source],
     classes: _Classes,
     outer: Mapping[str, OuterCondition],
+    unmatched: frozenset[str],
 ) -> ContributionBound:
     """How many rows of one unit a join has.
 
-    The factors are multiplied one source after the other; a source that each row so far meets at most once adds none.
+    The factors are multiplied one source after the other; a source that each row so far meets at most once adds none,
+    nor does one of which no row is left.
     Only ``unique`` has to be true; the number of rows says where units are clipped.
     """
     inner = [source for source in private if not source.optional]
@@ -247,9 +245,9 @@ def _row_bound(
     for source in factors[1:]:
         product = bound.times(source.bound.rows, source.bound.undeclared)
         bound = replace(product, unique=bound.unique and source.bound.unique)
-    counted = {source.alias for source in inner}
+    counted = {source.alias for source in inner} | unmatched
     for source in private:
-        if not source.optional:
+        if source.alias in counted:
             continue
         if bound.unique:
             bound = source.bound
@@ -259,7 +257,7 @@ def _row_bound(
             theirs = source.bound
             bound = bound.plus(theirs) if of_parent else bound.times(theirs.rows, theirs.undeclared)
         counted.add(source.alias)
-    waiting = [source for source in sources if not source.private]
+    waiting = [source for source in sources if not source.private and source.alias not in counted]
     while waiting:
         once = [source for source in waiting if _meets_once(source, counted, sources, classes, outer)]
         for source in once or waiting[:1]:
@@ -318,11 +316,15 @@ def _meets_once(
     if source.optional:
         for one, other in outer[source.alias].equalities:
             here.union(one, other)
+    return _meets_by_key(source, here, (other for other in sources if other.alias in counted))
+
+
+def _meets_by_key(source: Source, classes: _Classes, others: Iterable[Source]) -> bool:
+    """Whether a unique column of the source equals a column of one of the others."""
     return any(
-        here.same((source.alias, key), (other.alias, name))
+        classes.same((source.alias, key), (other.alias, name))
+        for other in others
         for key in source.unique_columns
-        for other in sources
-        if other.alias in counted
         for name in other.fields
     )
 

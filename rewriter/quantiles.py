@@ -25,14 +25,14 @@ from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
+from rewriter.expanded import check_expanded
 from rewriter.interval import Interval
-from rewriter.missing import Missing
 from rewriter.narrowing import narrowed
 from rewriter.plan import Choice, Chosen, Output
 from rewriter.query import Aggregate, Query
 from rewriter.sensitivity import Sensitivity
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind, Type
-from rewriter.unbounded import learned_ranges, missing_ranges, tables_of
+from rewriter.unbounded import learned_ranges, missing_ranges, unbounded_rows
 from rewriter.value import Value
 
 BUCKETS = 2048
@@ -118,7 +118,7 @@ def _type(aggregate: Aggregate) -> Type:
 def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
     notes = []
     if any(one.candidates for one in aggregates):
-        notes.append("a mode is one of the declared values, or NULL where hardly anybody is")
+        notes.append("MODE is approximate: one of the most common of the declared values, NULL where hardly anybody is")
     aggregates = [one for one in aggregates if not one.candidates]
     if any(one.fraction not in (0, 1) for one in aggregates):
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
@@ -159,13 +159,7 @@ def _weights(query: Query, norm: Norm, contribution: ContributionBound, one_grou
         return _Weights(None, 1, 1, True)
     reach = reach_squared(Vector((), 1, 1), norm, contribution)
     if reach is None:
-        missing = frozenset(Missing(table) for table in contribution.undeclared)
-        raise Unbounded(
-            "nothing bounds how many rows one person adds to this",
-            hint=f"the owner can declare max_rows for {tables_of(query)} in the policy",
-            missing=missing,
-            certain=missing,
-        )
+        raise unbounded_rows(contribution, query)
     if math.isqrt(reach) > _MOST_STEPS:
         raise Refused("one person has too many rows to be weighed exactly", hint="declare a smaller max_rows")
     if one_group:
@@ -220,6 +214,7 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     present = exp.select("*").from_(from_rows(rows)).where("NOT v IS NULL")
     types = [key.value.type for key in query.keys]
     tree = _ranks(present, keys, types, weights, _Window(tuple(column.fractions), window), (low, high), dialect)
+    check_expanded(tree)
     return Choice(
         name,
         tree.sql(dialect=dialect.name, comments=False),

@@ -14,7 +14,7 @@ from rewriter.missing import LACKS
 from rewriter.source import ORIGIN, VARIABLE, Origin, Source, Variable
 from rewriter.types import Kind, Type, decimal
 from rewriter.unbounded import range_lacks
-from rewriter.value import DOMAIN, Value, Values
+from rewriter.value import DOMAIN, Value, Values, growing
 
 UNIT = "u"
 """The column of a private subquery that holds the unit."""
@@ -76,7 +76,7 @@ def outside(filters: Sequence[Value], alias: str) -> tuple[Value, ...]:
 
 def _outside(value: Value, column: exp.Column) -> Value:
     """The value as the column of a subquery; what is behind it is kept for the enumeration of keys."""
-    column.meta[ORIGIN] = Origin(value.sql)
+    growing(column, value.sql).meta[ORIGIN] = Origin(value.sql)
     return replace(value, sql=column, domain=value.domain or value.sql.meta.get(DOMAIN))
 
 
@@ -93,7 +93,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
     columns = []
     for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
         interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
-        column = exp.column(f"c{index}", alias)
+        column = growing(exp.column(f"c{index}", alias), a.sql, b.sql)
         column.meta[LACKS] = range_lacks(a.sql) | range_lacks(b.sql)
         columns.append(
             (

@@ -11,7 +11,7 @@ from sqlglot import exp
 from rewriter.catalog import Catalog, Column, Table
 from rewriter.contribution import ONE, ContributionBound
 from rewriter.dialects import Dialect
-from rewriter.errors import AMBIGUOUS_COLUMN, UNKNOWN_COLUMN, Refused
+from rewriter.errors import AMBIGUOUS_COLUMN, TOO_COMPLEX, UNKNOWN_COLUMN, Refused
 from rewriter.total import read_column
 from rewriter.types import Kind
 from rewriter.value import Value
@@ -19,6 +19,8 @@ from rewriter.value import Value
 VARIABLE = "variable"
 ORIGIN = "origin"
 """``meta`` keys: the declared column that a node reads, and the expression behind a subquery's column."""
+MAX_BEHIND = 50_000
+"""Syntax nodes behind one column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,25 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The expression behind a subquery's column; shared by the copies of the column's node."""
+    """The expression behind a subquery's column; shared by the copies of the column's node.
+
+    ``size`` is its syntax nodes and those behind its own columns: a column of a subquery may stand twice in that of the
+    next, and whoever follows all of them follows 2ⁿ.
+    """
 
     sql: exp.Expr
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        behind = (part.meta.get(ORIGIN) for part in self.sql.walk())
+        size = sum(origin.size if isinstance(origin, Origin) else 1 for origin in behind)
+        if size > MAX_BEHIND:
+            raise Refused(
+                "a column becomes too large when its subqueries are put in",
+                hint="name each column of a subquery once, or compute it in fewer steps",
+                sqlstate=TOO_COMPLEX,
+            )
+        object.__setattr__(self, "size", size)
 
     def __deepcopy__(self, memo: object) -> Origin:
         return self

@@ -23,20 +23,21 @@ from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
-from rewriter.grouping import Grouped, check_select, is_grouped, output_name, star_of, take_apart
+from rewriter.grouping import Grouped, check_select, is_grouped, star_of, take_apart
 from rewriter.membership import Subqueries
 from rewriter.missing import LACKS
 from rewriter.names import plain_names
+from rewriter.naming import output_name
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all
-from rewriter.selection import with_rankings
+from rewriter.shown import with_rankings
 from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression
 from rewriter.unbounded import lacks_of
 from rewriter.unit_windows import has_windows, windowed
-from rewriter.value import Value
+from rewriter.value import Value, growing
 
 VIRTUAL = frozenset({"budget", "charges", "columns"})
 """Relations of the schema ``dpsql`` that anybody may read."""
@@ -435,11 +436,12 @@ class _Splitter:
             expressions.append(exp.alias_(key.value.sql.copy(), f"k{number}"))
             if key.value.sql not in group:
                 group.append(key.value.sql.copy())
-            columns.append((f"k{number}", replace(key.value, sql=exp.column(f"k{number}", alias))))
+            column = growing(exp.column(f"k{number}", alias), key.value.sql)
+            columns.append((f"k{number}", replace(key.value, sql=column)))
         for number, aggregate in enumerate(grouped.aggregates):
             value = per_unit(aggregate, block.bound, self._dialect)
             expressions.append(exp.alias_(value.sql, f"a{number}"))
-            column = exp.column(f"a{number}", alias)
+            column = growing(exp.column(f"a{number}", alias), value.sql)
             column.meta[LACKS] = lacks_of(aggregate, block.bound)
             columns.append((f"a{number}", replace(value, sql=column)))
         rows.set("expressions", expressions)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from sqlglot import exp
 
 from rewriter.block import conjuncts
-from rewriter.grouping import output_name
+from rewriter.naming import output_name
 
 
 def joins_as_having(

@@ -46,12 +46,12 @@ def tables_of(query: Query) -> str:
     return ", ".join(dict.fromkeys(names)) or "the table"
 
 
-def unbounded_rows(bound: ContributionBound, query: Query) -> Unbounded:
-    """The refusal of what one person could add to with any number of rows."""
+def unbounded_rows(bound: ContributionBound, query: Query, *, otherwise: str = "") -> Unbounded:
+    """The refusal of what one person could add to with any number of rows; ``otherwise`` is what else may do."""
     missing = frozenset(Missing(table) for table in bound.undeclared)
     return Unbounded(
         "nothing bounds how many rows one person adds to this",
-        hint=f"the owner can declare max_rows for {tables_of(query)} in the policy; COUNT(DISTINCT key) may do",
+        hint=f"the owner can declare max_rows for {tables_of(query)} in the policy{otherwise}",
         missing=missing,
         certain=missing,
     )

@@ -23,11 +23,12 @@ from rewriter.block import FIELD, Block, BlockScope, conjuncts
 from rewriter.dialects import Dialect
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import is_literal
-from rewriter.grouping import canonical, expanded, output_name, walk
+from rewriter.grouping import canonical, expanded, walk
+from rewriter.naming import output_name
 from rewriter.relation import Relation, only
 from rewriter.source import VARIABLE, Source, Variable
 from rewriter.total import compile_expression, position_of
-from rewriter.value import Value
+from rewriter.value import Value, growing
 from rewriter.window_frames import SQL_FRAME, read_frame
 from rewriter.window_functions import Over, compile_call, is_numbering
 from rewriter.window_gaps import compile_gap, gap_in
@@ -361,4 +362,4 @@ def _column(value: Value, column: exp.Column, alias: str) -> Value:
     variable = value.sql.meta.get(VARIABLE)
     if isinstance(variable, Variable):
         column.meta[VARIABLE] = replace(variable, alias=alias)
-    return replace(value, sql=column)
+    return replace(value, sql=growing(column, value.sql))

@@ -12,6 +12,8 @@ from rewriter.types import Scalar, Type
 
 DOMAIN = "domain"
 """The ``meta`` key under which a node of our own trees carries its :class:`Domain`."""
+GROWTH = "growth"
+"""The ``meta`` key for how many times as long as the stored texts a text may be; 1 where it is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,18 @@ class Value:
     def __post_init__(self) -> None:
         if self.domain is not None:
             self.sql.meta[DOMAIN] = self.domain
+
+
+def growth_of(node: exp.Expr) -> int:
+    """How many times as long as the texts that are stored ``node`` may be, at most."""
+    found = [part.meta[GROWTH] for part in node.walk(prune=lambda part: GROWTH in part.meta) if GROWTH in part.meta]
+    return max((times for times in found if isinstance(times, int)), default=1)
+
+
+def growing(column: exp.Column, *behind: exp.Expr) -> exp.Column:
+    """The column of a subquery, as long as what is behind it."""
+    column.meta[GROWTH] = max(map(growth_of, behind))
+    return column
 
 
 class Scope(Protocol):

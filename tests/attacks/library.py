@@ -1,8 +1,8 @@
 """A lending library, twice: D, and D′ which lacks one member with all the rows of that member.
 
 The member who differs is the worst one: canaries in every column, values beyond every declared range, more rows than
-the policy allows, NaN, infinities, the ends of time, and texts that are no numbers, dates or patterns. Table ``vault``
-and column ``member.pin`` are not in the policy, and hold canaries too.
+the policy allows, NaN, infinities, the ends of time, and texts that are long, or no numbers, dates or patterns. Table
+``vault`` and column ``member.pin`` are not in the policy, and hold canaries too.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tests.engines.postgres_server import copy_texts, shared_server
 
 PERSON = 7777
 MEMBERS = 600
+LONG = "x" * 100_000
 
 TABLES: dict[str, str] = {
     "branch": "name TEXT PRIMARY KEY, city TEXT NOT NULL, desks INTEGER NOT NULL",
@@ -120,7 +121,7 @@ def _person() -> dict[str, list[Row]]:
         (
             700000 + number, PERSON, days[number % len(days)], (SCORE, -(2**31), 2**31 - 1, None)[number % 4],
             wild[number % len(wild)], ("book", "atlas", "", None)[number % 4],
-            (CARD, worst_pattern, f"'); DROP TABLE member; -- {CARD}", "")[number % 4],
+            (CARD, worst_pattern, f"'); DROP TABLE member; -- {CARD}", "", LONG)[number % 5],
         )
         for number in range(60)
     ]  # fmt: skip

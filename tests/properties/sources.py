@@ -101,7 +101,13 @@ class Sources(Expressions):
         person, other = self._in_scope("person", "p"), self._in_scope(child, "c")
         more = f" AND {self._condition(other)}" if self._maybe(0.5) else ""
         fields = (*person, *other)
-        return From(f"person AS p LEFT JOIN {child} AS c ON c.{link} = p.id{more}", fields)
+        needs = ""
+        if self._maybe(0.4):
+            # Rows without a match are one for each person; rows with any are not.
+            word = self.random.choice(["IS NULL", "IS NULL", "IS NOT NULL"])
+            self._has(f"left join where nothing {word.lower()}")
+            needs = f"{self.random.choice([f'c.{link}', *(field.text for field in other)])} {word}"
+        return From(f"person AS p LEFT JOIN {child} AS c ON c.{link} = p.id{more}", fields, needs=needs)
 
     def _same_unit(self) -> From:
         """Two tables, neither of them the other's parent, tied by the unit."""

@@ -285,7 +285,9 @@ AGGREGATES = ("COUNT(*)", "SUM(age)", "COUNT(*) FILTER (WHERE age > 60)")
 
 
 def is_farther(value: object, total: object, margin: float | None) -> bool:
-    return isinstance(value, int) and isinstance(total, int) and margin is not None and abs(total - value) > 0.1 * margin
+    return (
+        isinstance(value, int) and isinstance(total, int) and margin is not None and abs(total - value) > 0.1 * margin
+    )
 
 
 @settings(max_examples=15, deadline=None)

@@ -18,17 +18,23 @@ WITH released AS (
         ) / NULLIF(CAST(t1."height_cm" AS DOUBLE PRECISION), 0)
       ) > CAST(0.4e0 AS DOUBLE PRECISION)
       AND CASE
-        WHEN CAST(SUBSTRING((
+        WHEN CAST(SUBSTRING(CASE WHEN OCTET_LENGTH((
           t1."diagnosis" COLLATE "C"
-        ) FROM '^[ \t\n\f\r]*([+-]?0*\d{1,40})[ \t\n\f\r]*$') AS DECIMAL) > (
+        )) <= 50000000 THEN (
+          t1."diagnosis" COLLATE "C"
+        ) END FROM '^[ \t\n\f\r]*([+-]?0*\d{1,40})[ \t\n\f\r]*$') AS DECIMAL) > (
           -2147483648.5
         )
-        AND CAST(SUBSTRING((
+        AND CAST(SUBSTRING(CASE WHEN OCTET_LENGTH((
           t1."diagnosis" COLLATE "C"
-        ) FROM '^[ \t\n\f\r]*([+-]?0*\d{1,40})[ \t\n\f\r]*$') AS DECIMAL) < 2147483647.5
-        THEN CAST(CAST(SUBSTRING((
+        )) <= 50000000 THEN (
           t1."diagnosis" COLLATE "C"
-        ) FROM '^[ \t\n\f\r]*([+-]?0*\d{1,40})[ \t\n\f\r]*$') AS DECIMAL) AS INT)
+        ) END FROM '^[ \t\n\f\r]*([+-]?0*\d{1,40})[ \t\n\f\r]*$') AS DECIMAL) < 2147483647.5
+        THEN CAST(CAST(SUBSTRING(CASE WHEN OCTET_LENGTH((
+          t1."diagnosis" COLLATE "C"
+        )) <= 50000000 THEN (
+          t1."diagnosis" COLLATE "C"
+        ) END FROM '^[ \t\n\f\r]*([+-]?0*\d{1,40})[ \t\n\f\r]*$') AS DECIMAL) AS INT)
       END > 3
     OFFSET 0
   ) AS r

@@ -1,0 +1,90 @@
+"""What an item without an alias is called: as PostgreSQL calls it (``FigureColname`` in its parser)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+NAMELESS = "?column?"
+
+_NAMES: Mapping[type[exp.Expr], str] = {
+    exp.ApproxDistinct: "approx_count_distinct",
+    exp.DateTrunc: "date_trunc",
+    exp.GroupConcat: "string_agg",
+    exp.Interval: "interval",
+    exp.LogicalAnd: "bool_and",
+    exp.LogicalOr: "bool_or",
+    exp.Pow: "power",
+    exp.StrPosition: "position",
+    exp.StrToDate: "to_date",
+    exp.TimeToStr: "to_char",
+    exp.TimestampTrunc: "date_trunc",
+    exp.VariancePop: "var_pop",
+}
+_TYPES: Mapping[str, str] = {
+    "bigint": "int8",
+    "boolean": "bool",
+    "decimal": "numeric",
+    "double precision": "float8",
+    "int": "int4",
+    "real": "float4",
+    "smallint": "int2",
+}
+_TRIMS: Mapping[str, str] = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+
+
+def output_name(node: exp.Expr) -> str:
+    """The name that PostgreSQL gives to a select item.
+
+    >>> import sqlglot
+    >>> items = "a.b, count(*), x::int, 1::int, 1 + 1, t.c AS D, case when p then 1 else c end, rtrim('a')"
+    >>> [output_name(item) for item in sqlglot.parse_one(f"SELECT {items}", read="postgres")]
+    ['b', 'count', 'x', 'int4', '?column?', 'd', 'c', 'rtrim']
+    """
+    if isinstance(node, exp.Alias):
+        alias = node.args["alias"]
+        return str(alias.name) if alias.args.get("quoted") else str(alias.name.lower())
+    if isinstance(node, exp.Column):
+        return str(node.name) if node.this.args.get("quoted") else str(node.name.lower())
+    if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.WithinGroup):
+        return output_name(node.this)
+    if isinstance(node, exp.Cast):
+        return _of_cast(node)
+    if isinstance(node, exp.Case):
+        return _of_case(node)
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
+        return output_name(node.this.expressions[0])
+    return _of_function(node)
+
+
+def _of_cast(node: exp.Cast) -> str:
+    inner = output_name(node.this)
+    type_ = node.to.sql("postgres").lower().split("(")[0]
+    return inner if inner != NAMELESS else _TYPES.get(type_, type_)
+
+
+def _of_case(node: exp.Case) -> str:
+    """What ELSE is called, if that is a column or a function."""
+    default = node.args.get("default")
+    while isinstance(default, exp.Paren):
+        default = default.this
+    if default is None or isinstance(default, exp.Cast | exp.Case | exp.Interval):
+        return "case"
+    name = output_name(default)
+    return "case" if name == NAMELESS else name
+
+
+def _of_function(node: exp.Expr) -> str:
+    if (known := _NAMES.get(type(node))) is not None:
+        return known
+    if isinstance(node, exp.Trim):
+        return _TRIMS.get(str(node.args.get("position") or "").upper(), "btrim")
+    if isinstance(node, exp.Pad):
+        return "lpad" if node.args.get("is_left") else "rpad"
+    if isinstance(node, exp.AggFunc):
+        # Some of them are binary operators for the parser, as CORR(y, x) is.
+        return node.sql_name().lower()
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary | exp.Unary):
+        return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
+    return NAMELESS
