@@ -23,6 +23,7 @@ from pathlib import Path
 
 from dpsql.errors import OperationalError
 from dpsql.server.backend import Backend
+from dpsql.server.fairness import Pace, short_turns
 from dpsql.server.gate import Gate, Peer
 from dpsql.server.messages import error
 from dpsql.server.protocol import Protocol, Upgrade
@@ -100,7 +101,8 @@ class Server:
         gc.collect()
         gc.freeze()
         try:
-            asyncio.run(self._run(listening))
+            with short_turns():
+                asyncio.run(self._run(listening))
         finally:
             gc.unfreeze()
             self._listener.close()
@@ -133,7 +135,7 @@ class Server:
     # Connections
 
     async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop, pace = asyncio.get_running_loop(), Pace()
         while True:
             try:
                 accepted, _ = await loop.sock_accept(self._listener)
@@ -147,6 +149,7 @@ class Server:
                 with contextlib.suppress(OSError):
                     accepted.send(error("FATAL", "53300", "sorry, too many clients already"))
                 accepted.close()
+                await asyncio.sleep(pace.wait(loop.time()))
                 continue
             number = next(self._numbers) & 0x7FFFFFFF
             self._protocols[number] = self._protocol(number, _is_loopback(accepted))
@@ -154,7 +157,7 @@ class Server:
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
             # Those who wait to be accepted do not hold up those who were.
-            await asyncio.sleep(0)
+            await asyncio.sleep(pace.wait(loop.time()))
 
     def _protocol(self, number: int, loopback: bool) -> Protocol:
         return Protocol(
