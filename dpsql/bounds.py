@@ -154,6 +154,7 @@ class Bounds:
             settled = self.offer(draft, epsilon, most)
             if settled.purchase is None:
                 return settled
+            self._opened.wait_for_engine()
             self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))
             bought = [self._buy(*item, timeout, cancellation) for item in settled.purchase.calibrations.items()]
         found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}

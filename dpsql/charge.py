@@ -110,11 +110,23 @@ class Admission:
         self._sums: dict[str, _Sum] = {}
         self.admitted: list[Charge] = []
 
-    def refuses(self, group: Group) -> Spent | None:
-        """None, and the group counts from now on; or what was spent when it did not fit."""
+    def decide(self, groups: Sequence[Group]) -> list[Spent | None]:
+        """For each group None, and it counts from now on; or what was spent when it did not fit."""
+        priced = [(group, _added([_units(charge.loss) for charge in group])) for group in groups]
+        # Losses only grow: where all of them fit together, each of them fitted in its turn.
+        concerned: dict[str, list[tuple[Group, _Units]]] = {EVERYBODY: priced}
+        for one in priced:
+            concerned.setdefault(one[0][0].analyst, []).append(one)
+        more = {name: _added([units for _, units in theirs]) for name, theirs in concerned.items()}
+        if not all(self._sum(name).admits(units) for name, units in more.items()):
+            return [self._refuses(group, units) for group, units in priced]
+        for name, units in more.items():
+            self._sum(name).add(units, sum(len(group) for group, _ in concerned[name]))
+        self.admitted += [charge for group in groups for charge in group]
+        return [None] * len(groups)
+
+    def _refuses(self, group: Group, more: _Units) -> Spent | None:
         everybody, own = self._sum(EVERYBODY), self._sum(group[0].analyst)
-        losses = [_units(charge.loss) for charge in group]
-        more = losses[0] if len(losses) == 1 else _added(losses)
         if not (everybody.admits(more) and own.admits(more)):
             return {EVERYBODY: everybody.spent, group[0].analyst: own.spent}
         self.admitted += group
@@ -162,6 +174,8 @@ class _Sum:
 
 
 def _added(units: Sequence[_Units]) -> _Units:
+    if len(units) == 1:
+        return units[0]
     epsilons, rhos, deltas = zip(*units, strict=True)
     return sum(epsilons), sum(rhos), sum(deltas)
 
@@ -172,7 +186,8 @@ def _units(loss: PrivacyLoss) -> _Units:
 
 
 def _unit(part: Fraction) -> int:
-    return part.numerator * GRID // part.denominator
+    above = part.numerator
+    return above and above * GRID // part.denominator
 
 
 def check_belongs(facts: Mapping[str, str], wanted: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import random
@@ -183,7 +184,7 @@ class SQLiteJournal:
         """One transaction for all of them."""
         with self.writing():
             admission = Admission(self.total, limits)
-            refusals = [admission.refuses(group) for group in groups]
+            refusals = admission.decide(groups)
             if admission.admitted:
                 self.add(admission.admitted, admission.totals())
         return refusals
@@ -205,7 +206,7 @@ class SQLiteJournal:
         self._writer.executemany(
             "INSERT INTO charge (id, time, analyst, epsilon, rho, delta, statement, tables)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(c.id, c.time.isoformat(), c.analyst, *_text(c.loss), c.statement, json.dumps(c.tables)) for c in charges],
+            [(c.id, c.time.isoformat(), c.analyst, *_text(c.loss), c.statement, _list(c.tables)) for c in charges],
         )
         self._writer.executemany(
             "INSERT OR REPLACE INTO total VALUES (?, ?, ?, ?, ?)",
@@ -279,6 +280,11 @@ def _loss(parts: Sequence[str]) -> PrivacyLoss:
 
 def _text(loss: PrivacyLoss) -> tuple[str, str, str]:
     return str(loss.epsilon), str(loss.rho), str(loss.delta)
+
+
+@functools.lru_cache(maxsize=256)
+def _list(tables: tuple[str, ...]) -> str:
+    return json.dumps(tables)
 
 
 def _sync_directory(path: str) -> None:

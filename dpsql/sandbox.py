@@ -1,7 +1,8 @@
 """The DuckDB that runs the outer SELECT: in memory, locked, limited, with nothing in it but what is public already.
 
 Guarantee: a statement reaches its own released tables and the public ones, and nothing else: no file, no network, no
-extension, no setting, no other statement's tables. It ends within a time and a memory, and leaves nothing behind.
+extension, no setting, no other statement's tables. It ends within a time and a memory, and leaves nothing behind. The
+configuration is locked before the first statement runs.
 
 PostgreSQL's arithmetic comes from settings: ``/`` of integers truncates (``integer_division``). Where PostgreSQL raises
 because a divisor is zero, the quotient is NULL, so that a paid answer is not lost for one cell of noise.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import datetime
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from decimal import Context, Decimal
 from typing import TypeVar
 
@@ -50,6 +51,7 @@ class Sandbox:
         self._seconds = seconds
         self._cells = cells
         self._lock = threading.Lock()
+        self._locked = False
         self._described: dict[object, Columns] = {}
 
     @classmethod
@@ -61,7 +63,6 @@ class Sandbox:
             # One thread: the order of rows, and with it every answer, repeats.
             "threads": 1,
             "temp_directory": "",
-            "max_execution_time": int(seconds * 1000),
             "integer_division": "true",
             "error_on_division_by_zero": "false",
             "ieee_floating_point_ops": "false",
@@ -69,17 +70,23 @@ class Sandbox:
         connection = duckdb.connect(":memory:", config=config)
         connection.execute("SET GLOBAL enable_external_access = false")
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        connection.execute("SET GLOBAL lock_configuration = true")
         return cls(connection, seconds, cells)
 
     def close(self) -> None:
         self._connection.close()
 
     def load_public(self, name: str, rows: pa.Table) -> None:
-        """Copy a public table in, to stay. Raises :class:`OperationalError` where it does not fit into the memory."""
+        """Copy a public table in, to stay. Raises :class:`OperationalError` where it does not fit into the memory.
+
+        Before the first statement, so that the time of a statement does not limit it: opening is nobody's statement.
+        """
         problem: OperationalError
         quoted = '"' + name.replace('"', '""') + '"'
-        with self._cursor() as cursor:
+        with self._lock:
+            if self._locked:
+                raise RuntimeError("public tables come before statements")
+            cursor = self._connection.cursor()
+        with closing(cursor):
             try:
                 cursor.register("dpsql_loaded", rows)
                 cursor.execute(f"CREATE TABLE {quoted} AS SELECT * FROM dpsql_loaded")
@@ -89,6 +96,11 @@ class Sandbox:
                     f"the public table {name} is too large to compute with",
                     sqlstate="53200",
                     hint="declare fewer of its columns",
+                )
+            except duckdb.Error as raised:
+                hint = "declare fewer of its columns, or a table that DuckDB can hold"
+                problem = OperationalError(
+                    f"the public table {name} cannot be copied: {type(raised).__name__}", sqlstate="58000", hint=hint
                 )
         raise problem
 
@@ -156,6 +168,10 @@ class Sandbox:
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         with self._lock:
+            if not self._locked:
+                self._connection.execute(f"SET GLOBAL max_execution_time = {int(self._seconds * 1000)}")
+                self._connection.execute("SET GLOBAL lock_configuration = true")
+                self._locked = True
             cursor = self._connection.cursor()
         try:
             yield cursor

@@ -9,7 +9,6 @@ as in DuckDB, whatever the database's own collation is.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -264,12 +263,7 @@ class Postgres(Dialect):
     # -- reading and measuring -----------------------------------------------------------------------------------
 
     def spread(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        """Column by column: a row as one text could be longer than a text can be."""
-        hashes: list[exp.Expr] = [
-            exp.Coalesce(this=call("hashtextextended", _as_text(column), number(seed)), expressions=[number(seed)])
-            for seed, column in enumerate(columns)
-        ]
-        return functools.reduce(_mixed, hashes)
+        return _by_code_point(Dialect.spread(self, columns))
 
     def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
         """The row's table and place: different in any other table, and in other partitions."""
@@ -309,10 +303,6 @@ class Postgres(Dialect):
     def _microseconds(self, sql: exp.Expr) -> exp.Expr:
         seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=sql)
         return self.cast(exp.Mul(this=seconds, expression=number(1_000_000)), BIGINT)
-
-
-def _mixed(one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    return exp.BitwiseXor(this=one, expression=other)
 
 
 def _as_text(sql: exp.Expr) -> exp.Expr:

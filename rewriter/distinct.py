@@ -95,22 +95,83 @@ def credited(
         most, (cell,) = kept(vector.credit.each, contribution, one_group=one_group), vector.cells
         if most is None:
             raise unbounded_rows(contribution, query, otherwise="; COUNT(DISTINCT key) may do")
-        counts = counted(rows.copy(), keys, vector.credit, most, cell.name, dialect)
+        counts = counted(rows.copy(), keys, vector.credit, most, cell.name, dialect, cheap=_is_cheap(query.rows))
         statistic = Statistic(cell.name, cell.granularity, most.within, cell.text)
         block = Block((statistic,), most.sensitivity, weight=vector.weight)
         found.append(Credited(cell.name, counts, types, block))
     return found
 
 
+def _is_cheap(rows: exp.Select) -> bool:
+    """Whether rows of people are those of one table, which is read again as fast as it is set aside."""
+    unfit = any(rows.args.get(part) for part in ("joins", "group", "with_", "distinct"))
+    return not unfit and isinstance(rows.args["from_"].this, exp.Table) and rows.find(exp.Subquery) is None
+
+
 def counted(
-    rows: exp.Select, keys: Sequence[str], credit: Credit, most: Kept, name: str, dialect: Dialect
+    rows: exp.Select,
+    keys: Sequence[str],
+    credit: Credit,
+    most: Kept,
+    name: str,
+    dialect: Dialect,
+    *,
+    cheap: bool = True,
 ) -> exp.Select:
-    """The number of kept values of each group, as column ``name``. ``rows`` has columns u, ``keys`` and the values."""
+    """The number of kept values of each group, as column ``name``. ``rows`` has columns u, ``keys`` and the values.
+
+    Whoever has no more rows than values may be kept keeps them all: only the others' values are ranked. ``cheap``: the
+    rows are read three times, rather than set aside.
+    """
     columns = [*keys, *credit.values]
-    pairs = exp.Select(expressions=[_column(one) for one in ("u", *columns)], distinct=exp.Distinct())
-    pairs.from_(_as(rows, "r"), copy=False)
+    source: exp.Expr = _as(rows, "r") if cheap else exp.to_table("people", alias="r")
+    people = exp.Select().from_(source, copy=False)
     if credit.test is not None:
-        pairs.set("where", exp.Where(this=_column(credit.test)))
+        people.set("where", exp.Where(this=_column(credit.test)))
+    union = exp.Union(
+        this=_selecting(people, columns, dialect.none_among(exp.column("u", "r"), "many")),
+        expression=_kept_of(people, keys, columns, most, dialect),
+        distinct=False,
+    )
+    values = exp.Select(expressions=[_column(one) for one in columns], distinct=exp.Distinct())
+    values.from_(_as(union, "d"), copy=False)
+    total = exp.alias_(exp.Count(this=exp.Star()), name)
+    select = exp.Select(expressions=[*(_column(key) for key in keys), total]).from_(_as(values, "d"), copy=False)
+    if keys:
+        select.set("group", exp.Group(expressions=[_column(key) for key in keys]))
+    ctes = [] if cheap else [_cte("people", rows)]
+    select.set("with_", exp.With(expressions=[*ctes, _cte("many", _many(people, keys, most))]))
+    return select
+
+
+def _many(people: exp.Select, keys: Sequence[str], most: Kept) -> exp.Select:
+    """Who has more rows than values may be kept, in all or in a group."""
+    number_of = exp.Count(this=exp.Star())
+    if not keys or most.within == most.most:
+        many = _selecting(people, ["u"])
+        beyond: exp.Expr = exp.GT(this=number_of, expression=number(most.most))
+    else:
+        groups = _selecting(people, ["u"])
+        groups.append("expressions", exp.alias_(number_of, "n"))
+        groups.set("group", exp.Group(expressions=[_column(one) for one in ("u", *keys)]))
+        many = exp.Select(expressions=[_column("u")]).from_(_as(groups, "g"), copy=False)
+        beyond = exp.or_(
+            exp.GT(this=exp.Sum(this=_column("n")), expression=number(most.most)),
+            exp.GT(this=exp.Max(this=_column("n")), expression=number(most.within)),
+            copy=False,
+        )
+    many.set("group", exp.Group(expressions=[_column("u")]))
+    many.set("having", exp.Having(this=beyond))
+    return many
+
+
+def _kept_of(
+    people: exp.Select, keys: Sequence[str], columns: Sequence[str], most: Kept, dialect: Dialect
+) -> exp.Select:
+    """What is kept of the values of whoever has many rows."""
+    is_many = exp.In(this=exp.column("u", "r"), query=exp.Subquery(this=exp.select("u").from_("many")))
+    pairs = _selecting(people, ["u", *columns], is_many)
+    pairs.set("distinct", exp.Distinct())
     spread = exp.alias_(dialect.spread([_column(one) for one in ("u", *columns)]), "h")
     source = exp.Select(expressions=[exp.Star(), spread]).from_(_as(pairs, "d"), copy=False)
     tests: list[exp.Expr] = []
@@ -123,14 +184,22 @@ def counted(
     place = exp.alias_(_place(["u"], order), "q")
     source = exp.Select(expressions=[exp.Star(), place]).from_(_as(source, "d"), copy=False)
     tests.append(exp.LTE(this=_column("q"), expression=number(most.most)))
-    union = exp.Select(expressions=[_column(one) for one in columns], distinct=exp.Distinct())
-    union.from_(_as(source, "d"), copy=False)
-    union.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    total = exp.alias_(exp.Count(this=exp.Star()), name)
-    select = exp.Select(expressions=[*(_column(key) for key in keys), total]).from_(_as(union, "d"), copy=False)
-    if keys:
-        select.set("group", exp.Group(expressions=[_column(key) for key in keys]))
+    return _selecting(exp.Select().from_(_as(source, "d"), copy=False), columns, *tests)
+
+
+def _selecting(source: exp.Select, columns: Sequence[str], *tests: exp.Expr) -> exp.Select:
+    """The columns of a source, under its condition and these."""
+    select: exp.Select = source.copy()
+    select.set("expressions", [_column(one) for one in columns])
+    where = select.args.get("where")
+    conditions = [*([] if where is None else [where.this]), *tests]
+    if conditions:
+        select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
     return select
+
+
+def _cte(name: str, select: exp.Select) -> exp.CTE:
+    return exp.CTE(this=select, alias=exp.TableAlias(this=exp.to_identifier(name)), materialized=True)
 
 
 def _place(partition: Sequence[str], order: Sequence[str]) -> exp.Expr:
@@ -144,7 +213,7 @@ def _column(name: str) -> exp.Expr:
     return exp.column(name)
 
 
-def _as(select: exp.Select, name: str) -> exp.Subquery:
+def _as(select: exp.Query, name: str) -> exp.Subquery:
     return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 

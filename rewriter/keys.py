@@ -20,6 +20,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from rewriter.coarse import Coarse, coarse
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import LIMITS, wrap
@@ -70,8 +71,10 @@ def public_keys(
     enumeration = _Enumeration(dialect, complete=complete)
     try:
         expressions = [enumeration.key(key.value.sql) for key in keys]
-        conditions = [*enumeration.declared(expressions, keys), *enumeration.narrow(filters)]
-        domains = enumeration.domains()
+        needed, narrowing = enumeration.declared(expressions, keys), enumeration.narrow(filters)
+        domains, conditions = enumeration.domains(expressions, needed, narrowing, tight=True)
+        if math.prod(size for _, size in domains) > MAX_CELLS:
+            domains, conditions = enumeration.domains(expressions, needed, narrowing, tight=False)
     except _NotEnumerable:
         return None
     cells = math.prod(size for _, size in domains)
@@ -256,16 +259,32 @@ class _Enumeration:
             return exp.column(exp.to_identifier(variable.column.name, quoted=True), f"d_{variable.alias}")
         return exp.column("x", _table_of(variable))
 
-    def domains(self) -> list[tuple[exp.Expr, int]]:
-        """FROM items that enumerate the variables, with their sizes. Columns of one public table stay together."""
+    def domains(
+        self, keys: Sequence[exp.Expr], needed: Sequence[exp.Expr], narrowing: Sequence[exp.Expr], *, tight: bool
+    ) -> tuple[list[tuple[exp.Expr, int]], list[exp.Expr]]:
+        """FROM items that enumerate the variables, with their sizes, and the conditions that are left to be asked.
+
+        Columns of one public table stay together. ``needed`` are conditions that may not be left out; ``tight``:
+        neither may those of ``narrowing``.
+        """
         items: list[tuple[exp.Expr, int]] = []
         tables: dict[str, list[Variable]] = {}
+        left = [*needed, *narrowing]
         for variable, step in self.columns.items():
             if variable.table.public:
                 tables.setdefault(variable.alias, []).append(variable)
-            else:
-                query, size = self._column_domain(variable, step)
-                items.append((_aliased(query, _table_of(variable)), size))
+                continue
+            query, size = self._column_domain(variable, step)
+            item, range_ = _aliased(query, _table_of(variable)), variable.column.range
+            listed = variable.column.values is not None or variable.column.values_from is not None
+            if range_ is not None and not listed and variable.column.type.temporal:
+                required = [one for one in left if any(one is other for other in needed)]
+                rest = [one for one in left if not any(one is other for other in needed)]
+                if (found := coarse(_table_of(variable), keys, required, rest, tight=tight)) is not None:
+                    size = found.periods(range_) + size - _days(range_, step)
+                    item = _aliased(self._cut(item, variable, found), _table_of(variable))
+                    left = list(found.outside)
+            items.append((item, size))
         for alias, variables in tables.items():
             items.append(
                 (
@@ -278,7 +297,16 @@ class _Enumeration:
             if self.complete and not (isinstance(domain, Values) and None in domain.values):
                 query = exp.union(query, exp.select(exp.alias_(exp.Null(), "x")), distinct=False)
             items.append((_aliased(query, f"e{place}"), _size(domain) + self.complete))
-        return items
+        return items, left
+
+    def _cut(self, item: exp.Subquery, variable: Variable, found: Coarse) -> exp.Select:
+        """The first day of each of the months or years of some days."""
+        first = self.dialect.date_trunc(found.unit, exp.column("x", _table_of(variable)))
+        select = exp.Select(expressions=[exp.alias_(self.dialect.cast(first, variable.column.type), "x")])
+        select.from_(item, copy=False).distinct(copy=False)
+        if found.inside:
+            select.set("where", exp.Where(this=exp.and_(*(one.copy() for one in found.inside), copy=False)))
+        return select
 
     def _column_domain(self, variable: Variable, step: str | None) -> tuple[exp.Expr, int]:
         column = variable.column
@@ -342,6 +370,11 @@ def _is_finite(variable: Variable, step: str | None) -> bool:
 
 def _range_size(bounds: tuple[Scalar, Scalar], steps: int) -> int:
     return (math.floor(Interval.of(*bounds).width) + 1) * steps
+
+
+def _days(bounds: tuple[Scalar, Scalar], step: str | None) -> int:
+    """How many days, or hours, a declared range is listed by."""
+    return _range_size(bounds, 24 if step == "HOUR" else 1)
 
 
 def _step_of(node: exp.Expr) -> str | None:
@@ -408,7 +441,7 @@ def _range_query(
     ends = [dialect.cast(literal_of(end, kind, dialect), TIMESTAMP) for end in (low, high)]
     first = dialect.date_trunc(unit.lower(), ends[0])
     hours = dialect.interval(0, 0, 3_600_000_000) if unit == "HOUR" else dialect.interval(0, 1, 0)
-    return _series(first, ends[1], hours, kind, dialect), _range_size(bounds, 24 if unit == "HOUR" else 1)
+    return _series(first, ends[1], hours, kind, dialect), _days(bounds, unit)
 
 
 def _series(low: exp.Expr, high: exp.Expr, step: exp.Expr | None, kind: Type, dialect: Dialect) -> exp.Query:

@@ -46,7 +46,14 @@ class Subqueries:
         relation = self.relation(node.args["query"])
         if len(relation.columns) != 1:
             raise Refused("IN needs a subquery with one column", hint="select one column", sqlstate="42601")
-        return self._in(left, relation, relation.columns[0][1])
+        value = self._in(left, relation, relation.columns[0][1])
+        if left.nullable and relation.unit is not None:
+            # NULL NOT IN (…) is true where the subquery is empty: for everybody's rows, if one person's row goes.
+            raise Refused(
+                "IN over people, of a key that may be missing, depends on whether anybody is found",
+                hint="use EXISTS or NOT EXISTS (SELECT 1 FROM … WHERE its key = this one)",
+            )
+        return value
 
     def exists(self, node: exp.Exists, scope: Scope) -> Value:
         """EXISTS tied to the outer row. By one equality alone, it is IN over that column."""

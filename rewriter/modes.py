@@ -12,6 +12,7 @@ import math
 
 from sqlglot import exp
 
+from rewriter.catalog import Column
 from rewriter.dialects import Dialect, number
 from rewriter.errors import Refused
 from rewriter.functions_values import wrap
@@ -59,13 +60,27 @@ def _candidates(value: Value) -> tuple[Scalar, ...]:
     variable = variable_behind(value.sql)
     if variable is None or variable.table.public:
         return ()
-    if variable.column.values is not None:
-        return _listed(variable.column.values)
-    if variable.column.range is None or value.type.kind not in (Kind.INTEGER, Kind.DATE):
+    return _of_column(variable.column)
+
+
+def has_mode(column: Column) -> bool:
+    """Whether the most common value of a column of people is answered, by what its owner declared.
+
+    >>> from rewriter.types import INTEGER
+    >>> has_mode(Column("floor", INTEGER, range=(0, 9))), has_mode(Column("floor", INTEGER))
+    (True, False)
+    """
+    return column.type.kind is Kind.BOOLEAN or 0 < len(_of_column(column)) <= MOST_CANDIDATES
+
+
+def _of_column(column: Column) -> tuple[Scalar, ...]:
+    if column.values is not None:
+        return _listed(column.values)
+    if column.range is None or column.type.kind not in (Kind.INTEGER, Kind.DATE):
         return ()
-    low, high = (measure(end) for end in variable.column.range)
+    low, high = (measure(end) for end in column.range)
     whole = range(math.ceil(low), min(math.floor(high), math.ceil(low) + MOST_CANDIDATES) + 1)
-    return tuple(whole) if value.type.kind is Kind.INTEGER else tuple(map(datetime.date.fromordinal, whole))
+    return tuple(whole) if column.type.kind is Kind.INTEGER else tuple(map(datetime.date.fromordinal, whole))
 
 
 def _listed(values: tuple[Scalar | None, ...]) -> tuple[Scalar, ...]:

@@ -118,7 +118,7 @@ def _type(aggregate: Aggregate) -> Type:
 def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
     notes = []
     if any(one.candidates for one in aggregates):
-        notes.append("a mode is one of the declared values, or NULL where hardly anybody is")
+        notes.append("MODE is approximate: one of the most common of the declared values, NULL where hardly anybody is")
     aggregates = [one for one in aggregates if not one.candidates]
     if any(one.fraction not in (0, 1) for one in aggregates):
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")

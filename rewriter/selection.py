@@ -6,13 +6,11 @@ the numbers shown with as much in ten groups. Nobody's groups are clipped togeth
 that counts are usually scaled into plays no part. Which of the two is better is decided where prices are
 (:mod:`dpsql.mechanisms.top_k`), from public facts.
 
-What is found here only chooses how a release is measured. Whatever else stands in the SELECT that has the LIMIT
-(a condition on released numbers, a window, OFFSET) needs the other groups, and they are measured and sorted.
+Which answers show no other groups: :mod:`rewriter.shown`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -20,76 +18,11 @@ from sqlglot import exp
 from rewriter.contribution import Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import public_keys
-from rewriter.naming import output_name
 from rewriter.narrowing import narrowed
 from rewriter.plan import Block, Linear, Plan, Top
 from rewriter.planner import plan
-from rewriter.query import Query, Ranked, release_name
+from rewriter.query import Query, Ranked
 from rewriter.sensitivity import Sensitivity
-
-_OTHERS = (
-    "joins",
-    "where",
-    "group",
-    "having",
-    "distinct",
-    "offset",
-    "qualify",
-    "windows",
-    "fetch",
-    "laterals",
-    "with_",
-)
-"""What makes a SELECT need more groups than it shows, or something beside them."""
-
-
-def with_rankings(releases: Sequence[Query], outer: exp.Query) -> tuple[Query, ...]:
-    """The releases, each with what it is ranked by where ``outer`` shows no groups but its largest or smallest ones."""
-    read: dict[str, list[exp.Table]] = {}
-    for table in outer.find_all(exp.Table):
-        read.setdefault(table.name, []).append(table)
-    found = []
-    for number, query in enumerate(releases):
-        tables = read.get(release_name(number), [])
-        ranked = _ranked(tables[0]) if len(tables) == 1 and query.keys and not query.sets else None
-        plain = query.cumulative is None and ranked is not None
-        found.append(replace(query, ranked=ranked) if plain else query)
-    return tuple(found)
-
-
-def _ranked(table: exp.Table) -> Ranked | None:
-    """What the SELECT that reads a release's table sorts by, and how many rows it keeps."""
-    select = table.parent_select
-    if not isinstance(select, exp.Select) or select.args["from_"].this is not table:
-        return None
-    order, limit = select.args.get("order"), select.args.get("limit")
-    if order is None or not isinstance(limit, exp.Limit) or any(select.args.get(part) for part in _OTHERS):
-        return None
-    if {name for name, value in limit.args.items() if value} != {"expression"}:
-        return None
-    if any(select.find(inner) is not None for inner in (exp.Window, exp.Subquery)):
-        return None
-    count, first = limit.expression, order.expressions[0]
-    if not isinstance(count, exp.Literal) or count.is_string or not count.name.isdigit() or not int(count.name):
-        return None
-    place = _place(first.this, select, table)
-    return None if place is None else Ranked(place, int(count.name), bool(first.args.get("desc")))
-
-
-def _place(node: exp.Expr, select: exp.Select, table: exp.Table) -> int | None:
-    """Which aggregate of the release a sort expression is: ``a0`` itself, or an output column or position of it."""
-    if isinstance(node, exp.Literal):
-        shown = int(node.name) if node.is_int and not node.is_string else 0
-        node = select.expressions[shown - 1] if 1 <= shown <= len(select.expressions) else node
-    elif isinstance(node, exp.Column) and not node.table:
-        named = [item for item in select.expressions if output_name(item) == node.name]
-        node = named[0] if len(named) == 1 else node
-    node = node.unalias()
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if not isinstance(node, exp.Column) or node.table != table.alias_or_name or not node.name.startswith("a"):
-        return None
-    return int(node.name[1:]) if node.name[1:].isdigit() else None
 
 
 def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None:

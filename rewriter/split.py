@@ -31,7 +31,7 @@ from rewriter.naming import output_name
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all
-from rewriter.selection import with_rankings
+from rewriter.shown import with_rankings
 from rewriter.source import ORIGIN, Origin, Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
 from rewriter.total import compile_expression

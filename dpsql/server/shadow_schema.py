@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dpsql.virtual import VIRTUAL_COLUMNS
 from rewriter.catalog import Catalog, Column, Table
+from rewriter.modes import has_mode
 from rewriter.types import Kind, Scalar, Type
 
 SCHEMA = "dpsql"
@@ -172,14 +173,24 @@ def column_comment(catalog: Catalog, table: Table, column: Column) -> str:
         said.append("identifies the person")
     if column.range is not None:
         said.append(f"range {column.range[0]} to {column.range[1]}")
-        if not table.public and not catalog.declared_extremes:
-            said.append("MIN and MAX are approximate")
     if column.values_from is not None:
         said.append(f"key set {'.'.join(column.values_from)}")
     if column.values is not None:
         listed = ", ".join("NULL" if value is None else _spelt(value) for value in column.values)
         said.append(f"key set {listed}" if len(listed) <= LONGEST_LIST else f"key set of {len(column.values)} values")
+    approximate = [] if table.public else _approximate(catalog, column)
+    if len(approximate) > 1:
+        said.append(f"{', '.join(approximate[:-1])} and {approximate[-1]} are approximate")
+    elif approximate:
+        said.append(f"{approximate[0]} is approximate")
     return ", ".join(said)
+
+
+def _approximate(catalog: Catalog, column: Column) -> list[str]:
+    """The aggregates of a column of people that are values or decisions, and so have no noise to show."""
+    found = ["MIN", "MAX"] if column.range is not None and not catalog.declared_extremes else []
+    found += ["BOOL_OR", "BOOL_AND"] if column.type.kind is Kind.BOOLEAN else []
+    return [*found, "MODE"] if has_mode(column) else found
 
 
 def _spelt(value: Scalar) -> str:

@@ -197,7 +197,9 @@ def test_comments_say_what_may_be_asked(ward: Shadow) -> None:
     )
     assert said["patient"] == "private: one person per row"
     assert said["patient.id"] == "private, identifies the person"
-    assert said["patient.smoker"] == "private, key set true, false, NULL"
+    assert said["patient.smoker"] == "private, key set true, false, NULL, BOOL_OR, BOOL_AND and MODE are approximate"
+    assert said["patient.sex"] == "private, key set F, M, MODE is approximate"
+    assert said["patient.birth_year"] == "private, range 1900 to 2026, MIN, MAX and MODE are approximate"
     assert said["patient.region"] == "private, key set region.name"
     assert said["visit"] == "private: aggregates only, at most 40 rows of one person count"
     assert said["visit.cost"] == "private, range 0 to 5000, MIN and MAX are approximate"

@@ -278,3 +278,23 @@ def test_a_public_table_that_does_not_fit_is_told_to_the_owner() -> None:
     assert caught.value.sqlstate == "53200"
     assert "huge" in caught.value.message
     small.close()
+
+
+def test_the_time_of_a_statement_does_not_limit_what_is_copied_before_the_first() -> None:
+    hurried = Sandbox.open(seconds=0.001)
+    hurried.load_public("large", pa.table({"x": [f"{i:0100d}" for i in range(300_000)]}))
+    with pytest.raises(Error) as caught:
+        hurried.run("SELECT COUNT(*) FROM large AS a, large AS b, large AS c WHERE a.x < b.x", {})
+    assert caught.value.sqlstate == "57014"
+    with pytest.raises(RuntimeError, match="before statements"):
+        hurried.load_public("late", pa.table({"x": [1]}))
+    hurried.close()
+
+
+def test_what_cannot_be_copied_is_told_without_the_engines_words() -> None:
+    twice = Sandbox.open()
+    twice.load_public("region", pa.table({"name": ["secret"]}))
+    with pytest.raises(Error) as caught:
+        twice.load_public("region", pa.table({"name": ["secret"]}))
+    assert str(caught.value).startswith("the public table region cannot be copied: CatalogException")
+    twice.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
 import threading
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,11 +22,15 @@ _FORK = multiprocessing.get_context("fork")
 class Charger:
     """A running one. What it said is in a file, so that it never waits for who reads."""
 
-    def __init__(self, said: Path, url: str | Path, total: object, *prices: object, threads: int = 1) -> None:
+    def __init__(
+        self, said: Path, url: str | Path, total: object, *prices: object, threads: int = 1, pause: float = 0.0
+    ) -> None:
         self.said = said
         said.touch()
         wanted = [Fraction(str(price)) for price in prices]
-        self.process = _FORK.Process(target=_charge, args=(said, str(url), Fraction(str(total)), wanted, threads))
+        self.process = _FORK.Process(
+            target=_charge, args=(said, str(url), Fraction(str(total)), wanted, threads, pause)
+        )
         self.process.start()
 
     def released(self) -> list[str]:
@@ -39,12 +45,14 @@ class Charger:
         self.process.join()
 
 
-def _charge(said: Path, url: str, total: Fraction, prices: list[Fraction], threads: int) -> None:
-    """Charge until the budget is gone, and try again what could not be charged."""
+def _charge(said: Path, url: str, total: Fraction, prices: list[Fraction], threads: int, pause: float) -> None:
+    """Charge until the budget is gone, and try again what could not be charged; ``pause`` seconds apart on average."""
+    # What a fork has of its parent's, such as the pipe that keeps a server alive, is nothing to a proxy.
+    os.closerange(3, 1024)
     out = os.open(said, os.O_WRONLY | os.O_APPEND)
     everybody = Accountant(Accounting.PURE, total, Fraction(0))
-    with Ledger.open(url, everybody, unit="t.id", timeout=60) as ledger:
-        work = (ledger, said.stem, prices, out)
+    with _opened(url, everybody, out) as ledger:
+        work = (ledger, said.stem, prices, out, pause)
         running = [threading.Thread(target=_work, args=work) for _ in range(threads)]
         for thread in running:
             thread.start()
@@ -52,11 +60,27 @@ def _charge(said: Path, url: str, total: Fraction, prices: list[Fraction], threa
             thread.join()
 
 
-def _work(ledger: Ledger, name: str, prices: list[Fraction], out: int) -> None:
+def _opened(url: str, everybody: Accountant, out: int) -> Ledger:
+    """A proxy that cannot open its ledger does not start, and whoever starts it tries again."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return Ledger.open(url, everybody, unit="t.id", timeout=60)
+        except OperationalError as error:
+            if time.monotonic() > end or (
+                "cannot be reached" not in error.message and "connection" not in error.message
+            ):
+                raise
+            os.write(out, f"!{error.message}\n".encode())
+            time.sleep(0.1)
+
+
+def _work(ledger: Ledger, name: str, prices: list[Fraction], out: int, pause: float) -> None:
     refused: set[Fraction] = set()
     parent = os.getppid()
     while len(refused) < len(set(prices)) and os.getppid() == parent:  # or nobody is there to stop it
         for price in prices:
+            time.sleep(random.uniform(0, 2 * pause))
             try:
                 charge = ledger.charge(name, PrivacyLoss(epsilon=price), "SELECT count(*) FROM t", ("t",))
             except BudgetExceeded:

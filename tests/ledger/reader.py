@@ -36,7 +36,9 @@ def rows(place: str | Path) -> list[Row]:
                 " FROM dpsql_ledger.charge ORDER BY number"
             ).fetchall()
     else:
-        with contextlib.closing(sqlite3.connect(place, timeout=30)) as reader:
+        # One that may write could be the last to close it, and would move the log into the file.
+        uri = f"{Path(place).resolve().as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=30)) as reader:
             found = reader.execute(
                 "SELECT number, id, analyst, epsilon, rho, delta FROM charge ORDER BY number"
             ).fetchall()

@@ -14,7 +14,7 @@ class Relay:
     """Listens on a free port of this machine and passes on what comes. ``refuse`` takes no new connections."""
 
     def __init__(self, target: tuple[str, int]) -> None:
-        self._target = target
+        self.target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = int(self._listener.getsockname()[1])
         self.refuse = False
@@ -60,7 +60,11 @@ class Relay:
             if self.refuse:
                 client.close()
                 continue
-            server = socket.create_connection(self._target)
+            try:
+                server = socket.create_connection(self.target)
+            except OSError:
+                client.close()
+                continue
             self._open += [client, server]
             threading.Thread(target=self._to_server, args=(client, server), daemon=True).start()
             threading.Thread(target=self._to_client, args=(server, client), daemon=True).start()

@@ -10,7 +10,7 @@ from random import Random
 from tests.properties.columns import TYPES, Column, column, draw
 from tests.properties.world import Owner, Row, Table, World
 
-WIDE = 500
+WIDE = 125
 """A bound that no unit of a tame world reaches."""
 _LIMITS = (
     (),

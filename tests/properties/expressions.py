@@ -177,12 +177,13 @@ class Expressions:
         number = count or self.random.choice([1, 1, 2, 2, 3, 5])
         if not count and self._maybe(0.2) and (family := self._family(fields)):
             return family
-        found = [self._aggregate(fields) for _ in range(number)]
+        found = [self._aggregate(fields, number=bool(count)) for _ in range(number)]
         if len(found) > 1:
             self._has("several aggregates")
         return found
 
-    def _aggregate(self, fields: Sequence[Field]) -> str:
+    def _aggregate(self, fields: Sequence[Field], *, number: bool = False) -> str:
+        """An aggregate; ``number``: not a boolean, whatever is then done with it."""
         plain = [f for f in fields if f.kind not in ("key", "link")]
         units = [f for f in fields if f.unit]
         kinds = [
@@ -196,10 +197,11 @@ class Expressions:
             "moment",
             "quantile",
             "distinct",
+            "boolean",
             "mode",
         ]
         # Of values that are as common as each other, each is a mode: two engines need not agree.
-        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2, 3, 3, 3, 0 if self.tame else 2])[0]
+        kind = self.random.choices(kinds, [5, 3, 3, 6, 4, 2, 2, 3, 3, 3, 0 if number else 4, 0 if self.tame else 2])[0]
         text = "COUNT(*)"
         if kind == "narrowed" and (narrowed := self._narrowed(fields)):
             return narrowed
@@ -209,16 +211,15 @@ class Expressions:
             text = f"COUNT(DISTINCT {self.random.choice(units).text})"
         elif kind == "distinct" and fields:
             text = self._distinct_values(fields)
-        elif kind in ("sum", "avg") and (number := self._number(fields, self.random.choice([0, 0, 1, 2]))) is not None:
-            text = f"{kind.upper()}({number})"
+        elif kind in ("sum", "avg") and (added := self._number(fields, self.random.choice([0, 0, 1, 2]))) is not None:
+            text = f"{kind.upper()}({added})"
         elif kind == "moment" and (moment := self._moment(fields)):
             text = moment
         elif kind == "quantile" and (found := self._quantile(fields)):
             text = found
-        elif kind == "mode" and (
-            listed := [f.text for f in plain if f.kind == "flag" or (f.kind == "tiny" and f.bounded)]
-        ):
-            what = self.random.choice(listed)
+        elif kind == "boolean":
+            text = f"{self.random.choice(['BOOL_OR', 'BOOL_AND', 'EVERY'])}({self._condition(fields)})"
+        elif kind == "mode" and (what := self._listed(fields)):
             text = self.random.choice([f"MODE({what})", f"MODE() WITHIN GROUP (ORDER BY {what})"])
         elif kind == "case":
             test = self._condition(fields)
@@ -230,6 +231,11 @@ class Expressions:
             self._has("filter")
             text += f" FILTER (WHERE {self._condition(fields)})"
         return text
+
+    def _listed(self, fields: Sequence[Field]) -> str:
+        """A column whose values are few and declared."""
+        listed = [f.text for f in fields if f.kind == "flag" or (f.kind == "tiny" and f.bounded)]
+        return self.random.choice(listed) if listed else ""
 
     def _distinct_values(self, fields: Sequence[Field]) -> str:
         """How many different values there are, or rows of them; of keys too, which belong to one person or to many."""

@@ -31,6 +31,10 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTS: dict[str, Plant] = {}
 
 
+SEEN: dict[str, int] = {}
+"""The world in which a bug was seen first, where that is a late one: a hunt that is in a hurry begins there."""
+
+
 def plant(function: Plant) -> Plant:
     """Register a bug under the name of its function, in words."""
     PLANTS[function.__name__.replace("_", " ")] = function

@@ -20,11 +20,12 @@ LARGEST = " ORDER BY a0 DESC LIMIT 2"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """SQL in PostgreSQL's dialect. ``plain``: DuckDB answers the same with no more than a translation."""
+    """SQL in PostgreSQL's dialect. ``counts`` says how often each value is there of which ``sql`` asks the most common."""
 
     sql: str
     features: frozenset[str]
     ordered: bool = False
+    counts: str = ""
 
 
 def question(random: Random, world: World) -> Question:
@@ -36,6 +37,8 @@ def question(random: Random, world: World) -> Question:
 class _Asker(Sources):
     """One question in the making."""
 
+    counts: str = ""
+
     def ask(self) -> Question:
         form = self._one(
             [
@@ -44,12 +47,13 @@ class _Asker(Sources):
                 (self._distinct, 4),
                 (self._nested, 10 if self.world.entity else 0),
                 (self._post, 8),
+                (self._commonest, 6),
                 (self._running, 6),
                 (self._several, 6),
             ]
         )
         sql = form()
-        return Question(sql, frozenset(self.features), "ORDER BY" in sql)
+        return Question(sql, frozenset(self.features), "ORDER BY" in sql, self.counts)
 
     def _one(self, weighted: Sequence[tuple[Callable[[], str], int]]) -> Callable[[], str]:
         return self.random.choices([choice for choice, _ in weighted], [weight for _, weight in weighted])[0]
@@ -167,7 +171,8 @@ class _Asker(Sources):
         key = self._keys(source.fields, 1)[0]
         aggregate = self._aggregates(source.fields, 1)[0]
         where = self._where(source)
-        form = self.random.choice(["having", "order", "largest", "largest", "wrapper", "window", "arithmetic"])
+        forms = ["having", "order", "largest", "largest", "largest of wrapper", "wrapper", "window", "arithmetic"]
+        form = self.random.choice(forms)
         self._has(form)
         head = f"{source.before}SELECT {key} AS g0, {aggregate} AS a0"
         body = f" FROM {source.text}{where} GROUP BY {key}"
@@ -177,12 +182,30 @@ class _Asker(Sources):
             return f"{head}{body} ORDER BY a0 DESC, g0 LIMIT 1000"
         if form == "largest":
             return f"{head}{body}{LARGEST}"
+        if form == "largest of wrapper":
+            self._has("largest")
+            return f"{source.before}SELECT * FROM ({head.removeprefix(source.before)}{body}) AS virtual_table{LARGEST}"
         if form == "wrapper":
             inner = f"SELECT {key} AS g0, {aggregate} AS a0{body}"
             return f"{source.before}SELECT * FROM ({inner}) AS virtual_table LIMIT 1000"
         if form == "window":
             return f"{head}, SUM(COUNT(*)) OVER () AS a1{body}"
         return f"{source.before}SELECT {key} AS g0, 2 * {aggregate} + COUNT(*) AS a0{body}"
+
+    def _commonest(self) -> str:
+        """The most common value, by groups."""
+        source = self._from()
+        what = self._listed(source.fields)
+        if not what:
+            return self._grouped()
+        self._has("commonest")
+        key = self._keys(source.fields, 1)[0]
+        before, body = (
+            f"{source.before}SELECT {key} AS g0, ",
+            f" FROM {source.text}{self._where(source)} GROUP BY {key}",
+        )
+        self.counts = f"{before}{what} AS g1, COUNT({what}) AS a0{body}, {what}"
+        return f"{before}MODE() WITHIN GROUP (ORDER BY {what}) AS a0{body}"
 
     def _running(self) -> str:
         """Running sums along one key, perhaps apart for another; in one SELECT or in two."""

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ def test_a_charge_is_durable_before_the_engine_reads(
 def test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text(
     folder: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(self: DuckDBEngine, plan: Plan, timeout: float | None = None) -> ExactTable:
+    def fail(self: DuckDBEngine, plan: Plan, *how: object) -> ExactTable:
         raise ValueError(f"Could not convert string '{CANARY}' to INT32")
 
     monkeypatch.setattr(DuckDBEngine, "run", fail)
@@ -300,3 +301,33 @@ def test_forms_that_are_refused_say_which_form(proxy: Proxy) -> None:
             "SELECT p.sex, COUNT(*) FROM patient p JOIN visit v ON v.cost = p.weight GROUP BY 1"
         )
     assert "p.id = v.patient_id" in raised.value.hint
+
+
+def test_a_bug_of_ours_says_one_fixed_text(
+    folder: Path, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where an exception of ours holds a private value, it goes to nobody: not to the analyst, not into the log."""
+
+    def stumble(*_: object) -> ExactTable:
+        raise ValueError(f"no such person: {CANARY}")
+
+    monkeypatch.setattr("dpsql.answer.perturb", stumble)
+    with pytest.raises(InternalError) as raised:
+        proxy.session("ana").execute("SELECT COUNT(*) FROM patient")
+    assert (raised.value.message, raised.value.sqlstate) == (
+        "internal error; the owner's log names the place",
+        "XX000",
+    )
+    assert raised.value.__cause__ is None
+    assert CANARY not in f"{raised.value!r} {raised.value.hint} {caplog.text}"
+    assert "ValueError" in caplog.text
+    assert _charges(folder) == 1
+
+
+def test_parameters_of_another_type_are_another_statement(proxy: Proxy) -> None:
+    """1, 1.0, TRUE and Decimal 1 are equal in Python, and what a statement means was remembered by its parameters."""
+    session = proxy.session("ana")
+    sql = "SELECT ? AS x, COUNT(*) FROM patient"
+    told = [session.describe(sql, [value])[0].type for value in (1, 1.0, True, Decimal(1), "1")]
+    assert len(set(map(str, told))) >= 4, told
+    assert [type(session.execute(sql, [value]).rows[0][0]) for value in (1, 1.0, True)] == [int, float, bool]

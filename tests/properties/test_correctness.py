@@ -6,6 +6,8 @@ of the declared domains are not, and selected groups of few people may be missin
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +24,7 @@ from sqlglot import exp
 
 from dpsql.answer import Session
 from dpsql.errors import Error
+from dpsql.reply import Answer
 from dpsql.testing import open_without_noise
 from rewriter.plan import Chosen, Moment, Plan, Ratio
 from rewriter.types import DOUBLE
@@ -50,15 +53,20 @@ class Score:
     exact: int = 0
     groups: int = 0
     unselected: int = 0
+    modes: int = 0
+    decided: int = 0
+    undecided: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
 
 def oracle(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[object, ...]]]:
-    """DuckDB's answer to PostgreSQL's SQL; a cast that fails is NULL."""
+    """DuckDB's answer to PostgreSQL's SQL; a cast that fails is NULL, and EVERY is BOOL_AND."""
     tree = sqlglot.parse_one(sql, read="postgres")
     for cast in list(tree.find_all(exp.Cast)):
         if type(cast) is exp.Cast:
             cast.replace(exp.TryCast(this=cast.this.copy(), to=cast.to.copy()))
+    for every in [node for node in tree.find_all(exp.Anonymous) if node.name.upper() == "EVERY"]:
+        every.replace(exp.LogicalAnd(this=every.expressions[0].copy()))
     cursor = connection.execute(tree.sql("duckdb"))
     return [column[0] for column in cursor.description or ()], cursor.fetchall()
 
@@ -123,7 +131,11 @@ def compare(asked: Question, ours: Table, theirs: Table, *, public: bool, score:
             if (other is None and "arithmetic" in asked.features) or (place and "window" in asked.features):
                 # SUM over nothing counts as 0 here; a window runs over the groups that are answered.
                 continue
+            if mine is None and isinstance(other, bool):
+                score.undecided += 1
+                continue
             assert same(mine, other, lattice), f"{key}, column {place}: {mine!r}, DuckDB says {other!r}\n{asked.sql}"
+            score.decided += isinstance(other, bool)
             score.cells += 1
             score.exact += mine == other
     for key in ours.keys() - theirs.keys():
@@ -145,6 +157,27 @@ def largest(asked: Question, ours: Table, theirs: Table, *, public: bool, lattic
             assert left <= min(shown) + lattice + 1e-9 * abs(min(shown)), f"{key} is left out: {asked.sql}"
 
 
+def commonest(asked: Question, ours: Table, counts: Table, rows: float, score: Score) -> None:
+    """No value is more often in its group than the one that is answered; NULL where none is on more than few rows."""
+    most: dict[Key, int] = {}
+    for (*key, _), (count,) in counts.items():
+        assert isinstance(count, int)
+        most[tuple(key)] = max(most.get(tuple(key), 0), count)
+    for key, (value,) in ours.items():
+        if value is None:
+            assert most.get(key, 0) <= rows, f"{key}: NULL, where a value is there {most[key]} times: {asked.sql}"
+            continue
+        often = counts.get((*key, plain(value)), (0,))
+        assert often == (most.get(key, 0),), f"{key}: {value!r} is there {often} times: {asked.sql}"
+        score.modes += 1
+
+
+def few(answer: Answer) -> float:
+    """How many rows a notice says that NULL may stand for, beside a mode, BOOL_OR or BOOL_AND."""
+    found = [re.search(r"(?:up to|from) ([0-9,]+) (?:noisy )?rows", notice) for notice in answer.notices]
+    return max((float(one[1].replace(",", "")) for one in found if one), default=0.0)
+
+
 def in_duckdb(place: World, folder: Path) -> str:
     with duckdb.connect(str(folder / "world.duckdb")) as connection:
         place.fill(connection)
@@ -155,13 +188,18 @@ def in_postgres(place: World, folder: Path) -> str:
     return shared_server().url(postgres_database(place))
 
 
+def dear(policy: str, questions: int) -> str:
+    """The policy with all of its budget for so many questions: the smaller margins are, the more is decided."""
+    return policy.replace("{epsilon: 100,", f"{{epsilon: {math.isqrt(1_900_000 // questions)},")
+
+
 def examine(
     seed: int, questions: int, folder: Path, score: Score, home: Callable[[World, Path], str] = in_duckdb
 ) -> None:
     random = Random(seed)
     place = world(random, tame=True)
     folder.mkdir()
-    (folder / "policy.yaml").write_text(place.policy(database=home(place, folder)))
+    (folder / "policy.yaml").write_text(dear(place.policy(database=home(place, folder)), questions))
     theirs = duckdb.connect(":memory:", config=dict(SETTINGS))
     place.fill(theirs)
     proxy = open_without_noise(folder / "policy.yaml")
@@ -188,6 +226,10 @@ def ask(asked: Question, session: Session, theirs: duckdb.DuckDBPyConnection, sc
     assert names == their_names, asked.sql
     mine, other = table(names, list(answer.rows)), table(their_names, rows)
     public = all(one.selection is None for one in plans)
+    if asked.counts:
+        commonest(asked, mine, table(*oracle(theirs, asked.counts)), few(answer), score)
+        score.compared += 1
+        return
     if "largest" in asked.features:
         largest(asked, mine, other, public=public, lattice=resolution(plans))
         score.compared += 1
@@ -202,6 +244,8 @@ def assert_right(score: Score, questions: int) -> None:
     assert score.cells > 2 * questions
     assert score.exact > 0.6 * score.cells, "too few answers are exact"
     assert score.unselected < score.groups, "most groups are missing"
+    assert score.decided > max(questions / 25, score.undecided), "too few booleans are decided"
+    assert score.modes > questions / 100, "too few modes are compared"
 
 
 @pytest.mark.parametrize("part", range(2))

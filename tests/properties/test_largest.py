@@ -102,6 +102,9 @@ def test_one_statement_costs_its_price_and_the_same_again_is_free(session: Sessi
         "SELECT * FROM (SELECT item, COUNT(*) AS n FROM bought GROUP BY item ORDER BY n DESC LIMIT 5) AS t WHERE n > 0",
         "WITH t AS (SELECT item, COUNT(*) AS n FROM bought GROUP BY item ORDER BY n DESC LIMIT 5) SELECT item FROM t",
         "SELECT item, 2 * COUNT(*) FROM bought WHERE price >= 0 GROUP BY item ORDER BY COUNT(*) DESC LIMIT 5",
+        "SELECT item FROM bought GROUP BY item ORDER BY COUNT(*) DESC OFFSET 0 ROWS FETCH NEXT 5 ROWS ONLY",
+        "SELECT item FROM bought GROUP BY item HAVING COUNT(*) >= 3 ORDER BY COUNT(*) DESC LIMIT 5",
+        "SELECT item FROM (SELECT item, COUNT(*) AS n FROM bought GROUP BY item ORDER BY 2 DESC) AS t LIMIT 5",
     ],
 )
 def test_forms_in_which_the_other_groups_play_no_part(plain: Session, sql: str) -> None:
@@ -109,20 +112,72 @@ def test_forms_in_which_the_other_groups_play_no_part(plain: Session, sql: str) 
     assert sorted(row[0] for row in plain.execute(sql).rows) == [0, 1, 2, 3, 4]
 
 
+GROUPED = "SELECT item, COUNT(*) AS n FROM bought GROUP BY item"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT * FROM ({GROUPED}) AS virtual_table ORDER BY n DESC LIMIT 5",
+        f"SELECT * FROM ({GROUPED}) AS virtual_table ORDER BY 2 DESC LIMIT 5",
+        f'SELECT "source"."item" AS "item", "source"."n" AS "n" FROM ({GROUPED}) AS "source"'
+        ' ORDER BY "source"."n" DESC, "source"."item" ASC LIMIT 5',
+        f"WITH t AS ({GROUPED}) SELECT * FROM t ORDER BY n DESC LIMIT 5",
+        f"WITH t AS ({GROUPED}), u AS (SELECT item AS i, n AS m FROM t) SELECT i, m FROM u ORDER BY m DESC LIMIT 5",
+        f"WITH t(a, b) AS ({GROUPED}) SELECT a FROM t ORDER BY b DESC LIMIT 5",
+        f"SELECT a FROM ({GROUPED}) AS t(a, b) ORDER BY b DESC LIMIT 5",
+        # Superset and Metabase over a virtual dataset, and Tableau over custom SQL
+        f'SELECT item AS item, SUM(n) AS "SUM(n)" FROM ({GROUPED}) AS virtual_table GROUP BY item'
+        ' ORDER BY "SUM(n)" DESC LIMIT 5',
+        f'SELECT "source"."item" AS "item", SUM("source"."n") AS "sum" FROM ({GROUPED}) AS "source"'
+        ' GROUP BY "source"."item" ORDER BY "sum" DESC, "source"."item" ASC LIMIT 5',
+        f'SELECT CAST("Custom SQL Query"."item" AS BIGINT) AS "item", SUM("Custom SQL Query"."n") AS "sum:n:ok"'
+        f' FROM ({GROUPED}) "Custom SQL Query" GROUP BY 1 ORDER BY 2 DESC LIMIT 5',
+        f"SELECT i, COALESCE(n, 0) AS n FROM (SELECT * FROM (SELECT item AS i, n FROM ({GROUPED}) AS a) AS b) AS c"
+        " WHERE n > 1 ORDER BY n DESC LIMIT 5 OFFSET 0",
+        f"SELECT *, RANK() OVER (ORDER BY n DESC) FROM (SELECT * FROM ({GROUPED}) AS t ORDER BY n DESC LIMIT 5) AS u",
+    ],
+)
+def test_wrappers_choose_as_the_statement_itself_does(plain: Session, sql: str) -> None:
+    assert release(plain, sql).ranking == release(plain, LARGEST).ranking
+    assert is_picked(plain, sql), release(plain, sql).ranking
+    assert sorted(row[0] for row in plain.execute(sql).rows) == [0, 1, 2, 3, 4]
+
+
+def test_offset_picks_what_it_passes_over_too(plain: Session) -> None:
+    sql = f"{GROUPED} ORDER BY n DESC LIMIT 3 OFFSET 2"
+    told = release(plain, sql)
+    assert told.plan.top is not None
+    assert told.plan.top.count == 5
+    assert [row[0] for row in plain.execute(sql).rows] == [2, 3, 4]
+
+
 @pytest.mark.parametrize(
     ("sql", "items"),
     [
-        ("SELECT item, COUNT(*) AS n FROM bought GROUP BY item ORDER BY n DESC LIMIT 2 OFFSET 1", [1, 2]),
         ("SELECT item FROM bought GROUP BY item HAVING COUNT(*) < 200 ORDER BY COUNT(*) DESC LIMIT 2", [1, 2]),
         ("SELECT item FROM bought GROUP BY item HAVING item > 2 ORDER BY COUNT(*) DESC LIMIT 2", [3, 4]),
         ("SELECT item FROM bought GROUP BY item ORDER BY -COUNT(*) LIMIT 2", [0, 1]),
         ("SELECT item FROM bought GROUP BY item ORDER BY item LIMIT 2", [0, 1]),
         ("SELECT item, RANK() OVER (ORDER BY COUNT(*)) FROM bought GROUP BY item ORDER BY COUNT(*) DESC LIMIT 1", [0]),
         ("SELECT item, SUM(COUNT(*)) OVER () FROM bought GROUP BY item ORDER BY COUNT(*) DESC LIMIT 1", [0]),
+        (f"SELECT item FROM ({GROUPED}) AS t WHERE n < 200 ORDER BY n DESC LIMIT 2", [1, 2]),
+        (f"SELECT item FROM ({GROUPED}) AS t WHERE n <> 300 ORDER BY n DESC LIMIT 2", [1, 2]),
+        (f"SELECT item, n FROM ({GROUPED}) AS t WHERE item > 1 ORDER BY n DESC LIMIT 2", [2, 3]),
+        (f"SELECT item / 2 AS h, SUM(n) FROM ({GROUPED}) AS t GROUP BY 1 ORDER BY 2 DESC LIMIT 2", [0, 1]),
+        (f"SELECT item, n AS item FROM ({GROUPED}) AS t ORDER BY -n LIMIT 2", [0, 1]),
+        (f"SELECT item FROM (SELECT item, n + 0 AS n FROM ({GROUPED}) AS t) AS u ORDER BY n DESC LIMIT 2", [0, 1]),
         (
-            "SELECT item FROM (SELECT item, COUNT(*) AS n FROM bought GROUP BY item) AS t ORDER BY n DESC LIMIT 2",
-            [0, 1],
+            f"SELECT t.item FROM ({GROUPED}) AS t JOIN (VALUES (1), (4)) AS v(i) ON i = item ORDER BY n DESC LIMIT 2",
+            [1, 4],
         ),
+        (f"WITH t AS ({GROUPED}) SELECT a.item FROM t AS a, t AS b WHERE b.item = 0 ORDER BY a.n DESC LIMIT 1", [0]),
+        (
+            f"SELECT item FROM (SELECT item, LAG(n) OVER (ORDER BY item) AS n FROM ({GROUPED}) AS t) AS u"
+            " ORDER BY n DESC NULLS LAST LIMIT 2",
+            [1, 2],
+        ),
+        (f"SELECT item FROM ({GROUPED} HAVING item > 1) AS t ORDER BY n DESC LIMIT 2", [2, 3]),
         (
             "WITH t AS (SELECT item, COUNT(*) AS n FROM bought GROUP BY item) "
             "SELECT item FROM t WHERE n < (SELECT MAX(n) FROM t) ORDER BY n DESC LIMIT 2",

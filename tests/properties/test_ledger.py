@@ -346,11 +346,42 @@ def test_units_decide_as_fractions_do(losses: list[tuple[Fraction, Fraction]]) -
     spent = PrivacyLoss()
     for rho, delta in [*losses, (Fraction(1, 10**40), Fraction(0))]:
         loss = recorded(PrivacyLoss(rho=rho, delta=delta))
-        refused = admission.refuses([Charge("", datetime.now(UTC), "ana", loss, "", ())])
+        (refused,) = admission.decide([[Charge("", datetime.now(UTC), "ana", loss, "", ())]])
         assert (refused is None) == accountant.fits(spent, loss)
         assert refused in (None, {EVERYBODY: spent, "ana": spent})
         spent = spent if refused else spent + loss
     assert admission.totals()["ana"] == admission.totals()[EVERYBODY] == Total(spent, len(admission.admitted))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(
+                st.lists(st.fractions(0, Fraction(1, 9)), min_size=1, max_size=3), st.sampled_from(["ana", "bob"])
+            ),
+            min_size=1,
+            max_size=6,
+        ),
+        max_size=5,
+    )
+)
+def test_what_waits_together_is_decided_as_one_after_the_other(
+    batches: list[list[tuple[list[Fraction], str]]],
+) -> None:
+    limits = {EVERYBODY: pure(1), "ana": pure("0.4")}
+    together, apart = (Admission(lambda name: NOTHING, limits) for _ in range(2))
+    for batch in batches:
+        groups = [
+            [Charge("", datetime.now(UTC), who, recorded(cost(price)), "", ()) for price in prices]
+            for prices, who in batch
+        ]
+        assert together.decide(groups) == [answer for group in groups for answer in apart.decide([group])]
+        assert together.admitted == apart.admitted
+        # Who has asked and was refused has a total, and it is the one that was there.
+        assert {n: t for n, t in together.totals().items() if t.charges} == {
+            n: t for n, t in apart.totals().items() if t.charges
+        }
 
 
 def test_zcdp_fills_its_limit_exactly(path: Path) -> None:

@@ -32,7 +32,7 @@ PAIRS = 1_800
 COVERED = frozenset(
     {
         "aggregate count", "aggregate count x", "aggregate units", "aggregate sum", "aggregate avg", "aggregate case",
-        "aggregate quantile", "aggregate mode", "aggregate distinct", "distinct rows",
+        "aggregate quantile", "aggregate mode", "commonest", "aggregate boolean", "aggregate distinct", "distinct rows",
         "filter", "case", "narrowed", "arithmetic", "several aggregates",
         "family", "family of counts", "family of sums", "family of avgs", "thresholds", "where", "is null", "text test", "date test",
         "group by", "group by ordinals", "group by aliases", "several keys", "key column", "key selected", "key case",
@@ -45,7 +45,7 @@ COVERED = frozenset(
         "in public", "exists public", "post-processing", "several releases", "running", "grouping sets",
         "window of a person", "window of a person: plain", "window of a person: first", "window of a person: few",
         "window of a person: qualify", "window of a person: distinct on", "window of a person and a key", "per-person median",
-        "largest", "groups picked first",
+        "largest", "largest of wrapper", "groups picked first",
     }
 )  # fmt: skip
 """Every form that is answered."""

@@ -3,9 +3,9 @@ SELECT date_trunc('year', day) AS year, COUNT(*), COUNT(DISTINCT reason), COUNT(
 
 -- ----
 -- release 0
--- groups: public, at most 2192
+-- groups: public, at most 6
 --   k0: DATE_TRUNC('YEAR', day) (timestamp)
--- one unit moves: l1 21, l2 √63
+-- one unit moves: l1 18, l2 √54
 --   s0: COUNT(DISTINCT reason) (steps of 1, at most 3)
 -- one unit moves: l1 40, l2 40
 --   s1: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (steps of 1, at most 40)
@@ -15,7 +15,7 @@ SELECT date_trunc('year', day) AS year, COUNT(*), COUNT(DISTINCT reason), COUNT(
 -- a1: COUNT(DISTINCT reason) (bigint) = s0, rounded, at least 0, at most 3
 -- a2: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (bigint) = s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
--- note: COUNT(DISTINCT reason) credits each person with at most 3 values in a group, and 21 in all
+-- note: COUNT(DISTINCT reason) credits each person with at most 3 values in a group, and 18 in all
 -- note: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') credits each person with at most 40 values
 WITH suspect AS MATERIALIZED (
   SELECT
@@ -126,15 +126,47 @@ WITH suspect AS MATERIALIZED (
   SELECT DISTINCT
     CAST(DATE_TRUNC('YEAR', d_t1_2.x) AS TIMESTAMP) AS k0
   FROM (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('YEAR', d_t1_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t1_2
   ) AS d_t1_2
 ), distinct_s0 AS (
+  WITH many AS MATERIALIZED (
+    SELECT
+      u
+    FROM (
+      SELECT
+        u,
+        COUNT(*) AS n
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+          t1."reason" AS v0,
+          NOT t1."reason" IS NULL AS f1,
+          CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+          t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+        FROM "main"."visit" AS t1
+      ) AS r
+      WHERE
+        f1
+      GROUP BY
+        u,
+        k0
+    ) AS g
+    GROUP BY
+      u
+    HAVING
+      SUM(n) > 18 OR MAX(n) > 3
+  )
   SELECT
     k0,
     COUNT(*) AS s0
@@ -144,21 +176,136 @@ WITH suspect AS MATERIALIZED (
       v0
     FROM (
       SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY u ORDER BY p, h, k0, v0) AS q
+        k0,
+        v0
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+          t1."reason" AS v0,
+          NOT t1."reason" IS NULL AS f1,
+          CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+          t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+        FROM "main"."visit" AS t1
+      ) AS r
+      WHERE
+        f1 AND NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        k0,
+        v0
       FROM (
         SELECT
           *,
-          ROW_NUMBER() OVER (PARTITION BY u, k0 ORDER BY h, k0, v0) AS p
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY p, h, k0, v0) AS q
         FROM (
           SELECT
             *,
-            HASH(u, k0, v0) AS h
+            ROW_NUMBER() OVER (PARTITION BY u, k0 ORDER BY h, k0, v0) AS p
+          FROM (
+            SELECT
+              *,
+              LEFT(MD5(CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(k0 AS TEXT)), ',', MD5(CAST(v0 AS TEXT)))), 12) AS h
+            FROM (
+              SELECT DISTINCT
+                u,
+                k0,
+                v0
+              FROM (
+                SELECT
+                  t1."patient_id" AS u,
+                  DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+                  t1."reason" AS v0,
+                  NOT t1."reason" IS NULL AS f1,
+                  CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+                  t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+                FROM "main"."visit" AS t1
+              ) AS r
+              WHERE
+                f1 AND r.u IN (
+                  SELECT
+                    u
+                  FROM many
+                )
+            ) AS d
+          ) AS d
+        ) AS d
+      ) AS d
+      WHERE
+        p <= 3 AND q <= 18
+    ) AS d
+  ) AS d
+  GROUP BY
+    k0
+), distinct_s1 AS (
+  WITH many AS MATERIALIZED (
+    SELECT
+      u
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+        t1."reason" AS v0,
+        NOT t1."reason" IS NULL AS f1,
+        CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+        t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+      FROM "main"."visit" AS t1
+    ) AS r
+    WHERE
+      f3
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 40
+  )
+  SELECT
+    k0,
+    COUNT(*) AS s1
+  FROM (
+    SELECT DISTINCT
+      k0,
+      v2
+    FROM (
+      SELECT
+        k0,
+        v2
+      FROM (
+        SELECT
+          t1."patient_id" AS u,
+          DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
+          t1."reason" AS v0,
+          NOT t1."reason" IS NULL AS f1,
+          CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
+          t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
+        FROM "main"."visit" AS t1
+      ) AS r
+      WHERE
+        f3 AND NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        k0,
+        v2
+      FROM (
+        SELECT
+          *,
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v2) AS q
+        FROM (
+          SELECT
+            *,
+            LEFT(MD5(CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(k0 AS TEXT)), ',', MD5(CAST(v2 AS TEXT)))), 12) AS h
           FROM (
             SELECT DISTINCT
               u,
               k0,
-              v0
+              v2
             FROM (
               SELECT
                 t1."patient_id" AS u,
@@ -170,54 +317,17 @@ WITH suspect AS MATERIALIZED (
               FROM "main"."visit" AS t1
             ) AS r
             WHERE
-              f1
+              f3 AND r.u IN (
+                SELECT
+                  u
+                FROM many
+              )
           ) AS d
         ) AS d
       ) AS d
+      WHERE
+        q <= 40
     ) AS d
-    WHERE
-      p <= 3 AND q <= 21
-  ) AS d
-  GROUP BY
-    k0
-), distinct_s1 AS (
-  SELECT
-    k0,
-    COUNT(*) AS s1
-  FROM (
-    SELECT DISTINCT
-      k0,
-      v2
-    FROM (
-      SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v2) AS q
-      FROM (
-        SELECT
-          *,
-          HASH(u, k0, v2) AS h
-        FROM (
-          SELECT DISTINCT
-            u,
-            k0,
-            v2
-          FROM (
-            SELECT
-              t1."patient_id" AS u,
-              DATE_TRUNC('YEAR', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS k0,
-              t1."reason" AS v0,
-              NOT t1."reason" IS NULL AS f1,
-              CAST(t1."cost" AS DECIMAL(8, 2)) AS v2,
-              t1."reason" = 'acute' AND NOT t1."cost" IS NULL AS f3
-            FROM "main"."visit" AS t1
-          ) AS r
-          WHERE
-            f3
-        ) AS d
-      ) AS d
-    ) AS d
-    WHERE
-      q <= 40
   ) AS d
   GROUP BY
     k0

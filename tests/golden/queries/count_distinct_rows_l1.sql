@@ -21,6 +21,24 @@ WITH keys AS (
       NOT "name" IS NULL
   ) AS d_t2_7
 ), distinct_s0 AS (
+  WITH people AS MATERIALIZED (
+    SELECT
+      t2."id" AS u,
+      t2."region" AS k0,
+      t1."reason" AS v0,
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS v1
+    FROM "main"."visit" AS t1
+    JOIN "main"."patient" AS t2
+      ON t2."id" = t1."patient_id"
+  ), many AS MATERIALIZED (
+    SELECT
+      u
+    FROM people AS r
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 40
+  )
   SELECT
     k0,
     COUNT(*) AS s0
@@ -31,33 +49,53 @@ WITH keys AS (
       v1
     FROM (
       SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v0, v1) AS q
+        k0,
+        v0,
+        v1
+      FROM people AS r
+      WHERE
+        NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        k0,
+        v0,
+        v1
       FROM (
         SELECT
           *,
-          HASH(u, k0, v0, v1) AS h
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v0, v1) AS q
         FROM (
-          SELECT DISTINCT
-            u,
-            k0,
-            v0,
-            v1
+          SELECT
+            *,
+            LEFT(
+              MD5(
+                CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(k0 AS TEXT)), ',', MD5(CAST(v0 AS TEXT)), ',', MD5(CAST(v1 AS TEXT)))
+              ),
+              12
+            ) AS h
           FROM (
-            SELECT
-              t2."id" AS u,
-              t2."region" AS k0,
-              t1."reason" AS v0,
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS v1
-            FROM "main"."visit" AS t1
-            JOIN "main"."patient" AS t2
-              ON t2."id" = t1."patient_id"
-          ) AS r
+            SELECT DISTINCT
+              u,
+              k0,
+              v0,
+              v1
+            FROM people AS r
+            WHERE
+              r.u IN (
+                SELECT
+                  u
+                FROM many
+              )
+          ) AS d
         ) AS d
       ) AS d
+      WHERE
+        q <= 40
     ) AS d
-    WHERE
-      q <= 40
   ) AS d
   GROUP BY
     k0

@@ -50,6 +50,27 @@ WITH partial AS (
   GROUP BY
     clamped.k0
 ), distinct_s1 AS (
+  WITH people AS MATERIALIZED (
+    SELECT
+      t2."id" AS u,
+      t2."diagnosis" AS k0,
+      t1."id" AS v0,
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS v1,
+      NOT CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END IS NULL AS f2
+    FROM "main"."visit" AS t1
+    JOIN "main"."patient" AS t2
+      ON t2."id" = t1."patient_id"
+  ), many AS MATERIALIZED (
+    SELECT
+      u
+    FROM people AS r
+    WHERE
+      f2
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 40
+  )
   SELECT
     k0,
     COUNT(*) AS s1
@@ -59,35 +80,45 @@ WITH partial AS (
       v1
     FROM (
       SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v1) AS q
+        k0,
+        v1
+      FROM people AS r
+      WHERE
+        f2 AND NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        k0,
+        v1
       FROM (
         SELECT
           *,
-          HASH(u, k0, v1) AS h
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v1) AS q
         FROM (
-          SELECT DISTINCT
-            u,
-            k0,
-            v1
+          SELECT
+            *,
+            LEFT(MD5(CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(k0 AS TEXT)), ',', MD5(CAST(v1 AS TEXT)))), 12) AS h
           FROM (
-            SELECT
-              t2."id" AS u,
-              t2."diagnosis" AS k0,
-              t1."id" AS v0,
-              CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS v1,
-              NOT CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END IS NULL AS f2
-            FROM "main"."visit" AS t1
-            JOIN "main"."patient" AS t2
-              ON t2."id" = t1."patient_id"
-          ) AS r
-          WHERE
-            f2
+            SELECT DISTINCT
+              u,
+              k0,
+              v1
+            FROM people AS r
+            WHERE
+              f2 AND r.u IN (
+                SELECT
+                  u
+                FROM many
+              )
+          ) AS d
         ) AS d
       ) AS d
+      WHERE
+        q <= 40
     ) AS d
-    WHERE
-      q <= 40
   ) AS d
   GROUP BY
     k0

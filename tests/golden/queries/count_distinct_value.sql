@@ -10,6 +10,25 @@ SELECT COUNT(DISTINCT drug) FROM prescription
 -- note: each person counts with at most 100 rows
 -- note: COUNT(DISTINCT drug) credits each person with at most 100 values
 WITH distinct_s0 AS (
+  WITH people AS MATERIALIZED (
+    SELECT
+      t1_0."patient_id" AS u,
+      t1."drug" AS v0,
+      NOT t1."drug" IS NULL AS f1
+    FROM "main"."prescription" AS t1
+    JOIN "main"."visit" AS t1_0
+      ON t1."visit_id" = t1_0."id"
+  ), many AS MATERIALIZED (
+    SELECT
+      u
+    FROM people AS r
+    WHERE
+      f1
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 100
+  )
   SELECT
     COUNT(*) AS s0
   FROM (
@@ -17,32 +36,42 @@ WITH distinct_s0 AS (
       v0
     FROM (
       SELECT
-        *,
-        ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, v0) AS q
+        v0
+      FROM people AS r
+      WHERE
+        f1 AND NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        v0
       FROM (
         SELECT
           *,
-          HASH(u, v0) AS h
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, v0) AS q
         FROM (
-          SELECT DISTINCT
-            u,
-            v0
+          SELECT
+            *,
+            LEFT(MD5(CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(v0 AS TEXT)))), 12) AS h
           FROM (
-            SELECT
-              t1_0."patient_id" AS u,
-              t1."drug" AS v0,
-              NOT t1."drug" IS NULL AS f1
-            FROM "main"."prescription" AS t1
-            JOIN "main"."visit" AS t1_0
-              ON t1."visit_id" = t1_0."id"
-          ) AS r
-          WHERE
-            f1
+            SELECT DISTINCT
+              u,
+              v0
+            FROM people AS r
+            WHERE
+              f1 AND r.u IN (
+                SELECT
+                  u
+                FROM many
+              )
+          ) AS d
         ) AS d
       ) AS d
+      WHERE
+        q <= 100
     ) AS d
-    WHERE
-      q <= 100
   ) AS d
 )
 SELECT

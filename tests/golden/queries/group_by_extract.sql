@@ -2,7 +2,7 @@ SELECT EXTRACT(YEAR FROM day) AS y, SUM(cost) FROM visit GROUP BY EXTRACT(YEAR F
 
 -- ----
 -- release 0
--- groups: public, at most 2192
+-- groups: public, at most 6
 --   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
 -- one unit moves: l1 None, l2 20000000
 --   s0: Σ cost (steps of 1/100, at most 20000000)
@@ -124,13 +124,17 @@ WITH suspect AS MATERIALIZED (
   SELECT DISTINCT
     CAST(CAST(DATE_PART('year', d_t1_2.x) AS DECIMAL(5, 0)) AS DECIMAL(5, 0)) AS k0
   FROM (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('YEAR', d_t1_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t1_2
   ) AS d_t1_2
 )
 SELECT

@@ -2,7 +2,7 @@ SELECT date_trunc('month', day) AS month, COUNT(*) AS n FROM visit GROUP BY mont
 
 -- ----
 -- release 0
--- groups: public, at most 2192
+-- groups: public, at most 72
 --   k0: DATE_TRUNC('MONTH', day) (timestamp)
 -- one unit moves: l1 None, l2 5120
 --   s0: COUNT(*) (steps of 1/128, at most 5120)
@@ -109,13 +109,17 @@ WITH suspect AS MATERIALIZED (
   SELECT DISTINCT
     CAST(DATE_TRUNC('MONTH', d_t1_2.x) AS TIMESTAMP) AS k0
   FROM (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('MONTH', d_t1_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t1_2
   ) AS d_t1_2
 )
 SELECT

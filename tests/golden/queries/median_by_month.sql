@@ -3,7 +3,7 @@ SELECT date_trunc('month', day) AS month, COUNT(*), MEDIAN(cost) FILTER (WHERE r
 
 -- ----
 -- release 0
--- groups: public, at most 2192
+-- groups: public, at most 72
 --   k0: DATE_TRUNC('MONTH', day) (timestamp)
 -- one unit moves: l1 None, l2 5120
 --   s0: COUNT(*) (steps of 1/128, at most 5120)
@@ -112,13 +112,17 @@ WITH suspect AS MATERIALIZED (
   SELECT DISTINCT
     CAST(DATE_TRUNC('MONTH', d_t1_2.x) AS TIMESTAMP) AS k0
   FROM (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('MONTH', d_t1_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t1_2
   ) AS d_t1_2
 )
 SELECT
@@ -132,7 +136,7 @@ ORDER BY
 
 -- q0: MEDIAN(cost) FILTER(WHERE reason = 'acute'): quantiles 1/2 of 0 … 500000
 -- one unit weighs: l1 None, l2 163840; a row 4096
--- near is less than 83886080; steps of 1/100
+-- near is less than 335544320; steps of 1/100
 WITH kept AS MATERIALIZED (
   SELECT
     *
@@ -218,10 +222,10 @@ WITH kept AS MATERIALIZED (
   FROM spread
   WHERE
     (
-      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 167772160
+      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 671088640
       AND CAST(n AS INT128) * 1 - (
         CAST(below AS INT128) + CAST(w AS INT128)
-      ) * 2 < 167772160
+      ) * 2 < 671088640
     )
 ), found AS (
   SELECT
@@ -286,10 +290,10 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 167772160
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 671088640
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 167772160
+    ) * 2 < 671088640
   )
 ORDER BY
   k0,

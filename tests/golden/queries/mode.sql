@@ -9,7 +9,7 @@ SELECT sex, MODE() WITHIN GROUP (ORDER BY smoker) AS smokes, COUNT(*) FROM patie
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: MODE() WITHIN GROUP (ORDER BY smoker) (boolean) = picked, number 0 of q0
 -- a1: COUNT(*) (bigint) = s0, rounded, at least 0
--- note: a mode is one of the declared values, or NULL where hardly anybody is
+-- note: MODE is approximate: one of the most common of the declared values, NULL where hardly anybody is
 WITH released AS (
   SELECT
     k0,

@@ -8,7 +8,7 @@ GROUP BY 1, 2;
 
 -- ----
 -- release 0
--- groups: public, at most 13152
+-- groups: public, at most 36
 --   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
 --   k1: EXTRACT(YEAR FROM day) - EXTRACT(YEAR FROM day) (decimal(6,0))
 -- one unit moves: l1 None, l2 √25165824
@@ -98,13 +98,17 @@ WITH partial AS (
     CAST(e0.x AS DECIMAL(5, 0)) AS k0,
     CAST(CAST(DATE_PART('year', d_t3_2.x) AS DECIMAL(5, 0)) - e0.x AS DECIMAL(6, 0)) AS k1
   FROM (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('YEAR', d_t3_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t3_2
   ) AS d_t3_2
   CROSS JOIN (
     SELECT

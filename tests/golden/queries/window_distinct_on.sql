@@ -5,7 +5,7 @@ SELECT EXTRACT(YEAR FROM first) AS year, COUNT(*) FROM (
 
 -- ----
 -- release 0
--- groups: public, at most 2192
+-- groups: public, at most 6
 --   k0: EXTRACT(YEAR FROM first) (decimal(5,0))
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
@@ -46,13 +46,17 @@ WITH released AS (
   SELECT DISTINCT
     CAST(CAST(DATE_PART('year', d_t3_t2_t1_2.x) AS DECIMAL(5, 0)) AS DECIMAL(5, 0)) AS k0
   FROM (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('YEAR', d_t3_t2_t1_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t3_t2_t1_2
   ) AS d_t3_t2_t1_2
 )
 SELECT

@@ -1,0 +1,128 @@
+-- Days of which only the month or the year matters are listed as such: 6 years · 72 months, not days · days.
+SELECT EXTRACT(YEAR FROM a.day) AS year, DATE_TRUNC('month', b.day) AS month, COUNT(*)
+FROM visit AS a JOIN visit AS b ON a.patient_id = b.patient_id AND a.day < b.day
+WHERE a.day BETWEEN DATE '2021-03-04' AND DATE '2023-06-30'
+GROUP BY 1, 2
+
+-- ----
+-- release 0
+-- groups: public, at most 432
+--   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
+--   k1: DATE_TRUNC('MONTH', day) (timestamp)
+-- one unit moves: l1 None, l2 6400
+--   s0: COUNT(*) (steps of 1/4, at most 6400)
+-- a0: COUNT(*) (bigint) = 1/4 · s0, rounded, at least 0
+-- note: each person counts with at most 1600 rows
+WITH partial AS (
+  SELECT
+    u,
+    k0,
+    k1,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      CAST(DATE_PART('year', CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END) AS DECIMAL(5, 0)) AS k0,
+      DATE_TRUNC('MONTH', CASE WHEN t2."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t2."day" END) AS k1
+    FROM "main"."visit" AS t1
+    JOIN "main"."visit" AS t2
+      ON t1."patient_id" = t2."patient_id"
+      AND CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END < CASE WHEN t2."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t2."day" END
+    WHERE
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END BETWEEN CAST('2021-03-04' AS DATE) AND CAST('2023-06-30' AS DATE)
+  ) AS r
+  GROUP BY
+    u,
+    k0,
+    k1
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    k1,
+    CAST(CASE WHEN s0 > 1600 THEN 1600 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE
+      WHEN SUM(clamped.s0 * clamped.s0) > 2560000
+      THEN (
+        6399.999999994179e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m0
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(clamped.s0 * clamped.s0) > 2560000
+), released AS (
+  SELECT
+    clamped.k0,
+    clamped.k1,
+    SUM(
+      CASE
+        WHEN NOT scale.m0 IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
+        ELSE clamped.s0 * 4
+      END
+    ) AS s0
+  FROM clamped
+  LEFT JOIN scale
+    ON clamped.u = scale.u
+  GROUP BY
+    clamped.k0,
+    clamped.k1
+), keys AS (
+  SELECT DISTINCT
+    CAST(CAST(DATE_PART('year', d_t1_2.x) AS DECIMAL(5, 0)) AS DECIMAL(5, 0)) AS k0,
+    CAST(DATE_TRUNC('MONTH', d_t2_2.x) AS TIMESTAMP) AS k1
+  FROM (
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('YEAR', d_t1_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t1_2
+    WHERE
+      d_t1_2.x BETWEEN CAST('2021-03-04' AS DATE) AND CAST('2023-06-30' AS DATE)
+  ) AS d_t1_2
+  CROSS JOIN (
+    SELECT DISTINCT
+      CAST(DATE_TRUNC('MONTH', d_t2_2.x) AS DATE) AS x
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t2_2
+  ) AS d_t2_2
+)
+SELECT
+  keys.k0,
+  keys.k1,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0 AND keys.k1 IS NOT DISTINCT FROM released.k1
+ORDER BY
+  keys.k0,
+  keys.k1;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "year",
+  dpsql_release_0.k1 AS "month",
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

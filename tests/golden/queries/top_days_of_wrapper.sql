@@ -1,0 +1,205 @@
+-- ORDER BY and LIMIT on a SELECT around the one that aggregates, as BI tools write it
+SELECT * FROM (SELECT day, COUNT(*) AS visits FROM visit GROUP BY day HAVING COUNT(*) >= 3) AS virtual_table
+ORDER BY visits DESC LIMIT 5 OFFSET 0
+
+-- ----
+-- release 0
+-- groups: public, at most 2192
+--   k0: day (date)
+-- one unit moves: l1 None, l2 5120
+--   s0: COUNT(*) (steps of 1/128, at most 5120)
+-- a0: COUNT(*) (bigint) = 1/128 · s0, rounded, at least 0
+-- note: each person counts with at most 40 rows
+WITH suspect AS MATERIALIZED (
+  SELECT
+    u
+  FROM (
+    SELECT
+      t1."patient_id" AS u
+    FROM "main"."visit" AS t1
+  ) AS r
+  GROUP BY
+    u
+  HAVING
+    COUNT(*) > 40
+), partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS k0
+    FROM "main"."visit" AS t1
+  ) AS r
+  WHERE
+    u IN (
+      SELECT
+        u
+      FROM suspect
+    )
+  GROUP BY
+    u,
+    k0
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE
+      WHEN SUM(clamped.s0 * clamped.s0) > 1600
+      THEN (
+        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m0
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(clamped.s0 * clamped.s0) > 1600
+), released AS (
+  SELECT
+    k0,
+    SUM(s0) AS s0
+  FROM (
+    SELECT
+      k0,
+      (
+        COUNT(*)
+      ) * 128 AS s0
+    FROM (
+      SELECT
+        t1."patient_id" AS u,
+        CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS k0
+      FROM "main"."visit" AS t1
+    ) AS r
+    WHERE
+      NOT u IN (
+        SELECT
+          u
+        FROM suspect
+      )
+    GROUP BY
+      k0
+    UNION ALL
+    SELECT
+      clamped.k0,
+      SUM(
+        CASE
+          WHEN NOT scale.m0 IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
+          ELSE clamped.s0 * 128
+        END
+      ) AS s0
+    FROM clamped
+    LEFT JOIN scale
+      ON clamped.u = scale.u
+    GROUP BY
+      clamped.k0
+  ) AS b
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_2.x AS DATE) AS k0
+  FROM (
+    SELECT
+      CAST(g.n AS DATE) AS x
+    FROM GENERATE_SERIES(
+      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+    ) AS g(n)
+  ) AS d_t1_2
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- release 0
+-- groups: public, at most 2192
+--   k0: day (date)
+-- one unit moves: l1 200, l2 √8000
+--   s0: COUNT(*) (steps of 1, at most 40)
+-- of the 5 groups with the most s0, picked first: one unit reaches 40
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: each person counts with at most 40 rows in a group
+WITH partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."patient_id" AS u,
+      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS k0
+    FROM "main"."visit" AS t1
+  ) AS r
+  GROUP BY
+    u,
+    k0
+), clamped AS (
+  SELECT
+    u,
+    k0,
+    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), released AS (
+  SELECT
+    clamped.k0,
+    SUM(clamped.s0) AS s0
+  FROM clamped
+  GROUP BY
+    clamped.k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_2.x AS DATE) AS k0
+  FROM (
+    SELECT
+      CAST(g.n AS DATE) AS x
+    FROM GENERATE_SERIES(
+      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+    ) AS g(n)
+  ) AS d_t1_2
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  *
+FROM (
+  SELECT
+    dpsql_release_0.k0 AS "day",
+    dpsql_release_0.a0 AS "visits"
+  FROM dpsql_release_0
+  WHERE
+    dpsql_release_0.a0 >= 3
+) AS virtual_table
+ORDER BY
+  visits DESC NULLS FIRST
+LIMIT 5
+OFFSET 0;

@@ -1,0 +1,15 @@
+"""All planted bugs, by where they are."""
+
+from __future__ import annotations
+
+from tests.mutation import bugs_answers, bugs_ledger, bugs_mechanisms, bugs_rewriter, bugs_server
+from tests.mutation.bug import Bug
+
+AREAS: dict[str, tuple[Bug, ...]] = {
+    "rewriter": bugs_rewriter.BUGS,
+    "mechanisms": bugs_mechanisms.BUGS,
+    "ledger": bugs_ledger.BUGS,
+    "answers": bugs_answers.BUGS,
+    "server": bugs_server.BUGS,
+}
+BUGS: tuple[Bug, ...] = tuple(bug for bugs in AREAS.values() for bug in bugs)

@@ -1,0 +1,185 @@
+"""Bugs of what stands around a release: what is kept and given again, post-processing, engines, the sandbox."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+STORE = "tests/properties/test_store.py"
+DERIVE = "tests/properties/test_derive.py"
+ANSWER = "tests/properties/test_answer.py"
+SANDBOX = "tests/engines/test_sandbox.py"
+DUCKDB = "tests/engines/test_duckdb.py"
+TOTAL = "tests/properties/test_total.py"
+FINISH = "tests/statistics/test_finish.py"
+
+BUGS: tuple[Bug, ...] = (
+    # What was released before
+    bug(
+        "a release of older data is given again",
+        "dpsql/store.py",
+        "WHERE identity = ? AND data_version = ? AND ledger",
+        "WHERE identity = ? AND ? IS NOT NULL AND ledger",
+        f"{STORE}::test_another_plan_or_data_version_is_another_release",
+    ),
+    bug(
+        "an answer is derived from older data",
+        "dpsql/store.py",
+        ' AND data_version = ? AND ledger = {_THIS_LEDGER} AND charges <= {_ITS_CHARGES} ORDER BY number DESC",',
+        ' AND ? IS NOT NULL AND ledger = {_THIS_LEDGER} AND charges <= {_ITS_CHARGES} ORDER BY number DESC",',
+        f"{STORE}::test_nothing_is_found_of_other_families_data_or_policies",
+    ),
+    bug(
+        "a release that another ledger paid for is given for nothing",
+        "dpsql/store.py",
+        'AND data_version = ? AND ledger = {_THIS_LEDGER}"\n            f" AND charges <= {_ITS_CHARGES}',
+        'AND data_version = ?"\n            f"',
+        f"{STORE}::test_an_entry_is_checked_against_the_ledger_whenever_it_is_used",
+        STORE,
+    ),
+    bug(
+        "an answer is derived under another policy",
+        "dpsql/store.py",
+        "if facts and facts.scope == scope",
+        "if facts",
+        f"{STORE}::test_nothing_is_found_of_other_families_data_or_policies",
+    ),
+    bug(
+        "a damaged release is given again",
+        "dpsql/store.py",
+        "def _digest(",
+        "def _digest(*parts: str) -> str:\n    return ''\n\n\ndef _digest_of(",
+        STORE,
+    ),
+    bug(
+        "a table with groups missing is added up to a total",
+        "dpsql/derive.py",
+        "or not (entry.facts.exhaustive or set(wanted) == set(known))",
+        "or False",
+        DERIVE,
+    ),
+    bug(
+        "a sum of many noisy cells is as accurate as one",
+        "dpsql/derive.py",
+        "return variance(self.finer.noise[name]) * count",
+        "return variance(self.finer.noise[name]) * min(count, 1)",
+        f"{DERIVE}::test_what_is_made_is_as_accurate_as_it_says_and_as_was_asked",
+        DERIVE,
+    ),
+    bug(
+        "an answer is remembered by its text and not by its numbers",
+        "dpsql/finished.py",
+        "key = (id(prepared), how, *map(id, tables))",
+        "key = (id(prepared), how)",
+        f"{DERIVE}::test_reuse_off_buys_anew",
+        STORE,
+    ),
+    bug(
+        "statements are told apart by values and not by types",
+        "dpsql/answer.py",
+        "return _Given(parameters, tuple((type(value), value) for value in parameters))",
+        "return _Given(parameters, tuple((None, value) for value in parameters))",
+        f"{ANSWER}::test_parameters_of_another_type_are_another_statement",
+    ),
+    # The owner's word
+    bug(
+        "a session asks at any price",
+        "dpsql/settings.py",
+        "if not 0 < epsilon <= owner.max_epsilon or",
+        "if not 0 < epsilon or",
+        f"{ANSWER}::test_settings_stay_within_the_owners_cap",
+    ),
+    bug(
+        "nobody is turned away",
+        "dpsql/answer.py",
+        "if analyst is None or (names and analyst not in names):",
+        "if analyst is None:",
+        f"{ANSWER}::test_an_unknown_analyst_is_turned_away",
+    ),
+    # Error texts
+    bug(
+        "an internal error tells what it met",
+        "dpsql/translated.py",
+        'raise InternalError("internal error; the owner\'s log names the place", sqlstate="XX000") from None',
+        'raise InternalError(f"internal error: {unforeseen}", sqlstate="XX000") from None',
+        f"{ANSWER}::test_a_bug_of_ours_says_one_fixed_text",
+    ),
+    bug(
+        "an engine's error is passed on",
+        "dpsql/engines/duckdb.py",
+        "                    problem = failed()\n",
+        '                    problem = OperationalError(str(error), sqlstate="58000")\n',
+        f"{DUCKDB}::test_whatever_fails_says_one_thing",
+    ),
+    bug(
+        "an engine's error is logged with its text",
+        "dpsql/engines/duckdb.py",
+        '_LOG.error("the engine failed: %s", type(error).__name__)',
+        '_LOG.error("the engine failed: %s", error)',
+        f"{DUCKDB}::test_whatever_fails_says_one_thing",
+    ),
+    # Engines
+    bug(
+        "an engine that reads other files",
+        "dpsql/engines/duckdb.py",
+        '    "enable_external_access": "false",\n',
+        '    "enable_external_access": "true",\n',
+        f"{DUCKDB}::test_time_is_utc_and_the_configuration_is_locked",
+        DUCKDB,
+        SANDBOX,
+    ),
+    bug(
+        "an engine whose settings can be changed",
+        "dpsql/engines/duckdb.py",
+        '            connection.execute("SET GLOBAL lock_configuration = true")\n',
+        "            pass\n",
+        f"{DUCKDB}::test_time_is_utc_and_the_configuration_is_locked",
+    ),
+    bug(
+        "an interrupt ends everybody's statements",
+        "dpsql/engines/duckdb.py",
+        "cancellation.watching(cursor.cursor.interrupt),",
+        "cancellation.watching(lambda: [one.cursor.interrupt() for one in self._idle] and None),",
+        "tests/engines/test_contract.py",
+    ),
+    # The sandbox
+    bug(
+        "a sandbox that reads files",
+        "dpsql/sandbox.py",
+        '        connection.execute("SET GLOBAL enable_external_access = false")\n',
+        "",
+        f"{SANDBOX}::test_nothing_outside_is_reached",
+    ),
+    bug(
+        "a sandbox without an end",
+        "dpsql/sandbox.py",
+        '            "max_execution_time": int(seconds * 1000),\n',
+        "",
+        f"{SANDBOX}::test_a_bomb_ends_within_the_limits",
+    ),
+    bug(
+        "a sandbox that answers with any number of rows",
+        "dpsql/sandbox.py",
+        "            if len(rows) > most:\n",
+        "            if len(rows) > most << 20:\n",
+        f"{SANDBOX}::test_a_bomb_ends_within_the_limits",
+    ),
+    bug(
+        "tables of a statement stay for the next one",
+        "dpsql/sandbox.py",
+        "                cursor.register(name, _arrow_table(table))\n            cursor.execute(sql)",
+        "                self._connection.register(name, _arrow_table(table))\n"
+        '                cursor.execute(f\'CREATE TABLE IF NOT EXISTS "{name}" AS SELECT * FROM "{name}"\') if 0 else None\n'
+        "                cursor.register(name, _arrow_table(table))\n            cursor.execute(sql)",
+        f"{SANDBOX}::test_tables_of_one_statement_are_not_seen_by_another",
+    ),
+    # Finishing
+    bug(
+        "cells are cut off at 0 before they are added up",
+        "dpsql/inference/finish.py",
+        "    totals, denominator = measured(noisy, estimator, Fraction(1))\n    if estimator.integer:\n",
+        "    totals, denominator = measured(noisy, estimator, Fraction(1))\n    totals = [max(one, 0) for one in totals]\n"
+        "    if estimator.integer:\n",
+        FINISH,
+        "tests/properties/test_grouping_sets.py::test_consistent_off_gives_the_measurements",
+    ),
+)

@@ -1,0 +1,234 @@
+"""Bugs of the accountant and the ledger: something is released that nobody has paid for, or for more than there is."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+ACCOUNTANT = "tests/properties/test_accountant.py"
+LEDGER = "tests/properties/test_ledger.py"
+DISKS = "tests/ledger/test_disks.py"
+POSTGRES = "tests/ledger/test_postgres_ledger.py"
+ANSWER = "tests/properties/test_answer.py"
+BOUNDS = "tests/properties/test_bounds.py"
+
+BUGS: tuple[Bug, ...] = (
+    # The filter
+    bug(
+        "delta is never compared with its limit",
+        "dpsql/accountant.py",
+        " and total.delta <= limit.delta",
+        "",
+        f"{ACCOUNTANT}::test_each_part_is_held_to_its_own_limit",
+    ),
+    bug(
+        "delta of key selection is spent twice",
+        "dpsql/accountant.py",
+        "rho=largest_rho(self.epsilon, self.delta - apart)",
+        "rho=largest_rho(self.epsilon, self.delta)",
+        f"{ACCOUNTANT}::test_delta_and_rho_are_not_traded_while_questions_are_asked",
+        ACCOUNTANT,
+    ),
+    bug(
+        "a filter in floats",
+        "dpsql/accountant.py",
+        "return total.epsilon <= limit.epsilon and total.rho",
+        "return float(total.epsilon) <= float(limit.epsilon) and total.rho",
+        f"{ACCOUNTANT}::test_floats_never_decide",
+    ),
+    bug(
+        "a conversion that forgets a term",
+        "dpsql/accountant.py",
+        "rho = (_decimal(epsilon) + (1 + 1 / x).ln() +",
+        "rho = (_decimal(epsilon) + 2 * (1 + 1 / x).ln() +",
+        f"{ACCOUNTANT}::test_published_conversions",
+    ),
+    bug(
+        "a total is compared before the charge and not with it",
+        "dpsql/charge.py",
+        "return all(spent + one <= most for spent, one, most in zip(self.units, more, self.most, strict=True))",
+        "return all(spent <= most for spent, one, most in zip(self.units, more, self.most, strict=True))",
+        f"{LEDGER}::test_units_decide_as_fractions_do",
+    ),
+    bug(
+        "charges that wait together are held to the total alone",
+        "dpsql/charge.py",
+        "if not all(self._sum(name).admits(units) for name, units in more.items()):",
+        "if not self._sum(EVERYBODY).admits(more[EVERYBODY]):",
+        f"{LEDGER}::test_what_waits_together_is_decided_as_one_after_the_other",
+    ),
+    bug(
+        "an analyst's share is not compared",
+        "dpsql/charge.py",
+        "if not (everybody.admits(more) and own.admits(more)):",
+        "if not everybody.admits(more):",
+        f"{LEDGER}::test_it_admits_what_a_list_and_a_sum_admit",
+    ),
+    bug(
+        "a recorded loss is rounded down",
+        "dpsql/charge.py",
+        "Fraction(math.ceil(part * GRID), GRID)",
+        "Fraction(math.floor(part * GRID), GRID)",
+        f"{LEDGER}::test_losses_round_up_and_stay_short",
+    ),
+    # The file
+    bug(
+        "a charge that does not wait for the disk",
+        "dpsql/journal.py",
+        '"synchronous=FULL"',
+        '"synchronous=OFF"',
+        f"{LEDGER}::test_every_commit_waits_for_the_disk",
+    ),
+    bug(
+        "a running total that is remembered and not read",
+        "dpsql/journal.py",
+        "            admission = Admission(self.total, limits)\n",
+        "            self._known = getattr(self, '_known', None) or Admission(self.total, limits)\n"
+        "            admission = self._known\n            admission.admitted.clear()\n",
+        f"{LEDGER}::test_eight_processes_admit_exactly_the_budget",
+    ),
+    bug(
+        "a group is charged without the lock",
+        "dpsql/journal.py",
+        'with self._turn(), _transaction(self._writer, "IMMEDIATE"):',
+        'with _transaction(self._writer, "DEFERRED"):',
+        f"{LEDGER}::test_eight_processes_admit_exactly_the_budget",
+    ),
+    bug(
+        "totals are not compared with charges",
+        "dpsql/journal.py",
+        "if self._kept_totals() != self._summed_totals():",
+        "if self._summed_totals() is None:",
+        f"{LEDGER}::test_a_ledger_that_does_not_add_up_is_not_opened",
+    ),
+    bug(
+        "charges can be taken away",
+        "dpsql/journal.py",
+        "CREATE TRIGGER charge_stays_in BEFORE DELETE ON charge",
+        "CREATE TRIGGER charge_stays_in BEFORE DELETE ON total",
+        f"{LEDGER}::test_charges_are_only_added",
+    ),
+    bug(
+        "an empty file is taken for a new ledger",
+        "dpsql/journal.py",
+        "                if not os.path.exists(path):\n",
+        "                if not os.path.exists(path) or not os.path.getsize(path):\n",
+        f"{LEDGER}::test_an_empty_file_is_not_a_new_ledger",
+    ),
+    bug(
+        "ids that are used again",
+        "dpsql/ledger.py",
+        "{os.urandom(10).hex()}",
+        "{bytes(10).hex()}",
+        f"{LEDGER}::test_threads_share_the_budget_and_each_gets_its_own_answer",
+    ),
+    bug(
+        "a ledger that goes on after a failed commit",
+        "dpsql/ledger.py",
+        "                self._stopped = error\n",
+        "                pass\n",
+        f"{LEDGER}::test_a_commit_that_may_have_failed_is_spent_and_nothing_follows",
+        f"{DISKS}::test_a_disk_that_fails_stops_the_ledger_until_it_is_opened_again",
+    ),
+    bug(
+        "an answer before the commit",
+        "dpsql/ledger.py",
+        "        refusals = self._journal.append(groups, self._limits)\n",
+        "        threading.Timer(0.2, self._journal.append, (groups, self._limits)).start()\n"
+        "        refusals: list[Spent | None] = [None] * len(groups)\n",
+        f"{LEDGER}::test_a_charge_is_in_the_files_when_it_returns",
+    ),
+    bug(
+        "a refused charge is answered as if it were made",
+        "dpsql/ledger.py",
+        "                    if refusal is None:\n",
+        "                    if refusal is None or waiting.charges:\n",
+        f"{LEDGER}::test_it_admits_what_a_list_and_a_sum_admit",
+    ),
+    bug(
+        "a forked child charges on its parent's file",
+        "dpsql/ledger.py",
+        "    def _check_process(self) -> None:\n        if os.getpid() != self._pid:",
+        "    def _check_process(self) -> None:\n        if os.getpid() == 0:",
+        f"{LEDGER}::test_a_forked_child_cannot_charge",
+    ),
+    # PostgreSQL
+    bug(
+        "nobody locks the row of the total",
+        "dpsql/postgres_ledger.py",
+        "SELECT FROM dpsql_ledger.total WHERE analyst = '' FOR NO KEY UPDATE;",
+        "SELECT FROM dpsql_ledger.total WHERE analyst = '' /* FOR NO KEY UPDATE */;",
+        f"{POSTGRES}::test_two_proxies_share_one_budget",
+    ),
+    bug(
+        "a message that comes twice is charged twice",
+        "dpsql/postgres_journal.py",
+        "        identity, before, known, fits, spent = self._submit(message)\n",
+        "        identity, before, known, fits, spent = self._submit(message)\n        known = 0\n",
+        f"{POSTGRES}::test_an_unknown_outcome_is_found_out_and_nothing_is_charged_twice",
+    ),
+    bug(
+        "an outcome that is not known is taken for a charge",
+        "dpsql/postgres_journal.py",
+        "                    problem = (Lost if sent else Failed)(reason(self._url, error))\n                    break\n",
+        "                    return self.identity, self._last, 0, True, {}\n",
+        f"{POSTGRES}::test_a_server_that_stays_away_is_told_and_its_return_is_noticed",
+    ),
+    bug(
+        "a server that forgets is trusted",
+        "dpsql/postgres_journal.py",
+        'if fsync != "on":',
+        'if fsync == "":',
+        f"{POSTGRES}::test_a_server_that_does_not_wait_for_its_disk_is_refused",
+    ),
+    bug(
+        "a server that has lost charges is believed",
+        "dpsql/postgres_ledger.py",
+        "WHERE identity = %(identity)s AND last >= %(last)s AND known = 0 AND fits",
+        "WHERE known = 0 AND fits",
+        f"{POSTGRES}::test_a_ledger_that_changes_under_us_stops",
+        POSTGRES,
+    ),
+    # The order of the flow
+    Bug(
+        "a charge after the read",
+        "dpsql/answer.py",
+        (
+            (
+                "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+                "            pass\n",
+            ),
+            (
+                "        return self._answer(settled, self._finish(",
+                "        if loss and settled.purchase is None:\n"
+                "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n"
+                "        return self._answer(settled, self._finish(",
+            ),
+        ),
+        (f"{ANSWER}::test_a_charge_is_durable_before_the_engine_reads",),
+    ),
+    bug(
+        "bounds are charged after they are read",
+        "dpsql/bounds.py",
+        "            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))\n"
+        "            bought = [self._buy(*item, timeout, cancellation) for item in settled.purchase.calibrations.items()]\n",
+        "            bought = [self._buy(*item, timeout, cancellation) for item in settled.purchase.calibrations.items()]\n"
+        "            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))\n",
+        f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
+    ),
+    bug(
+        "only the bounds are charged, and the statement is free",
+        "dpsql/bounds.py",
+        "return [*bought, Due(self.rest, sql, tables)]",
+        "return bought",
+        f"{BOUNDS}::test_all_charges_together_are_the_price_exactly",
+    ),
+    bug(
+        "what an engine fails to read is not charged",
+        "dpsql/answer.py",
+        "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+        "            for one in priced.calibrations:\n"
+        "                opened.engine.run(one.plan, timeout, cancellation)\n"
+        "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+        f"{ANSWER}::test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text",
+    ),
+)

@@ -1,0 +1,268 @@
+"""Bugs of mechanisms and of what they are paid: noise that hides less than the price says."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+LOSSES = "tests/statistics/test_losses.py"
+PERTURB = "tests/statistics/test_perturb.py"
+SAMPLING = "tests/statistics/test_sampling.py"
+SELECTION = "tests/statistics/test_selection.py"
+QUANTILE = "tests/statistics/test_quantile.py"
+TOP = "tests/statistics/test_top_k.py"
+MODE = "tests/properties/test_mode.py"
+ANSWER = "tests/properties/test_answer.py"
+EVERY_CELL = f"{PERTURB}::test_every_cell_has_its_own_draw_and_none_is_drawn_in_vain"
+HIDDEN = f"{QUANTILE}::test_every_neighbour_of_every_small_database_is_hidden"
+
+BUGS: tuple[Bug, ...] = (
+    # Noise
+    Bug(
+        "Laplace noise of half the scale, and half the loss claimed",
+        "dpsql/mechanisms/laplace.py",
+        (
+            ("max(sensitivity.l1, 1) / epsilon", "max(sensitivity.l1, 1) / epsilon / 2"),
+            ("epsilon=sensitivity.l1 / self.scale", "epsilon=sensitivity.l1 / self.scale / 2"),
+        ),
+        (f"{SAMPLING}::test_opendp_derives_no_larger_loss_than_we_do",),
+    ),
+    Bug(
+        "Gaussian noise that takes the variance for twice the variance",
+        "dpsql/mechanisms/gaussian.py",
+        (("1) / (2 * rho)", "1) / (4 * rho)"), ("/ (2 * self.sigma**2)", "/ (4 * self.sigma**2)")),
+        (f"{SAMPLING}::test_opendp_derives_no_larger_loss_than_we_do",),
+    ),
+    bug(
+        "a scale is rounded to the nearest float",
+        "dpsql/mechanisms/sampling.py",
+        "return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)",
+        "return nearest",
+        f"{LOSSES}::test_scales_round_up_and_only_to_the_next_float",
+        SAMPLING,
+    ),
+    bug(
+        "noise is drawn once and remembered",
+        "dpsql/mechanisms/sampling.py",
+        "    def laplace(self, scale: Fraction, count: int) -> list[int]:\n        return _laplace",
+        "    @functools.lru_cache\n    def laplace(self, scale: Fraction, count: int) -> list[int]:\n        return _laplace",
+        f"{SAMPLING}::test_no_draw_repeats_from_call_to_call_whatever_is_seeded",
+    ),
+    bug(
+        "noise that could meet the ends of 64 bits",
+        "dpsql/mechanisms/sampling.py",
+        "if number >= WIDEST:",
+        "if number >= WIDEST << 12:",
+        f"{SAMPLING}::test_noise_that_could_meet_the_ends_of_64_bits_is_refused",
+    ),
+    bug(
+        "statistics of a group share their noise",
+        "dpsql/perturb.py",
+        "draws = noise[number * size : (number + 1) * size]",
+        "draws = noise[:size]",
+        EVERY_CELL,
+    ),
+    bug(
+        "groups share their noise",
+        "dpsql/perturb.py",
+        "noise = one.mechanism.sample(sampler, size * len(one.block.statistics))",
+        "noise = one.mechanism.sample(sampler, 1) * size * len(one.block.statistics)",
+        EVERY_CELL,
+        f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
+    ),
+    bug(
+        "empty cells get no noise",
+        "dpsql/perturb.py",
+        "tuple(integer + n for integer, n in",
+        "tuple(integer + n if integer else 0 for integer, n in",
+        f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
+    ),
+    bug(
+        "groups without anybody are dropped before noise",
+        "dpsql/perturb.py",
+        "    places = list(range(len(exact.keys)))\n",
+        "    places = [at for at in range(len(exact.keys)) if any(column[at] for column in exact.statistics.values())]\n",
+        f"{ANSWER}::test_released_groups_of_public_keys_do_not_depend_on_the_rows",
+    ),
+    bug(
+        "post-processing knows which groups are empty",
+        "dpsql/perturb.py",
+        "tuple(integer + n for integer, n in zip(measured, draws, strict=True))",
+        "tuple(max(integer + n, 0) if integer == 0 else integer + n for integer, n in zip(measured, draws, strict=True))",
+        f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
+        PERTURB,
+    ),
+    # Prices
+    bug(
+        "two releases pay one price together",
+        "dpsql/families.py",
+        "total = sum(weights.values()) * len(families)",
+        "total = sum(weights.values())",
+        f"{ANSWER}::test_several_releases_share_one_price",
+    ),
+    bug(
+        "quantiles are picked beside the price",
+        "dpsql/calibrate.py",
+        "    whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)\n",
+        "    whole = whole or Fraction(1)\n",
+        TOP,
+        "tests/properties/test_mode.py",
+        QUANTILE,
+        "tests/golden/test_queries.py",
+        "tests/properties/test_bi.py::test_an_extreme_is_picked_and_paid_for_where_the_policy_does_not_give_it",
+    ),
+    bug(
+        "a threshold is set beside the price",
+        "dpsql/calibrate.py",
+        "Fraction(plan.selection is not None))",
+        "Fraction(0)) or Fraction(1)",
+        LOSSES,
+        ANSWER,
+    ),
+    bug(
+        "the delta of Gaussian noise under approx is not charged",
+        "dpsql/calibrate.py",
+        "delta = share.delta if accounting is Accounting.APPROX and isinstance(mechanism, Gaussian) else Fraction(0)",
+        "delta = Fraction(0)",
+        f"{LOSSES}::test_approx_derived_again_is_within_the_charge_and_the_charge_within_the_price",
+    ),
+    bug(
+        "a loss in rho is compared with a price in epsilon",
+        "dpsql/calibrate.py",
+        "        return epsilon > 0 and delta > 0 and loss.rho <= largest_rho(epsilon, delta)\n",
+        "        return epsilon > 0 and delta > 0 and loss.rho <= epsilon\n",
+        LOSSES,
+    ),
+    # Selected groups
+    bug(
+        "a group of nobody is named by noise",
+        "dpsql/mechanisms/selection.py",
+        "if x >= 1 and x + n >= steps",
+        "if x + n >= steps",
+        f"{PERTURB}::test_a_key_without_weight_is_not_named_by_any_noise",
+    ),
+    bug(
+        "a threshold that forgets the person behind it",
+        "dpsql/mechanisms/selection.py",
+        "return _whole(self.selection) + laplace_distance(",
+        "return laplace_distance(",
+        f"{SELECTION}::test_laplace_threshold_is_within_a_step_of_opendp",
+    ),
+    bug(
+        "a threshold for a person of one group",
+        "dpsql/mechanisms/selection.py",
+        "    while first <= max_groups:\n",
+        "    while first <= 1:\n",
+        f"{SELECTION}::test_gaussian_threshold_is_enough_and_hardly_more",
+    ),
+    bug(
+        "a delta for each group and not for all",
+        "dpsql/mechanisms/selection.py",
+        "math.log1p(-float(delta)) / count",
+        "math.log1p(-float(delta))",
+        f"{SELECTION}::test_gaussian_threshold_is_enough_and_hardly_more",
+    ),
+    # Quantiles
+    bug(
+        "a quantile scored with the smaller side of a person's move",
+        "dpsql/mechanisms/quantile.py",
+        "return 2 if self.is_extreme else max(q.numerator, q.denominator - q.numerator)",
+        "return 2 if self.is_extreme else min(q.numerator, q.denominator - q.numerator)",
+        HIDDEN,
+    ),
+    bug(
+        "a quantile without the factor of two",
+        "dpsql/mechanisms/quantile.py",
+        "return self.mechanism.epsilon / (2 * self.reach",
+        "return self.mechanism.epsilon / (self.reach",
+        HIDDEN,
+    ),
+    bug(
+        "MIN and MAX without the factor of two",
+        "dpsql/mechanisms/quantile.py",
+        "return 2 if self.is_extreme else max(",
+        "return 1 if self.is_extreme else max(",
+        HIDDEN,
+    ),
+    bug(
+        "the range of a quantile ends where the data ends",
+        "dpsql/mechanisms/quantile.py",
+        "        if next_ <= self.choice.high:\n",
+        "        if not found:\n",
+        f"{QUANTILE}::test_distances_are_those_of_the_definition_whatever_the_engine_leaves_out",
+        HIDDEN,
+    ),
+    bug(
+        "many fractions pay as half of them",
+        "dpsql/mechanisms/quantile.py",
+        "return ((1 - q if left else q) + most) / (2 * most)",
+        "return ((1 - q if left else q) + most) / (4 * most)",
+        HIDDEN,
+    ),
+    bug(
+        "the ends of a quantile are picked for nothing",
+        "dpsql/mechanisms/quantile.py",
+        "if ends and q not in (0, 1) else (Fraction(1), Fraction(1))",
+        "if ends and q in (0, 1) else (Fraction(1), Fraction(1))",
+        HIDDEN,
+    ),
+    # Modes, the largest, picks
+    bug(
+        "a mode at twice the exponent that is paid",
+        "dpsql/mechanisms/commonest.py",
+        "return self.mechanism.epsilon / unit_weight(",
+        "return 2 * self.mechanism.epsilon / unit_weight(",
+        f"{MODE}::test_it_is_picked_by_the_law_that_is_paid_for",
+    ),
+    bug(
+        "a mode of nobody is a value",
+        "dpsql/mechanisms/commonest.py",
+        "scores.append(self.nobody)",
+        "scores.append(0)",
+        f"{MODE}::test_nobody_is_null",
+    ),
+    bug(
+        "k picks charged as one",
+        "dpsql/mechanisms/top_k.py",
+        "PrivacyLoss(rho=self.top.count * each * each / 8)",
+        "PrivacyLoss(rho=each * each / 8)",
+        TOP,
+    ),
+    Bug(
+        "k picks paid and charged as one",
+        "dpsql/mechanisms/top_k.py",
+        (
+            ("PrivacyLoss(rho=self.top.count * each * each / 8)", "PrivacyLoss(rho=each * each / 8)"),
+            ("_root_at_most(8 * rho / top.count)", "_root_at_most(8 * rho)"),
+        ),
+        (TOP,),
+    ),
+    bug(
+        "picked groups are those with the most, without noise",
+        "dpsql/mechanisms/top_k.py",
+        "counts = [len(alike[score]) for score in known]",
+        "counts = [len(alike[score]) if score == known[0] else 0 for score in known]",
+        f"{TOP}::test_picks_by_rho_are_exponential_mechanisms_peeled",
+    ),
+    bug(
+        "groups that were not picked are measured too",
+        "dpsql/perturb.py",
+        "        places = sorted(top.picked(exact.statistics[top.top.name], sampler))\n",
+        "        top.picked(exact.statistics[top.top.name], sampler)\n",
+        f"{TOP}::test_only_the_groups_that_were_picked_are_in_the_table",
+    ),
+    bug(
+        "permute-and-flip without permuting",
+        "dpsql/mechanisms/mode.py",
+        "swapped = turn + secrets.randbelow(len(order) - turn)",
+        "swapped = turn",
+        f"{TOP}::test_picks_by_epsilon_are_permute_and_flip",
+    ),
+    bug(
+        "a pick by rounded weights",
+        "dpsql/mechanisms/picking.py",
+        "if byte := distance & 255:",
+        "if byte := distance & 254:",
+        f"{QUANTILE}::test_a_pick_among_many_is_as_likely_as_its_number",
+        f"{QUANTILE}::test_picks_have_the_probabilities_of_the_definition",
+    ),
+)

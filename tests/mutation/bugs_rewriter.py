@@ -1,0 +1,179 @@
+"""Bugs of the rewriter: what one person can move is more than what is said. Many more are hunted by the neighbour test
+alone (:mod:`tests.properties.mutants`); these are in what came after counts and sums."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+HUNT = "tests/mutation/hunting.py"
+MOMENTS = "tests/properties/test_moments.py"
+LARGEST = "tests/properties/test_largest.py"
+DISTINCT = "tests/properties/test_distinct.py"
+WINDOWS = "tests/properties/test_person_windows.py"
+TOTAL = "tests/properties/test_total.py"
+
+BUGS: tuple[Bug, ...] = (
+    # Moments
+    bug(
+        "a middle of the range counted more finely than the norm has room for",
+        "rewriter/moments.py",
+        "MIDDLE = Fraction(13, 7)",
+        "MIDDLE = Fraction(15, 7)",
+        f"{MOMENTS}::test_the_middle_of_the_range_may_be_counted_more_finely_and_no_more_than_that",
+    ),
+    bug(
+        "a row that adds more than one unit",
+        "rewriter/moments.py",
+        "{(self.i,): twice, (self.square,): -2}",
+        "{(self.i,): twice, (self.square,): -1}",
+        f"{MOMENTS}::test_a_row_adds_exactly_one_unit_whatever_it_holds",
+    ),
+    bug(
+        "two variables with the norm of one",
+        "rewriter/moments.py",
+        "l2_squared *= variable.row_l2_squared",
+        "l2_squared = max(l2_squared, variable.row_l2_squared // 4)",
+        f"{MOMENTS}::test_a_row_adds_exactly_one_unit_whatever_it_holds",
+    ),
+    bug(
+        "a square of what was not clipped",
+        "rewriter/moments.py",
+        'column = builder.column("v", clipped_steps(value, interval, granularity, builder.dialect))',
+        'column = builder.column("v", clipped_steps(value, Interval(interval.low * 9 - 9, interval.high * 9 + 9),'
+        " granularity, builder.dialect))",
+        f"{MOMENTS}::test_a_row_adds_exactly_one_unit_whatever_it_holds",
+    ),
+    # Quantiles
+    bug(
+        "people with too many rows weigh all of them in a quantile",
+        "rewriter/quantiles.py",
+        "        limit = weights.reach_squared\n",
+        "        limit = weights.reach_squared * 9\n",
+        HUNT,
+    ),
+    bug(
+        "rows of a quantile weigh in every group as in one",
+        "rewriter/quantiles.py",
+        "    if weights.norm is Norm.L1 or weights.one_group:\n        source",
+        "    if True:\n        source",
+        HUNT,
+    ),
+    bug(
+        "values near the quantile are left out",
+        "rewriter/quantiles.py",
+        "limit = number(self.size * parts)",
+        "limit = number(max(self.size // 4, 1))",
+        HUNT,
+    ),
+    # Largest groups
+    bug(
+        "sums that can fall pay for one way",
+        "rewriter/selection.py",
+        "reach=statistic.bound * (1 if _only_grows(query, ranked) else 2)",
+        "reach=statistic.bound",
+        f"{LARGEST}::test_sums_that_can_fall_pay_for_both_ways",
+    ),
+    bug(
+        "k measured groups with the sensitivity of one",
+        "rewriter/selection.py",
+        "groups = 1 if constant or query.bound.unique else ranked.count",
+        "groups = 1",
+        HUNT,
+    ),
+    bug(
+        "a negative sum is taken to grow with people",
+        "rewriter/selection.py",
+        "return within is not None and within.low >= 0",
+        "return within is not None and within.high >= 0",
+        f"{LARGEST}::test_sums_that_can_fall_pay_for_both_ways",
+    ),
+    # Distinct values
+    bug(
+        "several values of a person in a group claimed as one",
+        "rewriter/distinct.py",
+        "return Sensitivity(l1=self.most, l2_squared=self.most * self.within)",
+        "return Sensitivity(l1=self.most, l2_squared=self.most)",
+        HUNT,
+    ),
+    bug(
+        "one value more is kept than is claimed",
+        "rewriter/distinct.py",
+        'exp.LTE(this=_column("q"), expression=number(most.most))',
+        'exp.LTE(this=_column("q"), expression=number(most.most + 1))',
+        HUNT,
+    ),
+    bug(
+        "values are kept of all people together",
+        "rewriter/distinct.py",
+        'place = exp.alias_(_place(["u"], order), "q")',
+        'place = exp.alias_(_place(["h"], order), "q")',
+        HUNT,
+    ),
+    # Conditions
+    bug(
+        "BOOL_OR is true of noise alone",
+        "rewriter/booleans.py",
+        "return exp.GT(this=count, expression=exp.Coalesce(this=margin, expressions=[exp.Literal.number(0)]))",
+        "return exp.GT(this=count, expression=exp.Literal.number(0))",
+        f"{DISTINCT}::test_noise_alone_decides_as_rarely_as_the_notice_says",
+    ),
+    bug(
+        "a share counts its rows twice",
+        "rewriter/booleans.py",
+        "both(aggregate.condition, every)",
+        "aggregate.condition",
+        f"{DISTINCT}::test_booleans_and_shares_mean_what_the_engine_says",
+    ),
+    # Windows of one person
+    Bug(
+        "a window over the rows of everybody",
+        "rewriter/unit_windows.py",
+        (
+            (
+                "if self.block.unit is None or not any(key.identifies for key in keys):",
+                "if self.block.unit is None:",
+            ),
+            (
+                "return tuple(dict.fromkeys([unit.copy(), *(key.sql for key in keys if not is_literal(key))]))",
+                "return tuple(dict.fromkeys([key.sql for key in keys if not is_literal(key)]))",
+            ),
+        ),
+        (f"{WINDOWS}::test_a_window_that_mixes_people_is_refused_with_the_key_that_is_missing",),
+    ),
+    bug(
+        "a window breaks ties as rows are stored",
+        "rewriter/unit_windows.py",
+        "ties=self._ties(),",
+        "ties=(),",
+        f"{WINDOWS}::test_the_order_in_which_rows_are_stored_changes_nothing",
+    ),
+    bug(
+        "what is numbered is believed to be one row per person",
+        "rewriter/unit_windows.py",
+        "one_partition=all(key.constant or (key.unit and not key.nullable) for key in keys),",
+        "one_partition=True,",
+        HUNT,
+    ),
+    # Bounding
+    bug(
+        "people inside of the ball are scaled by the norm of one cell",
+        "rewriter/bound.py",
+        "result = term if result is None else exp.Add(this=result, expression=term)",
+        "result = term if result is None else result",
+        HUNT,
+    ),
+    bug(
+        "a ball that is a little too large",
+        "rewriter/bound.py",
+        "radius = math.sqrt(ball.radius_squared) * ball.refinement * SHRINK",
+        "radius = math.sqrt(ball.radius_squared) * ball.refinement * 1.01",
+        HUNT,
+    ),
+    bug(
+        "people in too many groups are named all the same",
+        "rewriter/bound.py",
+        "(exp.GT(this=groups.copy(), expression=number(selection.max_groups)), number(0)),",
+        "(exp.GT(this=groups.copy(), expression=number(selection.max_groups)), number(steps)),",
+        HUNT,
+    ),
+)

@@ -1,0 +1,144 @@
+"""Bugs of the server: sessions that reach each other, passwords that do not count, answers that nobody asked to pay."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+SERVE = "tests/clients/test_serve.py"
+PROTOCOL = "tests/clients/test_protocol.py"
+SCRAM = "tests/clients/test_scram.py"
+ROUTE = "tests/clients/test_route.py"
+STATEMENT = "tests/clients/test_statement.py"
+WIRE = "tests/attacks/test_wire_attacks.py"
+
+BUGS: tuple[Bug, ...] = (
+    bug(
+        "anybody cancels anybody's statement",
+        "dpsql/server/serve.py",
+        "if found is not None and secrets.compare_digest(found.key[1], secret):",
+        "if found is not None:",
+        f"{SERVE}::test_a_cancel_request_needs_the_secret",
+    ),
+    bug(
+        "what was sent before the handshake is read as if it were encrypted",
+        "dpsql/server/serve.py",
+        "        if protocol.buffered:\n            raise EOFError\n",
+        "",
+        f"{SERVE}::test_bytes_before_the_handshake_end_the_connection",
+    ),
+    bug(
+        "a wrong password is let in",
+        "dpsql/server/scram.py",
+        "self.accepted = bound and same and right and len(proof) == 32",
+        "self.accepted = bound and same and len(proof) == 32",
+        f"{SCRAM}::test_a_right_password_and_wrong_ones",
+    ),
+    bug(
+        "a proof of another exchange is let in",
+        "dpsql/server/scram.py",
+        "self.accepted = bound and same and right",
+        "self.accepted = bound and right",
+        f"{SCRAM}::test_tampering_is_noticed",
+    ),
+    bug(
+        "a channel that is not bound",
+        "dpsql/server/scram.py",
+        "self.accepted = bound and same and right",
+        "self.accepted = same and right",
+        f"{SCRAM}::test_tampering_is_noticed",
+    ),
+    bug(
+        "an unknown name is told from a wrong password",
+        "dpsql/server/gate.py",
+        "if not any(self._verifiers.values()):",
+        "if user not in self._verifiers:",
+        f"{SERVE}::test_a_wrong_password_and_an_unknown_name_are_refused_alike",
+    ),
+    bug(
+        "an analyst without a password comes from anywhere",
+        "dpsql/server/gate.py",
+        "if verifier is None and not peer.loopback:",
+        "if verifier is None and peer.certificate is not None:",
+        f"{PROTOCOL}::test_an_analyst_without_a_password_comes_from_loopback_only",
+    ),
+    bug(
+        "statements and portals of all sessions are one",
+        "dpsql/server/session.py",
+        "        self.names = Names()\n",
+        '        self.names = backend.__dict__.setdefault("names", Names())\n',
+        f"{WIRE}::test_statements_and_portals_belong_to_their_session",
+    ),
+    bug(
+        "a setting is everybody's",
+        "dpsql/server/session.py",
+        "        self._inner = backend.proxy.session(analyst)\n",
+        "        self._inner = backend.__dict__.setdefault(f'inner {analyst}', backend.proxy.session(analyst))\n",
+        f"{WIRE}::test_a_setting_of_one_session_is_not_seen_by_another",
+    ),
+    bug(
+        "describe runs the statement",
+        "dpsql/server/session.py",
+        "            return _fields(self._inner.describe(text, samples(types)))\n",
+        "            return _fields(self._inner.execute(text, samples(types)).columns)\n",
+        f"{PROTOCOL}::test_describe_is_free_and_reads_no_data",
+    ),
+    bug(
+        "a failed transaction goes on",
+        "dpsql/server/transaction.py",
+        "        if self.status is Status.OPEN:\n            self.status = Status.FAILED\n",
+        "        pass\n",
+        f"{PROTOCOL}::test_a_failed_transaction_waits_for_its_end",
+    ),
+    bug(
+        "a portal outlives its transaction",
+        "dpsql/server/portals.py",
+        "for name, portal in self.portals.items() if portal.hold}",
+        "for name, portal in self.portals.items()}",
+        f"{PROTOCOL}::test_a_portal_ends_with_its_transaction",
+    ),
+    bug(
+        "a connection holds any number of statements",
+        "dpsql/server/portals.py",
+        "if len(held) >= MAX_NAMED or sum(one.size for one in held.values()) + more > MAX_HELD:",
+        "if len(held) >= MAX_NAMED * 1000:",
+        f"{PROTOCOL}::test_memory_of_a_connection_is_bounded",
+    ),
+    bug(
+        "an aggregate over nothing is taken for no row",
+        "dpsql/server/route.py",
+        "if not isinstance(tree, exp.Select) or _makes_a_row_of_nothing(tree):",
+        "if not isinstance(tree, exp.Select):",
+        f"{ROUTE}::test_what_may_return_a_row_is_no_probe",
+    ),
+    bug(
+        "a table of the policy hides behind a CTE of its name",
+        "dpsql/server/route.py",
+        "if table.db or source is Source.POLICY or table.name.lower() not in hidden:",
+        "if table.db or table.name.lower() not in hidden:",
+        ROUTE,
+    ),
+    bug(
+        "catalogs and people in one query go to the shadow",
+        "dpsql/server/route.py",
+        "    if theirs and Source.CATALOG in sources:\n",
+        "    if len(theirs) > 1 and Source.CATALOG in sources:\n",
+        f"{ROUTE}::test_catalogs_and_tables_of_the_policy_do_not_mix",
+    ),
+    bug(
+        "an analyst becomes another",
+        "dpsql/server/statement.py",
+        '(words[0] == "SET" and words[1:2] in (["ROLE"], ["AUTHORIZATION"])) or',
+        "False or",
+        STATEMENT,
+    ),
+    bug(
+        "COPY of a table",
+        "dpsql/server/statement.py",
+        '    if words[1:2] != ["("]:\n        if "TO" in words',
+        '    if words[1:2] != ["("] and "TO" in words:\n'
+        '        return Copy("SELECT * FROM " + lexemes[1].text, (), lexemes[1].start)\n'
+        '    if words[1:2] != ["("]:\n        if "TO" in words',
+        STATEMENT,
+        PROTOCOL,
+    ),
+)
