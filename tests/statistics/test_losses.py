@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.accountant import Accounting, largest_rho
-from dpsql.calibrate import Calibration, Measured, calibrate, covers, split_price
+from dpsql.calibrate import Calibration, Measured, calibrate
+from dpsql.covered import covers, split_price
 from dpsql.errors import DataError, InternalError, NotSupportedError
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
