@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -16,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.trust.parts import PARTS
-from tests.trust.running import Finding, run_all
+from tests.trust.running import Finding, end_all, run_all
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fate = f"{bad} of {len(more)} failed" if bad else "passed"
         errors.print(f"{more[0].part}: {fate}, {more[0].seconds:.0f} s", highlight=False)
 
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end_all)
     started = time.monotonic()
     chosen = [part for part in PARTS if part.name.replace(" ", "-") in options.only]
     run_all(chosen, options.quick, folder, done)

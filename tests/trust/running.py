@@ -19,6 +19,7 @@ from tests.trust.parts import FIGURES, ROOT, Part
 PATIENCE = 2.0
 """A part may take so many times what it should: machines differ."""
 _GRACE = 10.0
+_SESSIONS: set[int] = set()
 _SUMMARY = re.compile(r"^(?:=+ )?((?:\d+ [a-z]+(?:, )?)+ in [\d.]+s.*?)(?: =+)?$")
 
 
@@ -94,6 +95,7 @@ def _run(command: Sequence[str], environment: dict[str, str], log: Path, limit: 
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        _SESSIONS.add(running.pid)
         try:
             return running.wait(limit)
         except subprocess.TimeoutExpired:
@@ -102,9 +104,21 @@ def _run(command: Sequence[str], environment: dict[str, str], log: Path, limit: 
                 running.wait(_GRACE)
             return None
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(running.pid, signal.SIGKILL)
+            _end(running.pid)
+            _SESSIONS.discard(running.pid)
             running.wait()
+
+
+def end_all(*_: object) -> None:
+    """Leave nothing behind: for whoever ends the programme before it is done."""
+    for session in list(_SESSIONS):
+        _end(session)
+    os._exit(1)
+
+
+def _end(session: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(session, signal.SIGKILL)
 
 
 def _read(part: Part, report: Path) -> list[Finding]:
