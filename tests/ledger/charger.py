@@ -62,7 +62,7 @@ def _charge(said: Path, url: str, total: Fraction, prices: list[Fraction], threa
 
 def _opened(url: str, everybody: Accountant, out: int) -> Ledger:
     """A proxy that cannot open its ledger does not start, and whoever starts it tries again."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while True:
         try:
             return Ledger.open(url, everybody, unit="t.id", timeout=60)

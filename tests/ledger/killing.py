@@ -23,7 +23,7 @@ PRICES = ("1/70", "1/150", "1/1000")
 TOTAL = Fraction(4)
 """About 500 charges: some forty kills."""
 PROXY = "proxies killed"
-_PATIENCE = 60.0
+_PATIENCE = 300.0
 
 
 @dataclass(slots=True)
@@ -136,11 +136,13 @@ def _released(every: list[Charger]) -> list[str]:
 
 def _check_used_up(place: str | Path, running: list[Charger], every: list[Charger], tally: Killed) -> None:
     """Those who live go on until nothing fits, and all of it is right."""
+    end = time.monotonic() + _PATIENCE
     for one in running:
-        one.process.join(_PATIENCE)
+        one.process.join(max(0.0, end - time.monotonic()))
     found = _rows(place)
     tally.wrong += violations(found, _released(every), TOTAL)
     if any(one.process.exitcode != 0 for one in running):
-        tally.wrong.append(f"a proxy failed, saying {[one.complaints()[-1:] for one in running]}")
+        ends = [one.process.exitcode for one in running]
+        tally.wrong.append(f"proxies ended with {ends}, saying {[one.complaints()[-1:] for one in running]}")
     if sum(row.parts[0] for row in found) + min(map(Fraction, PRICES)) <= TOTAL:
         tally.wrong.append("charges were refused that would have fitted")
