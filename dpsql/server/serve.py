@@ -25,6 +25,7 @@ from dpsql.errors import Error, OperationalError
 from dpsql.server import logs
 from dpsql.server.backend import Backend
 from dpsql.server.events import LoggedOut
+from dpsql.server.fairness import Pace, short_turns
 from dpsql.server.gate import Gate, Peer
 from dpsql.server.messages import error
 from dpsql.server.protocol import Protocol, Upgrade
@@ -152,7 +153,8 @@ class Server:
         gc.collect()
         gc.freeze()
         try:
-            asyncio.run(self._run(listening, hang_up))
+            with short_turns():
+                asyncio.run(self._run(listening, hang_up))
         finally:
             gc.unfreeze()
             self._listener.close()
@@ -203,7 +205,7 @@ class Server:
     # Connections
 
     async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop, pace = asyncio.get_running_loop(), Pace()
         while True:
             try:
                 accepted, _ = await loop.sock_accept(self._listener)
@@ -217,12 +219,13 @@ class Server:
                 with contextlib.suppress(OSError):
                     accepted.send(error("FATAL", "53300", "sorry, too many clients already"))
                 accepted.close()
+                await asyncio.sleep(pace.wait(loop.time()))
                 continue
             number = next(self._numbers) & 0x7FFFFFFF
             self._protocols[number] = self._protocol(number, accepted)
             self._connections[number] = asyncio.create_task(self._connection(number, accepted))
             # Those who wait to be accepted do not hold up those who were.
-            await asyncio.sleep(0)
+            await asyncio.sleep(pace.wait(loop.time()))
 
     def _protocol(self, number: int, accepted: socket.socket) -> Protocol:
         return Protocol(
