@@ -22,4 +22,8 @@ set -- serve "$policy" --host "${DPSQL_HOST:-0.0.0.0}" --port "${DPSQL_PORT:-543
 if [ -n "${DPSQL_TLS_CERTIFICATE:-}${DPSQL_TLS_KEY:-}" ]; then
     set -- "$@" --tls-certificate "${DPSQL_TLS_CERTIFICATE:?}" --tls-key "${DPSQL_TLS_KEY:?}"
 fi
+# Only where nobody can read along, such as between the containers of one machine.
+if [ -n "${DPSQL_WITHOUT_TLS:-}" ]; then
+    set -- "$@" --without-tls
+fi
 exec dpsql "$@"

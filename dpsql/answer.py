@@ -1,8 +1,8 @@
 """One statement, from text to answer. Read this first.
 
-The order of the lines in :meth:`Session._release` is the guarantee: plan, price, charge durably, read, perturb, finish.
-Everything before the charge depends on SQL text, policy and ledger alone; everything after ``perturb`` sees released
-numbers alone. A crash after the charge loses budget, never privacy.
+The order of the lines in :meth:`Session._released` and :meth:`Session._release` is the guarantee: plan, price, charge
+durably, read, perturb, finish. Everything before the charge depends on SQL text, policy and ledger alone; everything
+after ``perturb`` sees released numbers alone. A crash after the charge loses budget, never privacy.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from dpsql.bounds import Bounds, Settled
 from dpsql.calibrate import Calibration, margins
 from dpsql.derive import Made
 from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.load import Load
+from dpsql.engines.schema import Concern
 from dpsql.error_bars import (
     exact_bars,
     known_margins,
@@ -83,6 +85,14 @@ class Proxy:
     @property
     def ledger(self) -> Ledger:
         return self._opened.ledger
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """What is unwise about the way in which the database is opened, for its owner."""
+        return self._opened.engine.concerns()
+
+    @property
+    def engine_load(self) -> Load:
+        return self._opened.engine.load
 
     def session(self, analyst: str | None = None) -> Session:
         """A session of an analyst; None is the one analyst of a policy that names none, or exactly one."""
@@ -209,14 +219,25 @@ class Session:
     # The flow
 
     def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
+        timeout = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
+        try:
+            settled, priced, loss, tables = self._released(prepared, timeout, cancellation)
+        finally:
+            # The turn that a charge waited for ends when all is read.
+            self._opened.engine.load.leave()
+        return self._answer(settled, self._finish(settled.prepared, priced, tables, cancellation), loss, priced)
+
+    def _released(
+        self, prepared: Prepared, timeout: float, cancellation: Cancellation
+    ) -> tuple[Settled, Priced, PrivacyLoss, dict[str, Made]]:
         opened = self._opened
-        timeout = min(opened.timeout, self.settings.timeout or opened.timeout)
         settled = self._settle(prepared, timeout, cancellation)
         prepared, priced = settled.prepared, self._proxy.pricing.settled(settled, self.settings)
         loss = priced.loss
         if settled.purchase is not None:
             loss = settled.purchase.loss
         elif loss:
+            opened.wait_for_engine()
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
         tables: dict[str, Made] = {}
         for calibration in priced.calibrations:
@@ -231,7 +252,7 @@ class Session:
             else:
                 rest = None if found.fresh is None else self._measured(found.fresh, timeout, cancellation)
                 tables[plan.identity] = self._proxy.reuse.made(found, rest)
-        return self._answer(settled, self._finish(prepared, priced, tables, cancellation), loss, priced)
+        return settled, priced, loss, tables
 
     def _measured(self, calibration: Calibration, timeout: float, cancellation: Cancellation) -> NoisyTable:
         """Read, perturbed and kept. It was charged before."""

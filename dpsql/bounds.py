@@ -22,7 +22,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accounting
-from dpsql.calibrate import Calibration, calibrate, split_price
+from dpsql.calibrate import Calibration, calibrate
+from dpsql.covered import split_price
 from dpsql.engines.deadlines import TICK, Cancellation
 from dpsql.engines.failures import cancelled, too_long
 from dpsql.inference.bounds import learned, threshold
@@ -154,6 +155,7 @@ class Bounds:
             settled = self.offer(draft, epsilon, most)
             if settled.purchase is None:
                 return settled
+            self._opened.wait_for_engine()
             self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))
             bought = [self._buy(*item, timeout, cancellation) for item in settled.purchase.calibrations.items()]
         found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}

@@ -18,6 +18,8 @@ from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dpsql.server.serve import Certificate
+
 DONE, FAILED, EXHAUSTED, INTERRUPTED = 0, 1, 3, 130
 
 
@@ -74,8 +76,30 @@ def parser() -> argparse.ArgumentParser:
     _policy(serve)
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
     serve.add_argument("--port", type=int, default=5433, help="the port to listen on; 0 chooses one (%(default)s)")
-    serve.add_argument("--tls-certificate", type=Path, metavar="FILE", help="PEM file: encrypt where the client asks")
-    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="PEM file of its key")
+    serve.add_argument("--tls-certificate", type=Path, metavar="FILE", help="PEM file; or in DPSQL_TLS_CERTIFICATE")
+    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="PEM file of its key; or in DPSQL_TLS_KEY")
+    serve.add_argument("--without-tls", action="store_true", help="let other machines connect in clear")
+    serve.add_argument(
+        "--without-passwords", action="store_true", help="serve other machines though some analysts have no password"
+    )
+    serve.add_argument(
+        "--audit", type=Path, metavar="FILE", help="add who asked what at which price; SIGHUP reopens it"
+    )
+    serve.add_argument("--metrics-port", type=int, metavar="N", help="/metrics, /health, /ready on 127.0.0.1")
+    serve.add_argument("--log-format", choices=("text", "json"), default="text", help="(%(default)s)")
+    serve.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), default="info", help="(%(default)s)"
+    )
+    serve.add_argument(
+        "--log-engine-errors", action="store_true", help="log what the database says of errors, with values of rows"
+    )
+    serve.add_argument(
+        "--grace",
+        type=_seconds,
+        default=5.0,
+        metavar="S",
+        help="how long statements may go on at the end (%(default)s)",
+    )
 
     passwd = commands.add_parser("passwd", help="make the verifier of an analyst's password, for the policy")
     passwd.add_argument("name", metavar="NAME", help="the analyst")
@@ -196,12 +220,43 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from dpsql.server.start import serve
+    from dpsql.server.start import Serving, serve
 
-    if (options.tls_certificate is None) != (options.tls_key is None):
-        raise DataError("TLS needs a certificate and its key", sqlstate="22023", hint="--tls-certificate F --tls-key F")
-    serve(options.policy, options.host, options.port, options.tls_certificate, options.tls_key, _tell)
+    serve(
+        Serving(
+            options.policy,
+            options.host,
+            options.port,
+            _certificate(options),
+            without_tls=options.without_tls,
+            without_passwords=options.without_passwords,
+            audit=options.audit,
+            metrics_port=options.metrics_port,
+            log_format=options.log_format,
+            log_level=options.log_level,
+            log_engine_errors=options.log_engine_errors,
+            grace=options.grace,
+        )
+    )
     return DONE
+
+
+def _certificate(options: argparse.Namespace) -> Certificate | None:
+    from dpsql.server.serve import Certificate
+
+    given = {name: os.environ.get(f"DPSQL_TLS_{name}") for name in ("CERTIFICATE", "KEY")}
+    certificate = options.tls_certificate or given["CERTIFICATE"]
+    key = options.tls_key or given["KEY"]
+    if (certificate is None) != (key is None):
+        raise DataError("TLS needs a certificate and its key", sqlstate="22023", hint="--tls-certificate F --tls-key F")
+    return Certificate(Path(certificate), Path(key)) if certificate is not None and key is not None else None
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 3600:
+        raise ValueError
+    return value
 
 
 def _passwd(options: argparse.Namespace) -> int:

@@ -97,6 +97,23 @@ def count(value: object) -> int:
     return int(text.replace("_", ""))
 
 
+def seconds(value: object) -> float:
+    number = exact(value)
+    if not 0 < number <= 86_400:
+        raise wrong(f"{show(number)} is not a number of seconds, above 0 and at most a day")
+    return float(number)
+
+
+def mebibytes(value: object) -> int:
+    """A size of memory, such as 512MB or 4GB, as a number of MiB."""
+    text = single(value)
+    found = re.fullmatch(r"([0-9]{1,9})\s*([MG])i?B", text, re.IGNORECASE)
+    size = 0 if found is None else int(found[1]) * (1024 if found[2] in "gG" else 1)
+    if size < 16:
+        raise wrong(f"{text[:40]!r} is not a size of at least 16MB, such as 512MB or 4GB")
+    return size
+
+
 def flag(value: object) -> bool:
     if isinstance(value, bool):
         return value

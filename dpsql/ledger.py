@@ -67,6 +67,10 @@ class Due:
     tables: tuple[str, ...] = ()
 
 
+OnCharge = Callable[[str, Sequence[Due], tuple[str, ...], float], None]
+"""Told, by the thread that charged, who paid what, under which ids, and how many seconds it took to be durable."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     """Charges that wait for the writer, all of them or none, and where their caller waits for the answer."""
@@ -104,6 +108,7 @@ class Ledger:
         self._changed = threading.Condition()
         self._waiting: list[_Waiting] = []
         self._stopped: Error | None = None
+        self.on_charge: OnCharge | None = None
         self._writer = threading.Thread(target=self._write, name="dpsql ledger", daemon=True)
         self._writer.start()
 
@@ -157,7 +162,11 @@ class Ledger:
 
     def charge_together(self, analyst: str, dues: Sequence[Due]) -> tuple[str, ...]:
         """The same for several charges that are admitted all or none, and durable together."""
-        return self.begin(analyst, dues).result()
+        started = time.monotonic()
+        ids = self.begin(analyst, dues).result()
+        if self.on_charge is not None:
+            self.on_charge(_clean(analyst), dues, ids, time.monotonic() - started)
+        return ids
 
     def begin(self, analyst: str, dues: Sequence[Due]) -> Future[tuple[str, ...]]:
         """The same without waiting: nothing may be read before the result is there."""
@@ -193,6 +202,11 @@ class Ledger:
     def spent(self, analyst: str | None = None) -> PrivacyLoss:
         """The sum of all charges, or of one analyst's, by every process up to now."""
         return self._read(lambda journal: journal.read_total(EVERYBODY if analyst is None else _clean(analyst)).spent)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing is charged any more."""
+        return self._stopped is not None
 
     @property
     def limits(self) -> Limits:

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 
 from dpsql.accountant import Accountant, Accounting
 from dpsql.engines.engine import Engine
+from dpsql.engines.failures import busy
 from dpsql.errors import NotSupportedError, OperationalError
 from dpsql.fields import Place
 from dpsql.ledger import Ledger
-from dpsql.policy import Policy
+from dpsql.policy import Limits, Policy
 from dpsql.problem import PolicyError
 from dpsql.sandbox import Sandbox
 from dpsql.schema import catalog
+from dpsql.secrets import DATABASE, LEDGER, with_secret
 from dpsql.store import ReleaseStore
 from rewriter.catalog import Catalog
 
-TIMEOUT = 300.0
-"""Seconds that one release may run in the engine."""
+PATIENCE = 10.0
+"""Seconds that a statement waits for the engine before it is charged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,13 @@ class Opened:
     ledger: Ledger
     store: ReleaseStore
     sandbox: Sandbox
-    timeout: float = TIMEOUT
+    timeout: float
+    """Seconds that one release may run in the engine."""
+
+    def wait_for_engine(self) -> None:
+        """Take a turn of the engine for this thread, which has to give it back. Raises 53300: nothing was charged."""
+        if not self.engine.load.enter(PATIENCE):
+            raise busy()
 
     def close(self) -> None:
         self.store.close()
@@ -47,7 +55,7 @@ def open_policy(path: str | os.PathLike[str]) -> Opened:
     """Open all that a policy names, and load its public tables. Raises :class:`dpsql.errors.Error`."""
     try:
         policy = Policy.load(path)
-        engine = open_engine(policy.database)
+        engine = open_engine(policy.database, policy.limits)
         try:
             return _open(policy, engine)
         except BaseException:
@@ -58,16 +66,18 @@ def open_policy(path: str | os.PathLike[str]) -> Opened:
         raise OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint) from None
 
 
-def open_engine(database: Place) -> Engine:
+def open_engine(database: Place, limits: Limits | None = None) -> Engine:
     """The engine of a database. Raises :class:`dpsql.errors.Error`."""
+    memory = limits.memory if limits is not None else None
     if database.kind == "duckdb":
         from dpsql.engines.duckdb import DuckDBEngine
 
-        return DuckDBEngine.open(database.path)
+        threads = limits.threads if limits is not None else None
+        return DuckDBEngine.open(database.path, threads=threads, memory_limit=f"{memory}MiB" if memory else None)
     if database.kind == "postgresql":
         from dpsql.engines.postgres import PostgresEngine
 
-        return PostgresEngine.open(database.target)
+        return PostgresEngine.open(with_secret(database.target, DATABASE), work_mem=f"{memory}MB" if memory else None)
     raise NotSupportedError(
         f"databases of kind {database.kind} are not served yet",
         sqlstate="0A000",
@@ -90,7 +100,7 @@ def open_ledger(policy: Policy, *, create: bool = True) -> Ledger:
     """The ledger of a policy, made if there is none and ``create`` allows it. Raises :class:`OperationalError`."""
     total, shares = accountants(policy)
     unit = ".".join(policy.privacy_unit) if policy.privacy_unit else "row"
-    return Ledger.open(str(policy.ledger), total, shares, unit=unit, create=create)
+    return Ledger.open(with_secret(str(policy.ledger), LEDGER), total, shares, unit=unit, create=create)
 
 
 def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
@@ -119,4 +129,4 @@ def _open(policy: Policy, engine: Engine) -> Opened:
     except BaseException:
         ledger.close()
         raise
-    return Opened(policy, known, engine, total, shares, ledger, store, sandbox)
+    return Opened(policy, known, engine, total, shares, ledger, store, sandbox, policy.limits.seconds)

@@ -43,6 +43,8 @@ Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
 Count = Annotated[int, BeforeValidator(fields.count)]
+Seconds = Annotated[float, BeforeValidator(fields.seconds)]
+Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
 Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
@@ -141,6 +143,20 @@ class Analyst(_Section):
     budget: Share | None = None
 
 
+class Limits(_Section):
+    """What statements may take: ``seconds`` and ``memory`` (MiB) of the database each time it is asked, ``threads`` of
+    a DuckDB, and how many ``statements`` and ``connections`` there are at once, together and of one analyst.
+    """
+
+    seconds: Seconds = 300.0
+    memory: Mebibytes | None = None
+    threads: Count | None = None
+    statements: Count = 32
+    statements_per_analyst: Count = 16
+    connections: Count = 2000
+    connections_per_analyst: Count = 1500
+
+
 class Column(_Section):
     """What is declared of a column. Scalars are as written; :mod:`dpsql.schema` reads them as the column's type.
 
@@ -206,6 +222,7 @@ class Policy(_Section):
     data_version: Text = ""
     releases: Releases | None = None
     minmax: MinMax = "refused"
+    limits: Limits = Limits()
     path: Path | None = Field(default=None, exclude=True)
 
     @classmethod
@@ -271,6 +288,7 @@ def _keys(section: type[BaseModel]) -> list[str]:
 
 _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = {
     (Policy, "budget"): (Budget, False),
+    (Policy, "limits"): (Limits, False),
     (Policy, "statement"): (Statement, False),
     (Policy, "analysts"): (Analyst, True),
     (Policy, "tables"): (Table, True),

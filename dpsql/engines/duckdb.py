@@ -7,7 +7,6 @@ of the error.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -20,9 +19,11 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 from sqlglot import exp
 
+from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
-from dpsql.engines.failures import cancelled, failed, too_long
+from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.load import Load
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
 from dpsql.errors import Error, OperationalError
@@ -33,7 +34,6 @@ from rewriter.plan import Plan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LOG = logging.getLogger("dpsql.engine")
 _R = TypeVar("_R")
 
 LOCKED = {
@@ -97,7 +97,7 @@ class DuckDBEngine:
         self._connection = connection
         self._lock = threading.Lock()
         self._idle: list[_Cursor] = []
-        self._slots = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
+        self.load = Load(max(2, os.cpu_count() or 1))
         self._deadlines = Deadlines()
         self._schema: Schema | None = None
 
@@ -180,10 +180,10 @@ class DuckDBEngine:
         """Run ``work`` on a cursor. A failure is told outside the handler, so that no error holds its cause."""
         started = time.monotonic()
         cancellation = cancellation or Cancellation()
-        if not self._slots.acquire(timeout=timeout):
-            raise too_long(timeout)
         problem: Error
-        try:
+        with self.load.within(timeout) as ours:
+            if not ours:
+                raise too_long(timeout)
             left = None if timeout is None else timeout - (time.monotonic() - started)
             with (
                 self._cursor() as cursor,
@@ -195,14 +195,12 @@ class DuckDBEngine:
                         raise InterruptedError
                     return work(cursor)
                 except Exception as error:
-                    _LOG.error("the engine failed: %s", type(error).__name__)
-                    problem = failed()
+                    failures.log(type(error).__name__, error)
+                    problem = too_large() if isinstance(error, duckdb.OutOfMemoryException | MemoryError) else failed()
                     if deadline.passed:
                         problem = too_long(timeout)
                     if cancellation.cancelled:
                         problem = cancelled()
-        finally:
-            self._slots.release()
         raise problem
 
     @contextmanager

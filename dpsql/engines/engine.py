@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.load import Load
 from dpsql.engines.schema import Concern, Profile, Schema
 from dpsql.table import ExactTable
 from rewriter.dialects import Dialect
@@ -21,6 +22,9 @@ class Engine(Protocol):
     Whatever goes wrong in it is one text to an analyst, and no error that leaves it holds the engine's own as its
     cause or context.
     """
+
+    load: Load
+    """How much of it is computed at once."""
 
     @property
     def dialect(self) -> Dialect:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+
 from dpsql.errors import OperationalError
+
+_LOG = logging.getLogger("dpsql.engine")
+_WORDS = logging.getLogger("dpsql.engine.words")
+_WORDS.disabled = True
 
 
 def failed() -> OperationalError:
@@ -10,6 +16,27 @@ def failed() -> OperationalError:
         "the database could not answer this release",
         sqlstate="58000",
         hint="the owner's log names the kind of error; what was charged stays charged",
+    )
+
+
+def log(kind: str, error: Exception) -> None:
+    """Tell the owner the ``kind`` of an engine's failure. Its words may hold values of rows, and are told on demand."""
+    _LOG.error("the engine failed: %s", kind)
+    if not _WORDS.disabled:
+        _WORDS.error("the engine said: %s", error)
+
+
+def busy() -> OperationalError:
+    return OperationalError(
+        "the database is busy with other statements; nothing was charged", sqlstate="53300", hint="try again"
+    )
+
+
+def too_large() -> OperationalError:
+    return OperationalError(
+        "the database needed more memory than it may have",
+        sqlstate="53200",
+        hint="ask for fewer groups at a time; what was charged stays charged",
     )
 
 

@@ -18,7 +18,6 @@ down, and its budget is charged already. Here a connection that has died while i
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -29,10 +28,12 @@ import psycopg
 from sqlglot import exp
 
 from dpsql.arrow_types import arrow_type
+from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
-from dpsql.engines.failures import cancelled, failed, too_long
-from dpsql.engines.postgres_connection import cannot_open, check, connect
+from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.load import Load
+from dpsql.engines.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres_line import Interruption, Line
 from dpsql.engines.postgres_schema import read_concerns, read_schema
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
@@ -46,7 +47,6 @@ from rewriter.total import read_column
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LOG = logging.getLogger("dpsql.engine")
 _R = TypeVar("_R")
 
 VERIFIED = 10.0
@@ -62,11 +62,12 @@ class PostgresEngine:
 
     dialect = POSTGRES
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, work_mem: str = WORK_MEM) -> None:
         self._url = url
+        self._work_mem = work_mem
         self._lock = threading.Lock()
         self._idle: list[Line] = []
-        self._slots = threading.BoundedSemaphore(max(4, os.cpu_count() or 1))
+        self.load = Load(max(4, os.cpu_count() or 1))
         self._deadlines = Deadlines()
         self._schema: Schema | None = None
         self._closed = False
@@ -74,11 +75,12 @@ class PostgresEngine:
         self._verified = 0.0
 
     @classmethod
-    def open(cls, url: str) -> PostgresEngine:
+    def open(cls, url: str, *, work_mem: str | None = None) -> PostgresEngine:
         """Open the database at ``url``. Raises :class:`OperationalError`, whose text is for the owner."""
         problem: OperationalError
+        engine = cls(url, work_mem or WORK_MEM)
         try:
-            connection = connect(url)
+            connection = connect(url, engine._work_mem)
         except psycopg.Error as error:
             problem = cannot_open(url, error)
         else:
@@ -87,7 +89,6 @@ class PostgresEngine:
             except BaseException:
                 connection.close()
                 raise
-            engine = cls(url)
             engine._idle.append(Line(connection))
             return engine
         raise problem
@@ -169,24 +170,22 @@ class PostgresEngine:
         """Run ``work`` on a connection. A failure is told outside the handler, so that no error holds its cause."""
         started = time.monotonic()
         cancellation = cancellation or Cancellation()
-        if not self._slots.acquire(timeout=timeout):
-            raise too_long(timeout)
         problem: Error
         interruption = Interruption()
-        try:
+        with self.load.within(timeout) as ours:
+            if not ours:
+                raise too_long(timeout)
             left = None if timeout is None else timeout - (time.monotonic() - started)
             with self._deadlines.within(left, interruption) as deadline, cancellation.watching(interruption):
                 try:
                     return self._answer(work, timeout, interruption)
                 except Exception as error:
-                    _LOG.error("the engine failed: %s", _kind(error))
-                    problem = failed()
+                    failures.log(_kind(error), error)
+                    problem = too_large() if _is_too_large(error) else failed()
                     if deadline.passed:
                         problem = too_long(timeout)
                     if cancellation.cancelled:
                         problem = cancelled()
-        finally:
-            self._slots.release()
         raise problem
 
     def _answer(self, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
@@ -202,7 +201,7 @@ class PostgresEngine:
                 if interruption.wanted or not line.lost:
                     raise
             self._forget()
-        return self._on(Line(connect(self._url)), work, timeout, interruption)
+        return self._on(Line(connect(self._url, self._work_mem)), work, timeout, interruption)
 
     def _on(self, line: Line, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
         """Work on one connection, and keep it unless something went wrong with it."""
@@ -231,6 +230,11 @@ def _kind(error: Exception) -> str:
     """What the owner's log may say of an error: its class and SQLSTATE, none of its words."""
     sqlstate = error.sqlstate if isinstance(error, psycopg.Error) else None
     return type(error).__name__ + (f" {sqlstate}" if sqlstate else "")
+
+
+def _is_too_large(error: Exception) -> bool:
+    """Whether memory or the disk for what does not fit into it gave out, or ``temp_file_limit`` was reached."""
+    return isinstance(error, psycopg.Error) and error.sqlstate in ("53000", "53100", "53200", "53400")
 
 
 def _first(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -37,7 +37,6 @@ SETTINGS = {
     "row_security": "on",
     # Compiling costs more than it saves in queries of this size.
     "jit": "off",
-    "work_mem": WORK_MEM,
     # Bounded queries nest deeper than the planner's estimates reach: it takes 200 groups for 2,400 and many units for
     # few. A hash join never becomes quadratic and sorts nobody's rows; the others remain where there is no equality.
     "enable_mergejoin": "off",
@@ -55,12 +54,13 @@ DEFAULTS = {
 """Where the owner's URL says nothing."""
 
 
-def connect(url: str) -> Connection:
+def connect(url: str, work_mem: str = WORK_MEM) -> Connection:
     """A new connection, in autocommit: every statement is a transaction of its own. Raises :class:`psycopg.Error`."""
+    settings = SETTINGS | {"work_mem": work_mem}
     parameters = DEFAULTS | conninfo_to_dict(url) | {"client_encoding": "UTF8"}
     connection: Connection = psycopg.connect(make_conninfo("", **parameters), autocommit=True)
     try:
-        connection.execute("; ".join(f"SET {name} = {_quoted(name, value)}" for name, value in SETTINGS.items()))
+        connection.execute("; ".join(f"SET {name} = {_quoted(name, value)}" for name, value in settings.items()))
         connection.prepare_threshold = 1
         connection.prepared_max = PREPARED
     except BaseException:

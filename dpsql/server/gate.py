@@ -16,6 +16,7 @@ class Peer:
 
     loopback: bool
     certificate: bytes | None = None
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,9 @@ class Admission:
 class Gate:
     """Guarantee: an unknown name and a wrong password are refused alike, after the same exchange."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, *, encrypted: bool = False) -> None:
+        """``encrypted`` asks everybody who is not on this machine for TLS."""
+        self._encrypted = encrypted
         self._open = policy.analysts is None
         self._verifiers: Mapping[str, Verifier | None] = {
             name: None if analyst.password is None else _verifier(analyst.password)
@@ -42,8 +45,16 @@ class Gate:
         # What an unknown name is told is what a known one is told.
         self.iterations = counts[0] if counts else ITERATIONS
 
+    def knows(self, user: str) -> bool:
+        """Whether the policy names a user."""
+        return user in self._verifiers
+
     def admit(self, user: str, peer: Peer) -> Admission:
         """How a user may come in. Raises :class:`dpsql.errors.Error` where there is no way."""
+        if self._encrypted and not peer.loopback and peer.certificate is None:
+            raise error(
+                "connections from elsewhere have to be encrypted", sqlstate="28000", hint="connect with sslmode=require"
+            )
         if self._open:
             if not peer.loopback:
                 raise _elsewhere()

@@ -125,6 +125,10 @@ class PostgresProcess:
         return self.folder / "socket"
 
     @property
+    def running(self) -> bool:
+        return self._holder.poll() is None and bool(self._state())
+
+    @property
     def process_id(self) -> int:
         return int(self._state()[0])
 

@@ -6,8 +6,10 @@ Guarantee: any bytes lead to answers, errors, or the end of this connection, and
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
@@ -16,14 +18,15 @@ from dpsql.errors import Error, error
 from dpsql.server import messages as m
 from dpsql.server import statement as sql
 from dpsql.server.backend import Backend
+from dpsql.server.events import Client, LoggedIn, LoginRefused
 from dpsql.server.gate import Admission, Gate, Peer
 from dpsql.server.outcome import Bound, Notice, Outcome
 from dpsql.server.portals import PreparedStatement, spread
 from dpsql.server.scram import ScramServer
 from dpsql.server.session import WireSession
+from dpsql.server.watched import Watch, WatchedSession
 from dpsql.server.wire_settings import STATUS, reported, startup_settings
 from dpsql.settings import Settings
-from dpsql.translated import translated
 
 _LOG = logging.getLogger("dpsql.server")
 
@@ -32,6 +35,8 @@ CHUNK = 1_000
 BEFORE_LOGIN = 10 * 1024
 AFTER_LOGIN = 8 * 1024 * 1024
 """Bytes of one message. A statement is limited further."""
+MAX_REQUESTS = 4
+"""Requests for encryption that one connection may send. A client sends one of each kind."""
 
 _ENDED = "the connection is closed"
 
@@ -55,21 +60,26 @@ class Protocol:
         tls: bool,
         key: tuple[int, bytes] | None = None,
         cancel: Callable[[int, bytes], None] = lambda pid, secret: None,
+        watch: Watch | None = None,
+        crowded: Callable[[str], bool] = lambda analyst: False,
     ) -> None:
         self.peer = peer
         self.closed = False
         self.upgrade = Upgrade.NONE
-        self.session: WireSession | None = None
+        self.session: WatchedSession | None = None
         self.key = key or (1, secrets.token_bytes(4))
         self._backend = backend
         self._gate = gate
         self._tls = tls
         self._cancel = cancel
+        self._watch = watch or Watch()
+        self._crowded = crowded
         self._framer = m.Framer(BEFORE_LOGIN)
         self._skipping = False
         self._scram: ScramServer | None = None
         self._admission: Admission | None = None
         self._options: dict[str, str] = {}
+        self._requests = 0
 
     @property
     def ready(self) -> bool:
@@ -82,6 +92,8 @@ class Protocol:
         return self._framer.buffered > 0
 
     def feed(self, data: bytes) -> None:
+        if self.session is not None:
+            self.session.arrived = time.monotonic()
         self._framer.feed(data)
 
     def cancel(self) -> None:
@@ -109,6 +121,8 @@ class Protocol:
         except m.ProtocolViolation as violation:
             yield self._fatal(violation.sqlstate, violation.message)
         except Error as refused:
+            if self.session is None:
+                self._login_refused(refused)
             yield self._fatal(refused.sqlstate, refused.message, refused.hint)
         except Exception as unforeseen:
             _LOG.error("a connection failed: %s", type(unforeseen).__name__)
@@ -117,6 +131,13 @@ class Protocol:
     def _fatal(self, sqlstate: str, message: str, hint: str = "") -> bytes:
         self.closed = True
         return m.error("FATAL", sqlstate, message, hint)
+
+    def _login_refused(self, refused: Error) -> None:
+        user = self._options.get("user", "")
+        with contextlib.suppress(Error):
+            self._watch.tell(
+                LoginRefused(self.key[0], user, self._gate.knows(user), self.peer.address, refused.sqlstate)
+            )
 
     def _on(self, message: m.Frontend) -> Iterator[bytes]:
         if self.session is None:
@@ -146,6 +167,10 @@ class Protocol:
     # Before login
 
     def _before_login(self, message: m.Frontend) -> Iterator[bytes]:
+        if isinstance(message, m.SSLRequest | m.GSSENCRequest):
+            self._requests += 1
+            if self._requests > MAX_REQUESTS:
+                raise m.ProtocolViolation("too many requests for encryption")
         if isinstance(message, m.SSLRequest):
             if self._tls and self.peer.certificate is None:
                 self.upgrade = Upgrade.TLS
@@ -200,9 +225,14 @@ class Protocol:
         yield from self._welcome(admission)
 
     def _welcome(self, admission: Admission) -> Iterator[bytes]:
-        session = WireSession(self._backend, admission.analyst, self._options.get("application_name", ""))
+        application = self._options.get("application_name", "")
+        client = Client(self.key[0], "", self.peer.address, application, self.peer.certificate is not None)
+        session = WatchedSession(self._backend, admission.analyst, client, self._watch)
+        if self._crowded(session.analyst):
+            raise error("too many connections of this analyst", sqlstate="53300", hint="close some of them")
         for name, value in startup_settings(self._options):
             session.set(name, value)
+        self._watch.tell(LoggedIn(session.client))
         self.session = session
         self._framer.set_limit(AFTER_LOGIN)
         yield m.authentication_ok()
@@ -215,7 +245,7 @@ class Protocol:
 
     def _simple(self, session: WireSession, text: str) -> Iterator[bytes]:
         try:
-            found = _statements(text)
+            found = session.statements(text)
             if not found:
                 yield m.empty_query()
             for one in found:
@@ -332,11 +362,6 @@ class Protocol:
             yield m.portal_suspended()
         else:
             yield m.command_complete(f"SELECT {stop - start}")
-
-
-@translated
-def _statements(text: str) -> tuple[sql.Statement, ...]:
-    return sql.statements(text)
 
 
 def _changed(before: Settings, session: WireSession) -> Iterator[bytes]:

@@ -18,23 +18,25 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dpsql.errors import OperationalError
+from dpsql.errors import Error, OperationalError
+from dpsql.server import logs
 from dpsql.server.backend import Backend
+from dpsql.server.events import LoggedOut
+from dpsql.server.fairness import Pace, short_turns
 from dpsql.server.gate import Gate, Peer
 from dpsql.server.messages import error
 from dpsql.server.protocol import Protocol, Upgrade
-
-_LOG = logging.getLogger("dpsql.server")
+from dpsql.server.watched import Watch
 
 LOGIN_SECONDS = 10.0
 GRACE_SECONDS = 5.0
-MAX_CONNECTIONS = 2_000
 MAX_STRANGERS = 200
 """Connections that have not logged in yet."""
-THREADS = 32
+SPARE = 16
+"""Threads beside those of statements that run: they wait for a turn, say no, and let others in."""
 _READ = 64 * 1024
 _TLS_HELLO = 0x16
 
@@ -52,12 +54,22 @@ class Certificate:
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["postgresql"])
         try:
-            context.load_cert_chain(self.certificate, self.key)
+            # Without a password nobody is asked for one at a terminal: an encrypted key is an error.
+            context.load_cert_chain(self.certificate, self.key, password=lambda: b"")
         except (OSError, ssl.SSLError) as problem:
             raise OperationalError(
-                f"the certificate cannot be used: {type(problem).__name__}", sqlstate="58030", hint="give PEM files"
+                f"the certificate cannot be used: {type(problem).__name__}",
+                sqlstate="58030",
+                hint="give PEM files, and a key without a passphrase",
             ) from None
         return context
+
+    @property
+    def open_to_others(self) -> bool:
+        """Whether other users of this machine may read the key."""
+        with contextlib.suppress(OSError):
+            return bool(self.key.stat().st_mode & 0o077)
+        return False
 
     def der(self) -> bytes:
         """The first certificate of the file, for channel binding."""
@@ -69,102 +81,169 @@ class Certificate:
 class Server:
     """A listening proxy. ``run`` serves until ``stop`` is called or the process is told to end."""
 
-    def __init__(self, backend: Backend, host: str, port: int, *, certificate: Certificate | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        host: str,
+        port: int,
+        *,
+        certificate: Certificate | None = None,
+        watch: Watch | None = None,
+        grace: float = GRACE_SECONDS,
+        encrypted: bool = False,
+    ) -> None:
+        """``encrypted`` asks everybody who is not on this machine for TLS; ``grace`` is how many seconds statements
+        that run have to end when the server is stopped.
+        """
         self._backend = backend
-        self._gate = Gate(backend.proxy.policy)
-        self._listener = _listen(host, port)
+        self._limits = backend.proxy.policy.limits
+        self._watch = watch or Watch()
+        self._gate = Gate(backend.proxy.policy, encrypted=encrypted)
+        self._grace = grace
         self._context = certificate.context() if certificate is not None else None
         self._der = certificate.der() if certificate is not None else None
-        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dpsql-session")
+        self._listener = _listen(host, port)
+        self._address: tuple[str, int] = self._listener.getsockname()[:2]
+        self._threads = ThreadPoolExecutor(self._watch.turns.all + SPARE, thread_name_prefix="dpsql-session")
         self._numbers = itertools.count(1)
         self._protocols: dict[int, Protocol] = {}
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[int, asyncio.Task[None]] = {}
         self._busy: set[int] = set()
         self._stopping: asyncio.Event | None = None
+        self._hurry: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def address(self) -> tuple[str, int]:
         """Host and port that are listened on."""
-        host, port, *_ = self._listener.getsockname()
-        return host, port
+        return self._address
+
+    @property
+    def serving(self) -> bool:
+        """Whether connections are accepted."""
+        return self._stopping is not None and not self._stopping.is_set()
+
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many have logged in, and how many have not yet."""
+        protocols = list(self._protocols.values())
+        inside = sum(protocol.ready for protocol in protocols)
+        return inside, len(protocols) - inside
+
+    def alive(self) -> bool:
+        """Whether the loop that all connections wait for goes round, within two seconds. Not for the loop's thread."""
+        if self._loop is None:
+            return False
+        try:
+            return asyncio.run_coroutine_threadsafe(asyncio.sleep(0, True), self._loop).result(2)
+        except (TimeoutError, RuntimeError):
+            return False
 
     def stop(self) -> None:
-        """End ``run``, from any thread."""
-        if self._loop is not None and self._stopping is not None:
-            self._loop.call_soon_threadsafe(self._stopping.set)
+        """End ``run``, from any thread; a second time, without waiting for what runs."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._told_to_stop)
 
-    def run(self, listening: Callable[[], None] = lambda: None) -> None:
-        """Serve; returns when all is stopped. ``listening`` is called once connections are accepted."""
+    def run(self, listening: Callable[[], None] = lambda: None, *, hang_up: Callable[[], None] | None = None) -> None:
+        """Serve; returns when all is stopped. ``listening`` is called once connections are accepted, ``hang_up`` at
+        each SIGHUP.
+        """
         # What is loaded by now stays for ever: no collection has to look at it again.
         gc.collect()
         gc.freeze()
         try:
-            asyncio.run(self._run(listening))
+            with short_turns():
+                asyncio.run(self._run(listening, hang_up))
         finally:
             gc.unfreeze()
             self._listener.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _run(self, listening: Callable[[], None]) -> None:
+    async def _run(self, listening: Callable[[], None], hang_up: Callable[[], None] | None) -> None:
         self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-                self._loop.add_signal_handler(number, self._stopping.set)
+        self._stopping, self._hurry = asyncio.Event(), asyncio.Event()
+        with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._loop.add_signal_handler(number, self._told_to_stop)
+            if hang_up is not None:
+                self._loop.add_signal_handler(signal.SIGHUP, hang_up)
         accepting = asyncio.create_task(self._accept())
         listening()
         await self._stopping.wait()
+        logs.event(logging.INFO, "stopping", running=len(self._busy), grace=self._grace)
         accepting.cancel()
-        await self._farewell()
+        await asyncio.wait([accepting])
+        # Closed, so that nobody waits in its queue for a server that will never come.
+        self._listener.close()
+        await self._farewell(self._hurry)
+        logs.event(logging.INFO, "stopped")
 
-    async def _farewell(self) -> None:
-        """Let what runs be answered for a while, then end all."""
-        deadline = asyncio.get_running_loop().time() + GRACE_SECONDS
-        while self._busy and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.02)
+    def _told_to_stop(self) -> None:
+        if self._stopping is not None and self._hurry is not None:
+            (self._hurry if self._stopping.is_set() else self._stopping).set()
+
+    async def _farewell(self, hurry: asyncio.Event) -> None:
+        """Those who wait are sent away now, those whose statements run when these have ended or the grace is over."""
+        for number in set(self._connections) - self._busy:
+            self._connections[number].cancel()
+        running = [task for number, task in self._connections.items() if number in self._busy]
+        if running:
+            hurried = asyncio.create_task(hurry.wait())
+            ended = asyncio.create_task(_all_done(running))
+            await asyncio.wait([ended, hurried], timeout=self._grace, return_when=asyncio.FIRST_COMPLETED)
+            hurried.cancel()
+            ended.cancel()
         for protocol in list(self._protocols.values()):
             protocol.abandon()
-        for task in list(self._connections):
+        left = list(self._connections.values())
+        for task in left:
             task.cancel()
-        if self._connections:
-            await asyncio.wait(self._connections, timeout=GRACE_SECONDS)
+        if left:
+            await asyncio.wait(left, timeout=GRACE_SECONDS)
 
     # Connections
 
     async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop, pace = asyncio.get_running_loop(), Pace()
         while True:
             try:
                 accepted, _ = await loop.sock_accept(self._listener)
             except OSError as problem:
                 # Out of file descriptors: those who are connected go on.
-                _LOG.error("a connection could not be accepted: %s", type(problem).__name__)
+                logs.event(logging.ERROR, "a connection could not be accepted", error=type(problem).__name__)
                 await asyncio.sleep(0.1)
                 continue
-            strangers = sum(not protocol.ready for protocol in self._protocols.values())
-            if len(self._protocols) >= MAX_CONNECTIONS or strangers >= MAX_STRANGERS:
+            inside, strangers = self.connections
+            if inside + strangers >= self._limits.connections or strangers >= MAX_STRANGERS:
                 with contextlib.suppress(OSError):
                     accepted.send(error("FATAL", "53300", "sorry, too many clients already"))
                 accepted.close()
+                await asyncio.sleep(pace.wait(loop.time()))
                 continue
             number = next(self._numbers) & 0x7FFFFFFF
-            self._protocols[number] = self._protocol(number, _is_loopback(accepted))
-            task = asyncio.create_task(self._connection(number, accepted))
-            self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
+            self._protocols[number] = self._protocol(number, accepted)
+            self._connections[number] = asyncio.create_task(self._connection(number, accepted))
             # Those who wait to be accepted do not hold up those who were.
-            await asyncio.sleep(0)
+            await asyncio.sleep(pace.wait(loop.time()))
 
-    def _protocol(self, number: int, loopback: bool) -> Protocol:
+    def _protocol(self, number: int, accepted: socket.socket) -> Protocol:
         return Protocol(
             self._backend,
             self._gate,
-            Peer(loopback),
+            _peer(accepted),
             tls=self._context is not None,
             key=(number, secrets.token_bytes(4)),
             cancel=self._cancel,
+            watch=self._watch,
+            crowded=self._crowded,
         )
+
+    def _crowded(self, analyst: str) -> bool:
+        """Whether an analyst has as many connections as one may have."""
+        protocols = list(self._protocols.values())
+        own = sum(one.session is not None and one.session.analyst == analyst for one in protocols)
+        return own >= self._limits.connections_per_analyst
 
     async def _connection(self, number: int, accepted: socket.socket) -> None:
         protocol = self._protocols[number]
@@ -179,6 +258,8 @@ class Server:
                 while not (protocol.ready or protocol.closed):
                     streams = await self._turn(number, protocol, streams)
             while not protocol.closed:
+                if not self.serving:
+                    raise asyncio.CancelledError
                 streams = await self._turn(number, protocol, streams)
         except asyncio.CancelledError:
             if streams is not None:
@@ -186,10 +267,14 @@ class Server:
         except (OSError, EOFError, TimeoutError):
             pass
         except Exception as unforeseen:
-            _LOG.error("a connection failed: %s", type(unforeseen).__name__)
+            logs.event(logging.ERROR, "a connection failed", error=type(unforeseen).__name__)
         finally:
             self._protocols.pop(number, None)
+            self._connections.pop(number, None)
             protocol.abandon()
+            if protocol.session is not None:
+                with contextlib.suppress(Error):
+                    self._watch.tell(LoggedOut(protocol.session.client))
             with contextlib.suppress(OSError, RuntimeError):
                 if streams is not None:
                     streams.writer.close()
@@ -210,7 +295,7 @@ class Server:
             tls = writer.get_extra_info("ssl_object")
             if tls is None or tls.selected_alpn_protocol() != "postgresql":
                 raise EOFError
-            protocol.peer = Peer(protocol.peer.loopback, self._der)
+            protocol.peer = replace(protocol.peer, certificate=self._der)
         return _Streams(reader, writer)
 
     async def _turn(self, number: int, protocol: Protocol, streams: _Streams) -> _Streams:
@@ -248,7 +333,7 @@ class Server:
             raise EOFError
         fresh.connection_made(transport)
         protocol.upgrade = Upgrade.NONE
-        protocol.peer = Peer(protocol.peer.loopback, self._der)
+        protocol.peer = replace(protocol.peer, certificate=self._der)
         return _Streams(reader, asyncio.StreamWriter(transport, fresh, reader, loop), streams)
 
     def _cancel(self, pid: int, secret: bytes) -> None:
@@ -282,6 +367,11 @@ def _gathered(answers: Iterator[bytes]) -> bytes | None:
     return b"".join(parts) if parts else None
 
 
+async def _all_done(tasks: list[asyncio.Task[None]]) -> bool:
+    await asyncio.wait(tasks)
+    return True
+
+
 async def _peek(accepted: socket.socket) -> bytes:
     """The first byte, left where it is."""
     loop = asyncio.get_running_loop()
@@ -299,12 +389,21 @@ async def _peek(accepted: socket.socket) -> bytes:
     return accepted.recv(1, socket.MSG_PEEK)
 
 
-def _is_loopback(accepted: socket.socket) -> bool:
+def _peer(accepted: socket.socket) -> Peer:
     try:
         address = accepted.getpeername()[0].partition("%")[0]
     except OSError:
         # It has gone already.
-        return False
+        return Peer(loopback=False)
+    return Peer(is_loopback(address), address=address)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an IP address is this machine's own, for itself.
+
+    >>> is_loopback("127.0.0.9"), is_loopback("::ffff:127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("10.0.0.1")
+    (True, True, False, False)
+    """
     found = ipaddress.ip_address(address)
     mapped = getattr(found, "ipv4_mapped", None)
     return bool((mapped or found).is_loopback)

@@ -80,6 +80,11 @@ class WireSession:
     # Parse, Bind, Describe
 
     @translated
+    def statements(self, text: str) -> tuple[sql.Statement, ...]:
+        """The statements of a text, in order."""
+        return sql.statements(text)
+
+    @translated
     def prepare(self, text: str, types: Sequence[int]) -> PreparedStatement:
         """Understand one statement; an empty text is one too."""
         found = sql.statements(text)

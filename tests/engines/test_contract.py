@@ -338,17 +338,26 @@ class TestTime:
             assert backend.engine.run(backend.plan("SELECT 2 AS s0"), 60).statistics == {"s0": (2,)}
 
     def test_waiting_for_others_counts(self, backend: Backend) -> None:
-        slots = backend.engine._slots  # type: ignore[attr-defined]
-        taken = 0
-        while slots.acquire(blocking=False):
-            taken += 1
+        load = backend.engine.load
+        leave = threading.Event()
+
+        def stay() -> None:
+            with load.within(None):
+                leave.wait(30)
+
+        others = [threading.Thread(target=stay) for _ in range(load.most)]
+        for other in others:
+            other.start()
         try:
+            while load.running < load.most:
+                time.sleep(0.001)
             with pytest.raises(OperationalError) as caught:
                 backend.engine.run(backend.plan("SELECT 1 AS s0"), timeout=0.1)
             assert caught.value.sqlstate == "57014"
         finally:
-            for _ in range(taken):
-                slots.release()
+            leave.set()
+            for other in others:
+                other.join()
 
 
 class TestPublicTables:

@@ -1,0 +1,203 @@
+"""More statements than may run at once: those beyond are told so within a second, uncharged, and nobody else suffers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pytest
+
+from dpsql import opening
+from dpsql.errors import OperationalError
+from dpsql.server.turns import PATIENCE, Turns
+from tests.operations.operated import Operated, eventually
+
+COUNT = "SELECT COUNT(*) FROM member WHERE code < "
+ALL, EACH = 6, 3
+"""As the policy of these tests says."""
+PROMISE = 1.0
+"""Seconds to be told."""
+
+
+@dataclass(slots=True)
+class Held:
+    """Statements that stand still in the database until they are let go."""
+
+    entered: list[float] = field(default_factory=list)
+    go: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def held(server: Operated, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    engine = type(server.proxy._opened.engine)
+    run, held_ = engine.run, Held()
+
+    def stand(self: Any, *more: Any) -> Any:
+        held_.entered.append(time.monotonic())
+        held_.go.wait(60)
+        return run(self, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "run", stand)
+        patch.setattr(server.proxy.engine_load, "most", 100)
+        try:
+            yield held_
+        finally:
+            held_.go.set()
+
+
+def ask(server: Operated, user: str, sql: str) -> tuple[str, float, Any]:
+    """The SQLSTATE, the seconds it took once connected, and the first row."""
+    with psycopg.connect(server.dsn.replace("user=ana", f"user={user}"), autocommit=True) as connection:
+        started = time.monotonic()
+        try:
+            row = connection.execute(sql.encode()).fetchone()
+            return "00000", time.monotonic() - started, row
+        except psycopg.Error as problem:
+            return str(problem.sqlstate), time.monotonic() - started, None
+
+
+def test_one_analyst_may_not_take_everything(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    with held(server, monkeypatch) as standing, ThreadPoolExecutor(30) as pool:
+        running = [pool.submit(ask, server, "ana", COUNT + str(100 + number)) for number in range(EACH)]
+        eventually(lambda: len(standing.entered) == EACH)
+        spent = server.proxy.ledger.spent()
+        beyond = [pool.submit(ask, server, "ana", COUNT + str(200 + number)) for number in range(5)]
+        told = [one.result(60) for one in beyond]
+        assert [state for state, _, _ in told] == ["53300"] * 5
+        assert all(seconds < PATIENCE + PROMISE for _, seconds, _ in told), (
+            "the promise, and half of it for a busy machine"
+        )
+        assert server.proxy.ledger.spent() == spent, "nothing was charged"
+        assert ask(server, "bob", "SELECT 1")[0] == "00000", "another analyst is answered"
+        with server.connect() as connection:
+            connection.execute("BEGIN; ROLLBACK")
+            connection.execute("BEGIN", prepare=True)
+            connection.execute("COMMIT", prepare=True)
+        assert server.figure("dpsql_running_statements", state="running") == EACH
+        standing.go.set()
+        assert [one.result(60)[0] for one in running] == ["00000"] * EACH
+    assert ask(server, "ana", COUNT + "100")[0] == "00000"
+    assert server.figure("dpsql_running_statements", state="running") == 0
+
+
+def test_a_flood_is_told_at_once_and_the_server_goes_on(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty more than may run, of both analysts: all are told, in a time that does not grow with their number."""
+    with held(server, monkeypatch) as standing, ThreadPoolExecutor(60) as pool:
+        running = [
+            pool.submit(ask, server, user, COUNT + str(300 + number))
+            for user in ("ana", "bob")
+            for number in range(EACH)
+        ]
+        eventually(lambda: len(standing.entered) == ALL)
+        started = time.monotonic()
+        beyond = [
+            pool.submit(ask, server, ("ana", "bob")[number % 2], COUNT + str(400 + number)) for number in range(40)
+        ]
+        told = [one.result(60) for one in beyond]
+        assert {state for state, _, _ in told} == {"53300"}
+        assert sorted(seconds for _, seconds, _ in told)[20] < PATIENCE + PROMISE
+        assert time.monotonic() - started < 10, "connecting forty times included"
+        assert server.page("/health")[0] == 200
+        assert "too many statements run" in server.page("/ready")[1]
+        standing.go.set()
+        assert [one.result(60)[0] for one in running] == ["00000"] * ALL
+    assert server.page("/ready")[0] == 200
+
+
+def test_a_turn_that_comes_in_time_is_taken(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    with held(server, monkeypatch) as standing, ThreadPoolExecutor(10) as pool:
+        server.server._watch.turns.patience = 30
+        try:
+            asked = [pool.submit(ask, server, "ana", COUNT + str(500 + number)) for number in range(EACH + 2)]
+            eventually(lambda: len(standing.entered) == EACH)
+            eventually(lambda: server.figure("dpsql_running_statements", state="waiting") == 2)
+            standing.go.set()
+            assert [one.result(60)[0] for one in asked] == ["00000"] * (EACH + 2)
+        finally:
+            server.server._watch.turns.patience = PATIENCE
+
+
+def test_a_busy_database_refuses_before_it_charges(server: Operated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is answered without the database is answered meanwhile."""
+    assert ask(server, "ana", COUNT + "7")[0] == "00000"
+    monkeypatch.setattr(opening, "PATIENCE", 0.2)
+    load, leave = server.proxy.engine_load, threading.Event()
+
+    def stay() -> None:
+        with load.within(None):
+            leave.wait(60)
+
+    others = [threading.Thread(target=stay) for _ in range(load.most)]
+    for other in others:
+        other.start()
+    try:
+        eventually(lambda: load.running == load.most)
+        spent = server.proxy.ledger.spent()
+        assert ask(server, "ana", COUNT + "601")[0] == "53300"
+        assert server.proxy.ledger.spent() == spent
+        assert ask(server, "ana", COUNT + "7")[0] == "00000", "what was released before"
+        assert ask(server, "ana", "SELECT COUNT(*) FROM branch")[2] == (3,), "what is public"
+    finally:
+        leave.set()
+        for other in others:
+            other.join()
+    assert ask(server, "ana", COUNT + "601")[0] == "00000"
+    assert load.running == 0
+
+
+def test_a_statement_gives_its_turn_back_whatever_happens(server: Operated) -> None:
+    for sql in (
+        "SELEKT",
+        "SELECT card FROM member",
+        "SELECT 1 / 0",
+        "COPY (SELECT card FROM member) TO STDOUT",
+        "FETCH 1 FROM c",
+    ):
+        assert ask(server, "ana", sql)[0] != "00000"
+    assert server.figure("dpsql_running_statements", state="running") == 0
+    assert server.figure("dpsql_engine_calls", state="running") == 0
+
+
+def test_one_analyst_may_not_take_all_connections(server: Operated) -> None:
+    eventually(lambda: server.server.connections == (0, 0))
+    open_ = [server.connect() for _ in range(60)]
+    try:
+        with pytest.raises(psycopg.OperationalError, match="too many connections of this analyst"):
+            server.connect()
+        psycopg.connect(server.dsn.replace("user=ana", "user=bob")).close()
+    finally:
+        for connection in open_:
+            connection.close()
+    eventually(lambda: server.server.connections == (0, 0))
+    server.connect().close()
+
+
+def test_who_has_waited_elsewhere_is_told_at_once() -> None:
+    """However many wait for a thread, all are told when their patience has ended: it began when they arrived."""
+    turns, go = Turns(all=1, each=1, patience=30), threading.Event()
+
+    def run(analyst: str) -> None:
+        with turns.taken(analyst):
+            go.wait(60)
+
+    threads = [threading.Thread(target=run, args=(f"a{number}",)) for number in range(9)]
+    for thread in threads:
+        thread.start()
+    eventually(lambda: turns.waiting == 8)
+    started = time.monotonic()
+    with pytest.raises(OperationalError, match="too many statements run at once"), turns.taken("b", started - 31):
+        pass
+    assert time.monotonic() - started < 10
+    go.set()
+    for thread in threads:
+        thread.join()
+    with turns.taken("b", started - 31):
+        assert turns.running == 1, "who is late gets a turn that is free"
+    assert (turns.running, turns.waiting) == (0, 0)
