@@ -80,7 +80,7 @@ SCENARIOS = (
     _one("quartiles, ρ", "extreme", _member(_QUARTILES), ledger="zcdp", epsilon="2"),
     _one("the most common", "minority", _member("MODE() WITHIN GROUP (ORDER BY kind)")),
     _one("the most common, ρ", "minority", _member("MODE() WITHIN GROUP (ORDER BY kind)"), ledger="zcdp", epsilon="1.5"),
-    _one("the largest groups of one", "minority", _TOP.format("item, COUNT(*)"), 1, epsilon="2", most_worlds=3),
+    _one("the largest groups of one", "minority", _TOP.format("item, COUNT(*)"), 1, epsilon="2", most_worlds=2),
     _one("the largest of 200 groups", "plain", _member("COUNT(*)", " ORDER BY COUNT(*) DESC LIMIT 20"), epsilon="8", ordered=False),
     _one("people, alone", "alone", _COUNT),
     _one("selected alone", "alone", "SELECT tag, COUNT(*) FROM member WHERE world = {w} GROUP BY tag", 1, ledger="approx", most_worlds=45),
