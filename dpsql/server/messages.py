@@ -1,7 +1,7 @@
 """The messages of the PostgreSQL protocol 3.0: bytes to values, values to bytes. Pure.
 
 Guarantee: any bytes give messages or :class:`ProtocolViolation`; a :class:`Framer` never holds more than one message of
-its limit beside what was fed last.
+its limit beside what was fed last. Only messages that carry a text or values may be long.
 """
 
 from __future__ import annotations
@@ -138,6 +138,11 @@ Frontend = (
     | Flush | Sync | Terminate | CopyData | CopyDone | CopyFail | FunctionCall
 )  # fmt: skip
 
+LONGEST_TEXT = 2 * 1024 * 1024
+"""Bytes of a message that carries the text of a statement; one that is longer than a statement may be is told so."""
+LONGEST_OTHER = 64 * 1024
+"""Bytes of a message that carries no more than names."""
+
 _CANCEL, _SSL, _GSSENC = 80877102, 80877103, 80877104
 _INT32 = struct.Struct("!i")
 _INT16 = struct.Struct("!h")
@@ -169,22 +174,22 @@ class Framer:
             return None
         (length,) = _INT32.unpack_from(self._data, head)
         least = 4 if self.started else 8
-        if length < least or length > self._limit:
+        kind = chr(self._data[0]) if self.started else ""
+        if kind and kind not in _READERS:
+            raise ProtocolViolation(f"invalid frontend message type {ord(kind)}")
+        if length < least or length > min(self._limit, _LIMITS.get(kind, self._limit)):
             raise ProtocolViolation("invalid length of message")
         if len(self._data) < head + length:
             return None
-        kind = self._data[:head].decode("latin-1")
-        body = bytes(self._data[head + 4 : head + length])
+        with memoryview(self._data) as view:
+            body = bytes(view[head + 4 : head + length])
         del self._data[: head + length]
         reader = _Reader(body)
         if not self.started:
             message = _first(reader)
             self.started = isinstance(message, Startup)
         else:
-            read = _READERS.get(kind)
-            if read is None:
-                raise ProtocolViolation(f"invalid frontend message type {ord(kind)}")
-            message = read(reader)
+            message = _READERS[kind](reader)
         if reader.left and not isinstance(message, FunctionCall):
             raise ProtocolViolation("invalid message format")
         return message
@@ -230,7 +235,8 @@ class _Reader:
             raise ProtocolViolation("invalid byte sequence for encoding UTF8", "22021") from None
 
     def formats(self) -> tuple[int, ...]:
-        found = tuple(self.int16() for _ in range(self.uint16()))
+        count = self.uint16()
+        found: tuple[int, ...] = struct.unpack(f"!{count}h", self.take(2 * count))
         if not set(found) <= {0, 1}:
             raise ProtocolViolation("unsupported format code")
         return found
@@ -252,7 +258,8 @@ def _first(reader: _Reader) -> Frontend:
 
 def _parse(reader: _Reader) -> Parse:
     name, sql = reader.text(), reader.text()
-    return Parse(name, sql, tuple(reader.int32() & 0xFFFFFFFF for _ in range(reader.uint16())))
+    count = reader.uint16()
+    return Parse(name, sql, struct.unpack(f"!{count}I", reader.take(4 * count)))
 
 
 def _bind(reader: _Reader) -> Bind:
@@ -287,6 +294,12 @@ _READERS: Mapping[str, Callable[[_Reader], Frontend]] = {
     "f": lambda reader: CopyFail(reader.text()),
     "F": lambda reader: FunctionCall(),
 }
+
+_LIMITS: Mapping[str, int] = {
+    **dict.fromkeys("QP", LONGEST_TEXT),
+    **dict.fromkeys((kind for kind in _READERS if kind not in "QPB"), LONGEST_OTHER),
+}
+"""The most bytes of a message by its kind; a Bind may have as many as the framer takes."""
 
 
 # What a server sends

@@ -13,9 +13,13 @@ from dpsql.server.statement import Fetch, Kind, Query
 MAX_NAMED = 2_000
 """Statements, and portals, that one connection may hold."""
 MAX_HELD = 32 << 20
-"""Bytes of their texts, and of their parameters."""
+"""Bytes of their names and texts, and of their parameters."""
+MAX_NAME = 4_096
+"""Characters of a name. PostgreSQL's own have 63, those of drivers rarely more."""
 MAX_ROWS = 1_000_000
 """Rows that its portals may hold together."""
+_PLACE = 8
+"""Bytes that a value takes where it is held, beside its own."""
 
 
 @dataclass(slots=True)
@@ -36,7 +40,7 @@ class PreparedStatement:
 
     @property
     def size(self) -> int:
-        return len(self.text)
+        return len(self.text) + _PLACE * len(self.given)
 
 
 @dataclass(slots=True)
@@ -59,7 +63,8 @@ class Portal:
 
     @property
     def size(self) -> int:
-        return sum(len(value) for value in self.values if value is not None)
+        places = len(self.values) + len(self.formats) + len(self.result_formats)
+        return sum(len(value) for value in self.values if value is not None) + _PLACE * places
 
 
 def spread(formats: Sequence[int], width: int) -> Formats:
@@ -161,13 +166,13 @@ class Names:
     def keep_statement(self, name: str, statement: PreparedStatement) -> None:
         if name and name in self.statements:
             raise error(f'prepared statement "{name}" already exists', sqlstate="42P05")
-        _check_room(self.statements, statement.size)
+        _check_room(self.statements, name, statement.size)
         self.statements[name] = statement
 
     def keep_portal(self, name: str, portal: Portal) -> None:
         if name and name in self.portals:
             raise error(f'cursor "{name}" already exists', sqlstate="42P03")
-        _check_room(self.portals, portal.size)
+        _check_room(self.portals, name, portal.size)
         self.portals[name] = portal
 
     def end_transaction(self) -> None:
@@ -179,6 +184,9 @@ class Names:
         self.portals.clear()
 
 
-def _check_room(held: dict[str, PreparedStatement] | dict[str, Portal], more: int) -> None:
-    if len(held) >= MAX_NAMED or sum(one.size for one in held.values()) + more > MAX_HELD:
+def _check_room(held: dict[str, PreparedStatement] | dict[str, Portal], name: str, more: int) -> None:
+    if len(name) > MAX_NAME:
+        raise error("the name is too long", sqlstate="42622", hint=f"at most {MAX_NAME:,} characters")
+    size = sum(len(known) + one.size for known, one in held.items())
+    if len(held) >= MAX_NAMED or size + len(name) + more > MAX_HELD:
         raise error("there are too many open statements", sqlstate="54000", hint="close those that are not used")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
@@ -34,6 +35,8 @@ CHUNK = 1_000
 BEFORE_LOGIN = 10 * 1024
 AFTER_LOGIN = 8 * 1024 * 1024
 """Bytes of one message. A statement is limited further."""
+MAX_REQUESTS = 4
+"""Requests for encryption that one connection may send. A client sends one of each kind."""
 
 _ENDED = "the connection is closed"
 
@@ -76,6 +79,7 @@ class Protocol:
         self._scram: ScramServer | None = None
         self._admission: Admission | None = None
         self._options: dict[str, str] = {}
+        self._requests = 0
 
     @property
     def ready(self) -> bool:
@@ -88,6 +92,8 @@ class Protocol:
         return self._framer.buffered > 0
 
     def feed(self, data: bytes) -> None:
+        if self.session is not None:
+            self.session.arrived = time.monotonic()
         self._framer.feed(data)
 
     def cancel(self) -> None:
@@ -161,6 +167,10 @@ class Protocol:
     # Before login
 
     def _before_login(self, message: m.Frontend) -> Iterator[bytes]:
+        if isinstance(message, m.SSLRequest | m.GSSENCRequest):
+            self._requests += 1
+            if self._requests > MAX_REQUESTS:
+                raise m.ProtocolViolation("too many requests for encryption")
         if isinstance(message, m.SSLRequest):
             if self._tls and self.peer.certificate is None:
                 self.upgrade = Upgrade.TLS

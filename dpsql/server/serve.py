@@ -25,18 +25,18 @@ from dpsql.errors import Error, OperationalError
 from dpsql.server import logs
 from dpsql.server.backend import Backend
 from dpsql.server.events import LoggedOut
+from dpsql.server.fairness import Pace, short_turns
 from dpsql.server.gate import Gate, Peer
 from dpsql.server.messages import error
 from dpsql.server.protocol import Protocol, Upgrade
-from dpsql.server.turns import WAITING
 from dpsql.server.watched import Watch
 
 LOGIN_SECONDS = 10.0
 GRACE_SECONDS = 5.0
 MAX_STRANGERS = 200
 """Connections that have not logged in yet."""
-SPARE = 8
-"""Threads beside those of statements that run or wait: someone has to say no, and to let others in."""
+SPARE = 16
+"""Threads beside those of statements that run: they wait for a turn, say no, and let others in."""
 _READ = 64 * 1024
 _TLS_HELLO = 0x16
 
@@ -104,8 +104,7 @@ class Server:
         self._der = certificate.der() if certificate is not None else None
         self._listener = _listen(host, port)
         self._address: tuple[str, int] = self._listener.getsockname()[:2]
-        threads = self._watch.turns.all + WAITING + SPARE
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpsql-session")
+        self._threads = ThreadPoolExecutor(self._watch.turns.all + SPARE, thread_name_prefix="dpsql-session")
         self._numbers = itertools.count(1)
         self._protocols: dict[int, Protocol] = {}
         self._connections: dict[int, asyncio.Task[None]] = {}
@@ -154,7 +153,8 @@ class Server:
         gc.collect()
         gc.freeze()
         try:
-            asyncio.run(self._run(listening, hang_up))
+            with short_turns():
+                asyncio.run(self._run(listening, hang_up))
         finally:
             gc.unfreeze()
             self._listener.close()
@@ -205,7 +205,7 @@ class Server:
     # Connections
 
     async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop, pace = asyncio.get_running_loop(), Pace()
         while True:
             try:
                 accepted, _ = await loop.sock_accept(self._listener)
@@ -219,12 +219,13 @@ class Server:
                 with contextlib.suppress(OSError):
                     accepted.send(error("FATAL", "53300", "sorry, too many clients already"))
                 accepted.close()
+                await asyncio.sleep(pace.wait(loop.time()))
                 continue
             number = next(self._numbers) & 0x7FFFFFFF
             self._protocols[number] = self._protocol(number, accepted)
             self._connections[number] = asyncio.create_task(self._connection(number, accepted))
             # Those who wait to be accepted do not hold up those who were.
-            await asyncio.sleep(0)
+            await asyncio.sleep(pace.wait(loop.time()))
 
     def _protocol(self, number: int, accepted: socket.socket) -> Protocol:
         return Protocol(

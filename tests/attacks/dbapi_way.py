@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,9 +25,16 @@ from tests.attacks.cases import Case
 from tests.attacks.library import Library
 
 SECONDS = 5.0
-"""That the computer may be busy for one statement; on the clock it may take four times as long, others work here too."""
+"""That one statement may take. See :func:`taken`."""
 LIMIT = 1.0
 """The owner's, after which a statement is ended."""
+
+
+def taken(busy: float, clock: float) -> float:
+    """Seconds that a statement takes: those that the computer was busy with it, or those of the clock, of which others
+    who work here have their part: four times as many where it is quiet, more where more wait for each processor."""
+    waiting = 2 * os.getloadavg()[0] / (os.cpu_count() or 1)
+    return max(busy, clock / max(4.0, waiting))
 
 
 class Watched:
@@ -96,7 +104,7 @@ class DBAPI:
             rows = tuple(cursor.fetchall()) if cursor.description else ()
             told = (cursor.description, cursor.notices, cursor.price, cursor.epsilon)
             told_bytes = repr((told, rows, cursor.margins)).encode()
-        seconds = max(time.process_time() - busy, (time.monotonic() - started) / 4)
+        seconds = taken(time.process_time() - busy, time.monotonic() - started)
         after = self.proxy.ledger.spent()
         charged = PrivacyLoss(after.epsilon - before.epsilon, after.rho - before.rho, after.delta - before.delta)
         return Step(told, rows, code, charged, tuple(self.engine.seen), seconds, canary_in(told_bytes))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.attacks.cases import Case
+from tests.attacks.dbapi_way import taken
 from tests.attacks.library import Library
 from tests.clients.test_protocol import SYNC, Reply, describe, execute, framed, replies, startup
 
@@ -84,7 +85,7 @@ class Wire:
         before, busy, started = self._spent(), self._busy(), time.monotonic()
         connection.sendall(messages)
         raw = self._until_ready(connection)
-        seconds = max(self._busy() - busy, (time.monotonic() - started) / 4)
+        seconds = taken(self._busy() - busy, time.monotonic() - started)
         return Exchange(raw, before, self._spent(), seconds)
 
     def _until_ready(self, connection: socket.socket) -> bytes:

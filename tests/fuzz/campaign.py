@@ -74,6 +74,7 @@ def run(
     seed: int = 0,
     floods: Sequence[str] = tuple(FLOODS),
     slower: float = MOST_SLOWER,
+    turn: float = TURN,
 ) -> Results:
     """``messages`` are those without sockets; each flood takes ``seconds``. Memory is judged over all floods."""
     with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +82,7 @@ def run(
         results = Results(_without_sockets(policy, messages, seed))
         results.problems += results.spoken.problems
         with serving(copied(policy, Path(folder) / "second")) as server:
-            _flooded(server, results, floods, seconds, seed)
+            _flooded(server, results, floods, seconds, seed, turn)
             _judge(server, results, slower)
     return results
 
@@ -94,13 +95,13 @@ def _without_sockets(policy: Path, messages: int, seed: int) -> Spoken:
         direct.close()
 
 
-def _flooded(server: Server, results: Results, floods: Sequence[str], seconds: float, seed: int) -> None:
+def _flooded(server: Server, results: Results, floods: Sequence[str], seconds: float, seed: int, turn: float) -> None:
     with watching(server.port) as watch:
         # What is asked is paid for by now, and all that is made once is made.
-        time.sleep(TURN)
+        time.sleep(turn)
         before, ledger = server.memory(), server.ledger()
         for number, name in enumerate(floods):
-            results.floods.append(_flood(server, watch, name, seconds, seed + number))
+            results.floods.append(_flood(server, watch, name, seconds, seed + number, turn))
             if server.ledger() != ledger:
                 results.problems.append(f"{name} changed the ledger")
             if not server.lives or watch.problems:
@@ -109,10 +110,10 @@ def _flooded(server: Server, results: Results, floods: Sequence[str], seconds: f
     results.memory = before, server.memory()
 
 
-def _flood(server: Server, watch: Watch, name: str, seconds: float, seed: int) -> Measured:
+def _flood(server: Server, watch: Watch, name: str, seconds: float, seed: int, turn: float) -> Measured:
     memory, connections = server.memory(), server.connections()
     most, seen, quiet = memory, Seen(), Seen()
-    _measure(watch, quiet, 2 * TURN)
+    _measure(watch, quiet, 2 * turn)
     command = [sys.executable, "-m", "tests.fuzz.floods", name, str(server.port), str(3 * seconds), str(seed)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     if process.stdout is None:
@@ -120,19 +121,19 @@ def _flood(server: Server, watch: Watch, name: str, seconds: float, seed: int) -
     process.stdout.readline()
     flooded = 0.0
     while flooded < seconds and process.poll() is None and server.lives:
-        _measure(watch, seen, TURN)
-        flooded += TURN
+        _measure(watch, seen, turn)
+        flooded += turn
         most = max(most, server.memory())
         if name not in STAYS:
             process.send_signal(signal.SIGSTOP)
-            _measure(watch, quiet, TURN)
+            _measure(watch, quiet, turn)
             process.send_signal(signal.SIGCONT)
     said = process.communicate("over\n", timeout=120)[0].strip().splitlines()
     done = Done(**json.loads(said[-1])) if said else Done(problems=[f"{name} said nothing"])
     deadline = time.monotonic() + 15
     while server.connections() > connections and time.monotonic() < deadline:
         time.sleep(0.1)
-    _measure(watch, quiet, 2 * TURN)
+    _measure(watch, quiet, 2 * turn)
     problems = list(done.problems)
     if (left := server.connections() - connections) > 0:
         problems.append(f"{name}: {left} connections are left")
