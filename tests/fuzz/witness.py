@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.clients.test_protocol import framed, query, startup
 from tests.fuzz.conversations import OPEN
+from tests.fuzz.frames import framed, query, startup
 
 PAUSE = 0.01
 REPEATED = "SELECT region, sex, COUNT(*) AS n FROM patient GROUP BY region, sex ORDER BY n DESC"
