@@ -102,6 +102,10 @@ def test_a_statement_that_is_too_long_is_told_so_and_a_longer_one_ends_the_conne
     assert said_to(direct, b"Q" + struct.pack("!i", m.LONGEST_TEXT + 1)) == [("E", "08P01")]
 
 
+def test_a_type_that_there_is_not_is_refused_in_our_words(direct: Direct) -> None:
+    assert said_to(direct, parse("SELECT $1", types=(2**31,)), framed(b"S")) == [("E", "0A000"), ("Z", "")]
+
+
 def test_an_unknown_kind_is_refused_at_its_head(direct: Direct) -> None:
     assert said_to(direct, b"z" + struct.pack("!i", 1 << 20)) == [("E", "08P01")]
 
