@@ -22,7 +22,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accountant import Accounting
-from dpsql.calibrate import Calibration, calibrate, split_price
+from dpsql.calibrate import Calibration, calibrate
+from dpsql.covered import split_price
 from dpsql.engines.deadlines import TICK, Cancellation
 from dpsql.engines.failures import cancelled, too_long
 from dpsql.inference.bounds import learned, threshold

@@ -13,24 +13,26 @@ Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.accountant import Accounting, largest_rho
+from dpsql.covered import check_covered, split_price, within
 from dpsql.errors import error
 from dpsql.inference.finish import expected_half_width
 from dpsql.inference.prefix import group_noise
 from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.commonest import Commonest
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
-from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, together, unit_weight
+from dpsql.mechanisms.quantile import TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.mechanisms.selection import MOST_DELTA, Threshold
 from dpsql.mechanisms.top_k import PICKS, TopK, part_of_picks
+from dpsql.picks import Joined, Modal, Picked
+from dpsql.picks import picked as pick
 from dpsql.table import Noise
-from rewriter.plan import Block, Choice, Chosen, Plan, Selection, Top
+from rewriter.plan import Block, Chosen, Plan, Selection, Top
 from rewriter.sensitivity import Sensitivity
 
 Mechanism = Laplace | Gaussian
@@ -48,7 +50,7 @@ class Measured:
     share: PrivacyLoss
 
     def __post_init__(self) -> None:
-        _check_covered(self.loss, self.share)
+        check_covered(self.loss, self.share)
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -64,7 +66,7 @@ class Selected:
     share: PrivacyLoss
 
     def __post_init__(self) -> None:
-        _check_covered(self.threshold.loss, self.share)
+        check_covered(self.threshold.loss, self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,66 +77,7 @@ class Peeled:
     share: PrivacyLoss
 
     def __post_init__(self) -> None:
-        _check_covered(self.mechanism.loss, self.share)
-
-
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """One choice, how each of its fractions is picked, and the share of the price for all of them: always enough.
-
-    ``ends`` are what is picked below and above each quantile; None for MIN and MAX, and where the price is too low.
-    """
-
-    choice: Choice
-    quantiles: tuple[Quantile, ...]
-    ends: tuple[tuple[Quantile, Quantile] | None, ...]
-    share: PrivacyLoss
-
-    def __post_init__(self) -> None:
-        if tuple(one.fraction for one in self.quantiles) != self.choice.fractions or len(self.ends) != len(
-            self.quantiles
-        ):
-            raise ValueError("every fraction is picked once")
-        for one, pair in zip(self.quantiles, self.ends, strict=True):
-            if one.choice != self.choice or one.mechanism != self.mechanism or one.shift:
-                raise ValueError("quantiles of one column are picked alike")
-            if pair is not None and pair != one.ends():
-                raise ValueError("ends are picked beside their quantile")
-        _check_covered(self.loss, self.share)
-
-    @property
-    def mechanism(self) -> Exponential:
-        return self.quantiles[0].mechanism
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        """Of all picks together, exactly."""
-        linear, squared = together(self.choice.fractions, ends=any(self.ends))
-        one = self.mechanism.loss
-        return PrivacyLoss(one.epsilon * linear, one.rho * squared)
-
-
-@dataclass(frozen=True, slots=True)
-class Modal:
-    """A choice of which the mode is picked, and the share of the price for it: always enough."""
-
-    choice: Choice
-    quantiles: tuple[Commonest]
-    share: PrivacyLoss
-    ends: tuple[None] = (None,)
-
-    def __post_init__(self) -> None:
-        if self.quantiles[0].choice != self.choice:
-            raise ValueError("a mode is picked from its own choice")
-        _check_covered(self.loss, self.share)
-
-    @property
-    def mechanism(self) -> Exponential:
-        return self.quantiles[0].mechanism
-
-    @property
-    def loss(self) -> PrivacyLoss:
-        return self.mechanism.loss
+        check_covered(self.mechanism.loss, self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +90,7 @@ class Calibration:
     plan: Plan
     measured: tuple[Measured, ...]
     selected: Selected | None
-    picked: tuple[Picked | Modal, ...] = ()
+    picked: tuple[Picked | Joined | Modal, ...] = ()
     peeled: Peeled | None = None
     ranking: str = ""
 
@@ -171,7 +114,7 @@ class Calibration:
     def noise(self) -> Mapping[str, Noise]:
         """The noise of each statistic, by its name; and of each choice, and of the groups that are picked."""
         noise = {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
-        noise |= {one.choice.name: one.quantiles[0].mechanism.noise for one in self.picked}
+        noise |= {one.choice.name: one.mechanism.noise for one in self.picked}
         return noise if self.peeled is None else noise | {PICKS: self.peeled.mechanism.noise}
 
     @property
@@ -202,7 +145,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
         sizes = [max(len(one.fractions), 1) for one in plan.choices]
         picked = tuple(
-            _pick(one, accounting, split_price(rest, whole / size))
+            pick(one, accounting, split_price(rest, whole / size))
             for one, size in zip(plan.choices, sizes, strict=True)
         )
     except TooFar as cause:
@@ -212,30 +155,9 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
         hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
         raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
     calibration = Calibration(plan, measured, selected, picked, peeled)
-    if not _within(calibration.loss, price):
+    if not within(calibration.loss, price):
         raise error("a calibration exceeds its price", sqlstate="XX000")
     return calibration
-
-
-def split_price(price: PrivacyLoss, count: int | Fraction) -> PrivacyLoss:
-    """One of ``count`` equal shares of a price, exactly.
-
-    >>> split_price(PrivacyLoss(rho=Fraction(1, 200)), 3).rho
-    Fraction(1, 600)
-    """
-    return PrivacyLoss(price.epsilon / count, price.rho / count, price.delta / count)
-
-
-def covers(share: PrivacyLoss, loss: PrivacyLoss) -> bool:
-    """Whether paying ``share`` pays for ``loss``: part by part, but ρ in a ledger of ε and δ by the tight conversion.
-
-    >>> covers(PrivacyLoss(epsilon=Fraction(1), delta=Fraction(1, 10**6)), PrivacyLoss(rho=Fraction(1, 50)))
-    True
-    """
-    if loss.rho and not share.rho:
-        epsilon, delta = share.epsilon - loss.epsilon, share.delta - loss.delta
-        return epsilon > 0 and delta > 0 and loss.rho <= largest_rho(epsilon, delta)
-    return _within(loss, share)
 
 
 def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROUP) -> Mapping[str, float]:
@@ -252,38 +174,6 @@ def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROU
     }
 
 
-def rank_notes(calibrations: Sequence[Calibration]) -> Iterator[str]:
-    """How far the ranks of quantiles may be off, in words: a bound for every data set, of the widest grouping set."""
-    away: dict[str, int] = {}
-    beyond: dict[str, tuple[int, int]] = {}
-    modes: dict[tuple[str, str], int] = {}
-    for calibration in calibrations:
-        for output in calibration.plan.outputs:
-            if not isinstance(chosen := output.estimator, Chosen):
-                continue
-            picked = next(one for one in calibration.picked if one.choice.name == chosen.choice)
-            quantile = picked.quantiles[chosen.place]
-            rows = math.ceil(quantile.rows)
-            if isinstance(quantile, Commonest):
-                modes[output.text, quantile.way] = max(modes.get((output.text, quantile.way), 0), rows)
-            elif quantile.is_extreme:
-                beyond[output.text] = max(beyond.get(output.text, (0, 0)), (quantile.inside_rows, rows))
-            else:
-                away[output.text] = max(away.get(output.text, 0), rows)
-    for (text, way), rows in modes.items():
-        yield f"{text} is picked by {way}: another value may have up to {rows:,} rows more (95 %)"
-    for text, (inside, rows) in beyond.items():
-        yield f"{text} has about {inside:,} rows beyond it, at most {rows:,} more or fewer (95 %)"
-    if len(away) > 2:
-        yield f"each quantile is at most {max(away.values()):,} rows away from the true one in rank (95 %)"
-    else:
-        yield from (
-            f"{text} is at most {rows:,} rows away from the true one in rank (95 %)" for text, rows in away.items()
-        )
-    if away:
-        yield "the error bar of a quantile holds where values lie about as densely as they do around it"
-
-
 def turning_notes(calibration: Calibration) -> Iterator[str]:
     """How many rows turn BOOL_OR and BOOL_AND, in words."""
     deciding = [output for output in calibration.plan.outputs if output.decides]
@@ -295,15 +185,6 @@ def turning_notes(calibration: Calibration) -> Iterator[str]:
             f"{output.decides} is {way} from {rows:,} noisy rows on which {what}: wrong in at most 2.5 % of groups"
             f" without such a row, and of those with {2 * rows:,}; NULL where rows are too few to tell"
         )
-
-
-def _check_covered(loss: PrivacyLoss, share: PrivacyLoss) -> None:
-    if not covers(share, loss):
-        raise ValueError(f"{loss} is not covered by {share}")
-
-
-def _within(loss: PrivacyLoss, price: PrivacyLoss) -> bool:
-    return loss.epsilon <= price.epsilon and loss.rho <= price.rho and loss.delta <= price.delta
 
 
 def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
@@ -342,38 +223,6 @@ def _peel(plan: Plan, top: Top, accounting: Accounting, price: PrivacyLoss) -> P
 
 def _less(price: PrivacyLoss, share: PrivacyLoss) -> PrivacyLoss:
     return PrivacyLoss(price.epsilon - share.epsilon, price.rho - share.rho, price.delta - share.delta)
-
-
-def _pick(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked | Modal:
-    """All fractions of a choice, and their ends where the price is enough for that. Raises :class:`TooFar`."""
-    try:
-        return _picked(choice, accounting, share, ends=True)
-    except TooFar:
-        return _picked(choice, accounting, share, ends=False)
-
-
-def _picked(choice: Choice, accounting: Accounting, share: PrivacyLoss, *, ends: bool) -> Picked | Modal:
-    """The mechanism with the greatest exponent: of ε, where weights are bounded in the L1 norm, or of ρ."""
-    ends = ends and any(fraction not in (0, 1) for fraction in choice.fractions)
-    one = (Fraction(1), Fraction(1))
-    linear, squared = one if choice.candidates else together(choice.fractions, ends=ends)
-    found: list[Exponential] = []
-    if accounting is not Accounting.ZCDP and choice.sensitivity.l1 is not None:
-        found.append(Exponential(share.epsilon / linear, concentrated=False))
-    if accounting is Accounting.ZCDP:
-        found.append(Exponential.of_rho(share.rho / squared))
-    elif accounting is Accounting.APPROX and share.delta:
-        found.append(Exponential.of_rho(largest_rho(share.epsilon, share.delta) / squared))
-    if not found:
-        raise error("weights are not bounded in a norm that this ledger can hide", sqlstate="XX000")
-    mechanism = max(found, key=lambda one: one.epsilon / unit_weight(choice.sensitivity, one))
-    needs_delta = accounting is Accounting.APPROX and mechanism.concentrated
-    paid = PrivacyLoss(share.epsilon, share.rho, share.delta if needs_delta else Fraction(0))
-    if choice.candidates:
-        return Modal(choice, (Commonest(choice, mechanism),), paid)
-    quantiles = tuple(Quantile(choice, fraction, mechanism) for fraction in choice.fractions)
-    pairs = tuple(one.ends() if ends and not one.is_extreme else None for one in quantiles)
-    return Picked(choice, quantiles, pairs, paid)
 
 
 def _mechanisms(accounting: Accounting) -> Callable[[Sensitivity, PrivacyLoss], list[Mechanism]]:

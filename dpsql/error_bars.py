@@ -5,12 +5,15 @@ What columns there are follows from text and policy alone; what is in them, from
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
 from dpsql.engines.deadlines import Cancellation
+from dpsql.inference.chosen import value_of
 from dpsql.inference.consistent import infer_all
 from dpsql.inference.evidence import Derived
 from dpsql.inference.prefix import decoded, running_half_widths
@@ -22,12 +25,13 @@ from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.tried import Tables, effort, tried_ends
-from rewriter.measured import Measured, Running
+from rewriter.measured import Listed, Mean, Measured, Running
 from rewriter.plan import Plan
 from rewriter.trace import row_column
 from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
 
-Column = Sequence[Ends | None]
+Column = Sequence[Ends | tuple[str, str] | None]
+"""The ends of every cell; of an array, which is a text, two texts."""
 Cells = Sequence[tuple[Scalar | None, ...]]
 
 
@@ -71,6 +75,9 @@ def exact_bars(measured: Sequence[Measured], rows: Cells, pieces: Sequence[Piece
         if isinstance(column.form, Running):
             found.append(_running_bars(column.form, [row[at] for row in rows], places))
             continue
+        if isinstance(column.form, Listed):
+            found.append(_listed_bars(column.form, places))
+            continue
         ends = exact_ends(column, places) if column.noisy else None
         if ends is not None:
             ends = [None if row[at] is None else pair for pair, row in zip(ends, rows, strict=True)]
@@ -90,8 +97,6 @@ def tried_bars(
     consistent: bool,
 ) -> dict[int, Column]:
     """The intervals of columns of which nothing exact is known, from replicates of what was released."""
-    if any(plan.choices for plan in plans):
-        return {}  # Nobody knows how a quantile would have come out otherwise.
 
     def replicates(count: int) -> list[Tables]:
         drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
@@ -126,9 +131,29 @@ def _running_bars(
     return tuple(found)
 
 
+def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[tuple[str, str] | None, ...]:
+    """Two arrays, of the lower and of the upper ends of all items."""
+    items = [exact_ends(Measured(item), places) or [None] * len(places) for item in form.items]
+    found: list[tuple[str, str] | None] = []
+    for number, row in enumerate(places):
+        sides: list[list[str]] = [[], []]
+        for item, ends in zip(form.items, items, strict=True):
+            place, pair = row[item.term[0]], ends[number]
+            for side, texts in enumerate(sides):
+                if place is None or pair is None:
+                    texts.append("NULL")
+                    continue
+                end = _outwards(place[0].outputs[item.term[1]].type, up=bool(side))(pair[side])
+                texts.append("NULL" if end is None else str(end))
+        low, high = ("{" + ",".join(texts) + "}" for texts in sides)
+        found.append((low, high))
+    return tuple(found)
+
+
 def has_interval(column: Measured, kind: Type) -> bool:
-    """Whether a column gets ends beside it: a number that was measured."""
-    return column.noisy and kind.numeric
+    """Whether a column gets ends beside it: a number that was measured, or times or an array that were picked."""
+    picked = isinstance(column.form, Listed) or (kind.temporal and isinstance(column.form, Mean))
+    return column.noisy and (kind.numeric or picked)
 
 
 def widened_columns(columns: Sequence[AnswerColumn], measured: Sequence[Measured]) -> tuple[AnswerColumn, ...]:
@@ -149,10 +174,13 @@ def widened_rows(
     for at, (column, one) in enumerate(zip(columns, measured, strict=True)):
         parts.append([row[at] for row in rows])
         if has_interval(one, column.type):
+            ends = bars[at] or (None,) * len(rows)
             for side, keep in ((0, min), (1, max)):
+                if isinstance(one.form, Listed):
+                    parts.append([None if pair is None else pair[side] for pair in ends])
+                    continue
                 as_type = _outwards(column.type, up=bool(side))
-                ends = bars[at] or (None,) * len(rows)
-                typed = [None if pair is None else as_type(pair[side]) for pair in ends]
+                typed = [None if pair is None else as_type(float(pair[side])) for pair in ends]
                 # A number of more digits than a float has is inside of its interval, too.
                 inside = zip(typed, parts[-1 - side], strict=True)
                 parts.append([None if end is None else keep(end, value) for end, value in inside])  # type: ignore[type-var]
@@ -183,16 +211,19 @@ def widened_margins(
     )
 
 
-def _margin(value: Scalar | None, ends: Ends | None) -> float | None:
-    if ends is None or not isinstance(value, int | float | Decimal) or any(map(math.isinf, ends)):
+def _margin(value: Scalar | None, ends: Ends | tuple[str, str] | None) -> float | None:
+    if ends is None or not isinstance(value, int | float | Decimal):
         return None
-    return max(ends[1] - float(value), float(value) - ends[0], 0.0)
+    low, high = map(float, ends)
+    return None if math.isinf(low) or math.isinf(high) else max(high - float(value), float(value) - low, 0.0)
 
 
 def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
     """An end in a column's type: never moved inwards, but for dust of floating point."""
     if kind.kind is Kind.DOUBLE:
         return lambda end: None if math.isinf(end) else end
+    if kind.temporal:
+        return lambda end: None if math.isinf(end) else _time(end, kind, up=up)
     places = kind.scale if kind.kind is Kind.DECIMAL else 0
     turn = math.ceil if up else math.floor
     dust = -1e-12 if up else 1e-12
@@ -206,3 +237,12 @@ def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
         return Decimal(units).scaleb(-places, EXACT) if kind.kind is Kind.DECIMAL else units
 
     return exact
+
+
+def _time(end: float, kind: Type, *, up: bool) -> Scalar | None:
+    """A day, or a second, of the years 1 to 9999. Floats have times to ten microseconds or so."""
+    seconds = 1 if kind.kind is Kind.DATE else 86_400
+    dust = -1e-3 if up else 1e-3
+    steps = (math.ceil if up else math.floor)(end * seconds + dust)
+    steps = min(max(steps, seconds), datetime.date.max.toordinal() * seconds)
+    return value_of(steps, Fraction(1, seconds), kind)

@@ -15,6 +15,7 @@ from dpsql.inference.finish import expected_half_width, infer
 from dpsql.inference.intervals import half_width
 from dpsql.inference.moments import expected_moment
 from dpsql.inference.prefix import group_noise, running_margins
+from dpsql.picks import quantile_half_width
 from dpsql.prepared import Prepared
 from dpsql.table import Noise, NoisyTable
 from dpsql.target import Target
@@ -28,8 +29,9 @@ Sizes = Mapping[str, float]
 def expected_errors(prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
     """The 95 % half-width of every column; None for what is no measured number, or of no form that is known.
 
-    Means and quotients are those of a group of ``NOMINAL_GROUP`` rows: what they are above and below the line follows
-    from :func:`nominal_size`. Of several grouping sets, the one with the most noise.
+    Means, quantiles and quotients are those of a group of ``NOMINAL_GROUP`` rows, over which the values of quantiles
+    are spread evenly: what they are above and below the line follows from :func:`nominal_size`. Of several grouping
+    sets, the one with the most noise.
     """
     slots = _slots(prepared, calibrations)
     return tuple(_half_width(column.form, slots) for column in prepared.measured)
@@ -38,8 +40,8 @@ def expected_errors(prepared: Prepared, calibrations: Sequence[Calibration]) -> 
 def nominal_size(output: Output, calibration: Calibration) -> float:
     """How large an output is in a group of ``NOMINAL_GROUP`` people, by public facts.
 
-    A count is taken for 1,000; a sum for 1,000 times half of the most that one person may add; a mean for the half of
-    its range's larger end.
+    A count is taken for 1,000; a sum for 1,000 times half of the most that one person may add; a mean and a quantile
+    for the half of its range's larger end.
     """
     estimator = output.estimator
     if isinstance(estimator, Ratio):
@@ -48,7 +50,8 @@ def nominal_size(output: Output, calibration: Calibration) -> float:
         noises = [calibration.noise[name] for name, _ in estimator.cells]
         return abs(expected_moment(estimator, noises, NOMINAL_GROUP)[0]) or 1.0
     if isinstance(estimator, Chosen):
-        raise ValueError("how large a quantile is depends on the data")
+        choice = next(one for one in calibration.plan.choices if one.name == estimator.choice)
+        return float(max(abs(choice.low), abs(choice.high)) * choice.granularity) / 2 or 1.0
     if estimator.integer and estimator.minimum == 0:
         return float(NOMINAL_GROUP)
     bounds = {statistic.name: statistic.bound for statistic in calibration.plan.statistics}
@@ -62,7 +65,7 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
     sizes: dict[str, float] = {}
     for options in prepared.plans:
         for plan in options:
-            table = stored(plan) if plan.blocks else None
+            table = stored(plan) if plan.blocks or plan.choices else None
             for column in infer(table, plan).columns[len(plan.keys) :] if table is not None else ():
                 known = [abs(float(value)) for value in column.values if isinstance(value, int | float | Decimal)]
                 if median := float(np.median(known)) if known else 0.0:
@@ -84,8 +87,7 @@ def excess_of(
         forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [(one.form, slots) for one in prepared.measured]
         if _unknown_columns(prepared):
             for calibration in calibrations:
-                known = [one for one in calibration.plan.outputs if not isinstance(one.estimator, Chosen)]
-                forms += [(_alone(output), [[calibration]]) for output in known]
+                forms += [(_alone(output), [[calibration]]) for output in calibration.plan.outputs]
         ratios = [0.0]
         for form, places in forms:
             error = _half_width(form, places)
@@ -167,7 +169,8 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]]) -> float | N
         calibration = slots[form.term[0]][0]
         estimator = _output(calibration, form.term[1]).estimator
         if isinstance(estimator, Chosen):
-            return None
+            error = quantile_half_width(calibration.picked, estimator, NOMINAL_GROUP)
+            return None if error is None else abs(float(form.factor)) * error
         steps = {statistic.name: statistic.granularity for statistic in calibration.plan.statistics}
         noise = group_noise(calibration.plan.blocks, calibration.noise)
         return abs(float(form.factor)) * expected_half_width(estimator, noise, steps, NOMINAL_GROUP)

@@ -22,7 +22,7 @@ class Finished:
 
     columns: Sequence[tuple[str, Type]]
     rows: Sequence[tuple[Scalar | None, ...]]
-    bars: Sequence[Sequence[Ends | None] | None] = ()
+    bars: Sequence[Sequence[Ends | tuple[str, str] | None] | None] = ()
 
 
 MAX_CELLS = 2_000_000

@@ -36,11 +36,8 @@ class Opened:
     ledger: Ledger
     store: ReleaseStore
     sandbox: Sandbox
-
-    @property
-    def timeout(self) -> float:
-        """Seconds that one release may run in the engine."""
-        return self.policy.limits.seconds
+    timeout: float
+    """Seconds that one release may run in the engine."""
 
     def wait_for_engine(self) -> None:
         """Take a turn of the engine for this thread, which has to give it back. Raises 53300: nothing was charged."""
@@ -132,4 +129,4 @@ def _open(policy: Policy, engine: Engine) -> Opened:
     except BaseException:
         ledger.close()
         raise
-    return Opened(policy, known, engine, total, shares, ledger, store, sandbox)
+    return Opened(policy, known, engine, total, shares, ledger, store, sandbox, policy.limits.seconds)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from dpsql.calibrate import Calibration, Modal, Picked
+from dpsql.calibrate import Calibration
 from dpsql.errors import error
-from dpsql.mechanisms.quantile import Quantile
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.table import ExactTable, Key, NoisyTable, Rank
+from dpsql.table import ExactTable, NoisyTable
 
 
 def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
@@ -41,19 +38,8 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
             draws = noise[number * size : (number + 1) * size]
             statistics[statistic.name] = tuple(integer + n for integer, n in zip(measured, draws, strict=True))
     keys = tuple(exact.keys[place] for place in places)
-    chosen = {one.choice.name: _picks(one, exact.ranks[one.choice.name], keys, sampler) for one in calibration.picked}
+    chosen = {one.choice.name: one.columns(exact.ranks[one.choice.name], keys, sampler) for one in calibration.picked}
     return NoisyTable(keys, statistics, calibration.noise, chosen)
-
-
-def _picks(
-    picked: Picked | Modal, ranks: Mapping[Key, Sequence[Rank]], keys: Sequence[Key], sampler: Sampler
-) -> tuple[tuple[int | None, ...], ...]:
-    """The columns of a choice: a value for each fraction, and then what is below it and above it for each of them."""
-    ends: list[Quantile | None] = [end for pair in picked.ends for end in (pair or (None, None))]
-    return tuple(
-        tuple(None if one is None else one.pick(ranks.get(key, ()), sampler) for key in keys)
-        for one in (*picked.quantiles, *ends)
-    )
 
 
 def _check(exact: ExactTable, calibration: Calibration) -> None:

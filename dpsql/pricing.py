@@ -12,13 +12,15 @@ from fractions import Fraction
 
 from dpsql.accountant import Accounting
 from dpsql.bounds import Settled, part_of
-from dpsql.calibrate import Calibration, calibrate, covers, rank_notes, turning_notes
+from dpsql.calibrate import Calibration, calibrate, turning_notes
+from dpsql.covered import covers
 from dpsql.derive import Offer
 from dpsql.errors import DataError, InternalError
 from dpsql.expected import Sizes, excess_of, released_sizes, target_notes
 from dpsql.families import shares
 from dpsql.loss import PrivacyLoss
 from dpsql.opening import Opened
+from dpsql.picks import rank_notes
 from dpsql.prepared import Prepared
 from dpsql.ranking import is_as_good, picks_note, ranked
 from dpsql.reuse import Reuse
@@ -140,7 +142,7 @@ class Pricing:
     def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
         """The ε of a statement: as it is set, or what the error that is asked for takes."""
         wanted = settings.target_error
-        if wanted is None or not any(options[0].blocks for options in prepared.plans):
+        if wanted is None or not any(options[0].blocks or options[0].choices for options in prepared.plans):
             return settings.epsilon, ()
 
         def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
@@ -152,7 +154,8 @@ class Pricing:
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
-        anything = {statistic.name: Noise("laplace", Fraction(1 << 200)) for statistic in plan.statistics}
+        names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
+        anything = {name: Noise("laplace", Fraction(1 << 200)) for name in names}
         return self._opened.store.get(plan.identity, self._opened.policy.data_version, anything)
 
     def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
@@ -237,7 +240,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
             notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):
             notes[origin] = None
-    notes.update(dict.fromkeys(rank_notes(priced.calibrations)))
+    notes.update(dict.fromkeys(rank_notes((one.plan.outputs, one.picked) for one in priced.calibrations)))
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None
     return tuple(notes)

@@ -178,6 +178,7 @@ class _Draft:
             max_rows_per_group=self.spec.max_rows_per_group,
             rows=profile.rows if profile and self.spec.public else None,
             schema=self.source.schema,
+            keys=self.source.composite_keys,
         )
 
     def _visible(self) -> Mapping[str, declared.Column]:

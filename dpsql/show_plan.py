@@ -163,7 +163,9 @@ def _choices(plan: Plan) -> Iterator[RenderableType]:
     )
     if any(choice.fractions for choice in choices):
         yield Text(
-            "Quantiles are picked by the exponential mechanism, with two values beside each that tell its error.\n"
+            "Quantiles are picked by the exponential mechanism, several of one column together where that is more\n"
+            "accurate, with two values beside each that tell its error. The error to expect is that of a group of\n"
+            "1,000 rows, spread evenly over the range.\n"
         )
     if any(choice.candidates for choice in choices):
         yield Text("The most common is picked among declared values, by a mechanism that the notes below name.\n")

@@ -6,6 +6,7 @@ looking at the half-widths that come of it, the same that ``EXPLAIN`` shows; not
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,17 +76,36 @@ def price_for(wanted: Target, excess: Excess, most: Fraction) -> Fraction:
     widest = excess(most)
     if widest > 1:
         raise _too_dear(wanted, widest, most)
+
+    def affordable(epsilon: Fraction) -> bool:
+        try:
+            return excess(epsilon) <= 1
+        except DataError:  # Too little to tell one value from others.
+            return False
+
     epsilon = min(most, _rounded(most * Fraction(max(widest, 1e-9))))
     for _ in range(_TRIES):
-        if excess(epsilon) <= 1:
+        if affordable(epsilon):
             break
         epsilon = min(most, _rounded(epsilon * Fraction(101, 100)))
+    if not affordable(epsilon):
+        epsilon = _between(epsilon, most, affordable)
     for _ in range(_TRIES):
         less = _rounded(epsilon * Fraction(98, 100))
-        if less >= epsilon or excess(less) > 1:
+        if less >= epsilon or not affordable(less):
             break
         epsilon = less
-    return epsilon if excess(epsilon) <= 1 else most
+    return epsilon if affordable(epsilon) else most
+
+
+def _between(less: Fraction, enough: Fraction, affordable: Callable[[Fraction], bool]) -> Fraction:
+    """The least ε that is enough, to a hundredth, where errors do not fall evenly with it."""
+    while enough > less * Fraction(101, 100):
+        middle = _rounded(Fraction(math.sqrt(less * enough)))
+        if not less < middle < enough:
+            break
+        less, enough = (less, middle) if affordable(middle) else (middle, enough)
+    return enough
 
 
 def _rounded(epsilon: Fraction) -> Fraction:

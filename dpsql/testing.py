@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.answer import Proxy
+from dpsql.mechanisms.chain import Chain
+from dpsql.mechanisms.product import Product
+from dpsql.mechanisms.walks import Candidate
 from dpsql.opening import open_policy
 from dpsql.table import Key
 from rewriter.contribution import Norm
@@ -94,6 +97,12 @@ class NoNoise:
         if len(set(distances)) == 1:
             return len(distances) - 1, 0
         return min(range(len(counts)), key=distances.__getitem__), 0
+
+    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
+        return chain.nearest()
+
+    def product(self, product: Product) -> tuple[int, ...]:
+        return product.nearest()
 
     def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
         return min(range(len(distances)), key=distances.__getitem__)

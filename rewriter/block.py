@@ -242,8 +242,15 @@ def _equalities(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
         return ()
     sides = (_unparenthesised(side) for side in (node.this, node.expression))
     (one, x), (other, y) = (scope.resolve(side) for side in sides if isinstance(side, exp.Column))
+    if not _compares_exactly(one.fields[x].type.kind, other.fields[y].type.kind):
+        return ()
     left, right = sorted([(one.alias, x), (other.alias, y)])
     return [(left, right)]
+
+
+def _compares_exactly(one: Kind, other: Kind) -> bool:
+    """Whether values of two kinds are equal only where they are the same: two whole numbers may be one double."""
+    return one is other or {one, other} in ({Kind.INTEGER, Kind.DECIMAL}, {Kind.DATE, Kind.TIMESTAMP})
 
 
 def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondition]) -> Iterator[str]:

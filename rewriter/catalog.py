@@ -73,6 +73,7 @@ class Table:
     entity table itself, for public tables, and under ``privacy_unit: row``. ``max_rows`` bounds the rows of one unit,
     ``max_groups`` and ``max_rows_per_group`` its groups and its rows in one group, for any grouping
     whose keys vary within a unit. ``rows`` is the row count of a *public* table, None for a private one.
+    ``keys`` are the columns, more than one, that no two rows share all values of, as the database declares.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.
     """
@@ -87,6 +88,7 @@ class Table:
     rows: int | None = None
     schema: str | None = None
     learned_rows: int | None = None
+    keys: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,8 @@ class ContributionBound:
 
     ``groups`` and ``rows_per_group`` speak of groupings whose keys vary within a unit. ``unique``: the database's
     constraints leave at most one row per unit. None: not declared. ``undeclared`` are the tables for which the owner
-    gives no ``max_rows``: where ``rows`` is known all the same, they were learned.
+    gives no ``max_rows``: where ``rows`` is known all the same, they were learned. ``apart`` are columns, each by our
+    alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -46,6 +47,7 @@ class ContributionBound:
     rows_per_group: int | None = None
     unique: bool = False
     undeclared: frozenset[str] = frozenset()
+    apart: tuple[frozenset[tuple[str, str]], ...] = ()
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):
@@ -77,6 +79,15 @@ class ContributionBound:
             return replace(self, groups=1, rows_per_group=self.rows)
         most = self.rows if self.rows_per_group is None else least([self.rows, self.rows_per_group])
         return replace(self, groups=least([self.groups, groups]), rows_per_group=most)
+
+    def by(self, columns: Iterable[tuple[str, str]]) -> ContributionBound:
+        """The bound where rows are grouped by these columns, and perhaps by more.
+
+        >>> ContributionBound(rows=40, apart=(frozenset({("t1", "year")}),)).by([("t1", "year")]).rows_per_group
+        1
+        """
+        grouped = frozenset(columns)
+        return replace(self, rows_per_group=1) if any(one <= grouped for one in self.apart) else self
 
     def times(self, factor: int | None, undeclared: frozenset[str] = frozenset()) -> ContributionBound:
         """The bound of a join in which every row meets at most ``factor`` rows of the same unit.

@@ -65,7 +65,14 @@ class Public:
     """It depends on no released number: a key, a column of a public table, a text."""
 
 
-Form = Affine | Quotient | Mean | Running | Other | Public
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The text of an array of means."""
+
+    items: tuple[Mean, ...]
+
+
+Form = Affine | Quotient | Mean | Running | Listed | Other | Public
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ class Measured:
     @property
     def noisy(self) -> bool:
         """Whether it depends on released numbers."""
-        return isinstance(self.form, Quotient | Mean | Running | Other) or (
+        return isinstance(self.form, Quotient | Mean | Running | Listed | Other) or (
             isinstance(self.form, Affine) and bool(self.form.terms)
         )
 
@@ -170,6 +177,8 @@ def slots_of(form: Form) -> frozenset[int]:
         return frozenset(slot for (slot, _), _ in form.terms)
     if isinstance(form, Quotient):
         return slots_of(form.above) | slots_of(form.below)
+    if isinstance(form, Listed):
+        return frozenset(item.term[0] for item in form.items)
     return frozenset({form.term[0]}) if isinstance(form, Mean | Running) else frozenset()
 
 

@@ -13,7 +13,21 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.cumulative import RUNNING, RunningSum
-from rewriter.measured import OTHER, PUBLIC, Measured, add, divide, literal, multiply, rounded, running, unknown
+from rewriter.measured import (
+    OTHER,
+    PUBLIC,
+    Listed,
+    Mean,
+    Measured,
+    add,
+    divide,
+    literal,
+    multiply,
+    rounded,
+    running,
+    unknown,
+)
+from rewriter.percentiles import LISTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +115,8 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         return _case(node, scope, subquery)
     if isinstance(node, exp.Window) and isinstance(mark := node.meta.get(RUNNING), RunningSum):
         return running(expression(node.this.this, scope, subquery), mark.name)
+    if isinstance(node, exp.Paren) and node.meta.get(LISTED):
+        return _listed(node, scope, subquery)
     parts = [expression(part, scope, subquery) for part in node.iter_expressions()]
     if (rule := _RULES.get(type(node))) is not None:
         one = rule(node, parts)
@@ -109,6 +125,13 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         counts_rows = isinstance(node, exp.AggFunc | exp.Window | exp.Exists) and scope.filtered
         one = OTHER if counts_rows else unknown(*parts)
     return replace(one, nonnegative=_is_nonnegative(node, parts), guarded=_is_guarded(node, parts))
+
+
+def _listed(node: exp.Paren, scope: Scope, subquery: Subquery) -> Measured:
+    """The text of an array: its items, where they are shown as they were released."""
+    items = [expression(one.this.this, scope, subquery) for one in node.find_all(exp.Coalesce, bfs=False)]
+    means = tuple(one.form for one in items if isinstance(one.form, Mean) and one.rounding is None)
+    return Measured(Listed(means)) if means and len(means) == len(items) else unknown(*items)
 
 
 def _is_guarded(node: exp.Expr, parts: Sequence[Measured]) -> bool:

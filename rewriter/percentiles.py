@@ -13,6 +13,9 @@ from rewriter.errors import Refused
 
 MOST_FRACTIONS = 100
 
+LISTED = "listed"
+"""What the text of an array is marked with: it is made of ``COALESCE(CAST(item AS TEXT), 'NULL')``."""
+
 _FORMS: dict[str, type[exp.Expr]] = {
     "quantile_cont": exp.PercentileCont,
     "quantile_disc": exp.PercentileDisc,
@@ -100,7 +103,9 @@ def _array(quantiles: list[exp.Expr]) -> exp.Expr:
         one = exp.Coalesce(this=exp.cast(quantile, "text"), expressions=[exp.Literal.string("NULL")])
         comma = exp.DPipe(this=text, expression=exp.Literal.string(",")) if place else text
         text = exp.DPipe(this=comma, expression=one)
-    return exp.Paren(this=exp.DPipe(this=text, expression=exp.Literal.string("}")))
+    array = exp.Paren(this=exp.DPipe(this=text, expression=exp.Literal.string("}")))
+    array.meta[LISTED] = True
+    return array
 
 
 def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:

@@ -16,7 +16,7 @@ from rewriter.keys import public_keys
 from rewriter.lineage import with_families
 from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
 from rewriter.quantiles import quantiles
-from rewriter.query import Query
+from rewriter.query import Query, plain_columns
 from rewriter.series import with_prefixes
 from rewriter.steps import groups_of_one, steps_along
 from rewriter.workload import workload
@@ -31,7 +31,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
     groups = groups_of_one(query.keys, query.filters, cells)
-    contribution = query.bound.within(groups, constant=constant)
+    contribution = query.bound.by(plain_columns(query.keys)).within(groups, constant=constant)
     unique = query.bound.unique
     summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
     work = _named(

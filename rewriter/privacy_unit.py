@@ -223,7 +223,7 @@ def _determined(
                 for one, other in (*equalities, *((b, a) for a, b in equalities))
             )
         )
-    return _meets_by_key(source, classes, (other for other in sources if other.alias in constant))
+    return _meets_by_key(source, classes, [other for other in sources if other.alias in constant])
 
 
 def _row_bound(
@@ -240,7 +240,7 @@ def _row_bound(
     Only ``unique`` has to be true; the number of rows says where units are clipped.
     """
     inner = [source for source in private if not source.optional]
-    factors = [source for source in inner if not _is_parent(source, inner, classes)] or inner[:1]
+    factors = _met_by_none([one for one in inner if not _is_parent(one, inner, classes)], classes) or inner[:1]
     bound = factors[0].bound
     for source in factors[1:]:
         product = bound.times(source.bound.rows, source.bound.undeclared)
@@ -266,6 +266,16 @@ def _row_bound(
             counted.add(source.alias)
         waiting = [source for source in waiting if source.alias not in counted]
     return bound
+
+
+def _met_by_none(private: Sequence[Source], classes: _Classes) -> list[Source]:
+    """The sources without those of which a row of the others, together, meets at most one: by all columns of a key."""
+    left = list(private)
+    for source in private[::-1]:
+        others = [other for other in left if other is not source]
+        if others and _meets_by_key(source, classes, others):
+            left = others
+    return left
 
 
 def _is_parent(source: Source, private: Sequence[Source], classes: _Classes) -> bool:
@@ -311,21 +321,23 @@ def _meets_once(
     classes: _Classes,
     outer: Mapping[str, OuterCondition],
 ) -> bool:
-    """Whether the counted sources' rows, together, meet at most one row of this source, by a unique column."""
+    """Whether the counted sources' rows, together, meet at most one row of this source, by a key."""
     here = classes.copy()
     if source.optional:
         for one, other in outer[source.alias].equalities:
             here.union(one, other)
-    return _meets_by_key(source, here, (other for other in sources if other.alias in counted))
+    return _meets_by_key(source, here, [other for other in sources if other.alias in counted])
 
 
-def _meets_by_key(source: Source, classes: _Classes, others: Iterable[Source]) -> bool:
-    """Whether a unique column of the source equals a column of one of the others."""
+def _meets_by_key(source: Source, classes: _Classes, others: Sequence[Source]) -> bool:
+    """Whether all columns of a key of the source equal columns of the others."""
+    keys = (*(frozenset({name}) for name in source.unique_columns), *source.unique_keys)
     return any(
-        classes.same((source.alias, key), (other.alias, name))
-        for other in others
-        for key in source.unique_columns
-        for name in other.fields
+        all(
+            any(classes.same((source.alias, column), (other.alias, name)) for other in others for name in other.fields)
+            for column in key
+        )
+        for key in keys
     )
 
 

@@ -41,8 +41,11 @@ BUCKETS = 2048
 _WEIGHT_BITS = 12
 _MOST_STEPS = 1 << 48
 _ALL_WINDOWS = 1 << 20
-_WINDOWS = 1 << 9, 1 << 11
+_WINDOWS = 1 << 9, 1 << 11, 1 << 13
+"""Rows around a quantile that the engine tells of: at least, at most for one or two fractions, at most for more."""
 _UNKNOWN_CELLS = 100
+_MANY = 24
+"""Of more fractions than these, less around each is told."""
 _SECOND = Fraction(1, 86_400)
 
 
@@ -198,8 +201,10 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     aggregate = column.aggregate
     argument, interval, granularity = _bounded(aggregate, query.filters)
     low, high = int(interval.low / granularity), int(interval.high / granularity)
-    least, most = _WINDOWS
-    window = min(max(_ALL_WINDOWS // (_UNKNOWN_CELLS if cells is None else max(cells, 1)), least), most)
+    least, most, together = _WINDOWS
+    size = max(len(column.fractions), 1)
+    window = _ALL_WINDOWS // (_UNKNOWN_CELLS if cells is None else max(cells, 1)) // size
+    window = min(max(window, least), most if size < 3 or size > _MANY else together)
     window *= math.isqrt(weights.sensitivity.l2_squared) or 1
     keys = [f"k{place}" for place in range(len(query.keys))]
     rows = query.rows.copy()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.contribution import ContributionBound
+from rewriter.source import columns_behind
 from rewriter.types import Scalar, Type
 from rewriter.value import Value
 
@@ -18,6 +20,11 @@ class Key:
 
     value: Value
     text: str
+
+
+def plain_columns(keys: Iterable[Key]) -> list[tuple[str, str]]:
+    """The columns that are keys as they are, each by our alias of its relation and its name."""
+    return [column for key in keys for column in columns_behind(key.value.sql)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from rewriter.keys import public_keys
 from rewriter.narrowing import narrowed
 from rewriter.plan import Block, Linear, Plan, Top
 from rewriter.planner import plan
-from rewriter.query import Query, Ranked
+from rewriter.query import Query, Ranked, plain_columns
 from rewriter.sensitivity import Sensitivity
 
 
@@ -39,7 +39,11 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
         # Which values a person is credited with is decided over all groups.
         return None
     constant = all(key.value.constant for key in query.keys)
-    rows = query.bound.rows if constant else query.bound.within(1, constant=False).rows_per_group
+    rows = (
+        query.bound.rows
+        if constant
+        else query.bound.by(plain_columns(query.keys)).within(1, constant=False).rows_per_group
+    )
     # Bounded as if a person had one group: that is what clipping group by group is.
     alone = replace(
         query,

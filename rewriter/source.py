@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -78,6 +78,19 @@ def variable_behind(node: exp.Expr) -> Variable | None:
         node = origin.sql
 
 
+def columns_behind(node: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The columns that an expression is as they are, through subqueries: by our alias of the relation, and the name."""
+    while True:
+        if isinstance(variable := node.meta.get(VARIABLE), Variable):
+            yield variable.alias, variable.name
+            return
+        if isinstance(node, exp.Column):
+            yield node.text("table"), node.name
+        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
+            return
+        node = origin.sql
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One item of a FROM clause. ``name`` is the analyst's word for it, ``alias`` ours.
@@ -98,6 +111,7 @@ class Source:
     unit: exp.Expr | None = None
     optional: bool = False
     unique_columns: frozenset[str] = frozenset()
+    unique_keys: tuple[frozenset[str], ...] = ()
     filters: tuple[Value, ...] = ()
     numbered: frozenset[str] = frozenset()
 
@@ -157,10 +171,11 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
         item=exp.alias_(table_node(table, dialect), alias, table=True),
         fields=fields,
         private=private,
-        bound=_bound(table, unit_column, catalog) if private else ContributionBound(),
+        bound=_bound(table, alias, unit_column, catalog) if private else ContributionBound(),
         table=table,
         unit=unit,
         unique_columns=frozenset(column.name for column in table.columns.values() if column.unique),
+        unique_keys=table.keys,
     )
 
 
@@ -199,13 +214,17 @@ def _keys(table: Table, catalog: Catalog) -> set[str]:
     return {hop.parent_column for hop in hops if hop.parent == table.name} | {hop.column for hop in table.path[:1]}
 
 
-def _bound(table: Table, unit_column: str | None, catalog: Catalog) -> ContributionBound:
+def _bound(table: Table, alias: str, unit_column: str | None, catalog: Catalog) -> ContributionBound:
     if catalog.unit is None or (unit_column is not None and table.columns[unit_column].unique):
         return ONE
     if table.max_rows is None:
         undeclared = frozenset({table.name})
-        return ContributionBound(table.learned_rows, table.max_groups, table.max_rows_per_group, undeclared=undeclared)
-    return ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group)
+        bound = ContributionBound(table.learned_rows, table.max_groups, table.max_rows_per_group, undeclared=undeclared)
+    else:
+        bound = ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group)
+    keys = (*table.keys, *(frozenset({one.name}) for one in table.columns.values() if one.unique and not one.nullable))
+    rest = (key - {unit_column} for key in keys)
+    return replace(bound, apart=tuple(frozenset((alias, name) for name in key) for key in rest))
 
 
 def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str]:

@@ -18,7 +18,7 @@ from rewriter.block import Block, BlockScope, build_block, from_items, resolved
 from rewriter.booleans import as_counts, plain_every
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
-from rewriter.contribution import ONE, ContributionBound
+from rewriter.contribution import ONE
 from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused
@@ -28,6 +28,7 @@ from rewriter.membership import Subqueries
 from rewriter.missing import LACKS
 from rewriter.names import plain_names
 from rewriter.naming import output_name
+from rewriter.per_person import groups_of_one_person
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import UNIT, Relation, only, outside, union_all
@@ -447,8 +448,7 @@ class _Splitter:
         rows.set("expressions", expressions)
         rows.set("group", exp.Group(expressions=group))
         one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
-        of_rows = block.bound
-        bound = ONE if one_row else ContributionBound(of_rows.rows, of_rows.rows, undeclared=of_rows.undeclared)
+        bound = ONE if one_row else groups_of_one_person(grouped.keys, block.bound, alias, self._catalog)
         for index, key in enumerate(grouped.keys):
             _keep_origin(columns[index][1], key.value)
         item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))

@@ -63,6 +63,14 @@ class SchemaTable:
         """Whether the database itself keeps two rows from sharing a value of ``column``, as it is read."""
         return (column,) in (self.primary_key, *self.unique) and self.columns[column].exact
 
+    @property
+    def composite_keys(self) -> tuple[frozenset[str], ...]:
+        """The column sets that the database keeps two rows from sharing, as they are read: not NULL, and of several."""
+        found = dict.fromkeys(frozenset(key) for key in (self.primary_key, *self.unique) if len(key) > 1)
+        return tuple(
+            key for key in found if all(self.columns[name].exact and self.columns[name].not_null for name in key)
+        )
+
     def readable(self, name: str) -> tuple[SchemaColumn, Type]:
         """A column, in any case, with its type. Raises :class:`OperationalError`."""
         column = self.columns.get(match(name, self.columns) or "")

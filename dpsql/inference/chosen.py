@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from dpsql.table import NoisyTable, ReleasedColumn
+from dpsql.inference.bridge import reach
+from dpsql.mechanisms.around import SHARE, Around
+from dpsql.mechanisms.joint import Joint
+from dpsql.mechanisms.quantile import Exponential
+from dpsql.table import Noise, NoisyTable, ReleasedColumn
 from rewriter.plan import Choice, Chosen, Output, Plan
 from rewriter.types import Kind, Scalar, Type
 
@@ -21,9 +25,10 @@ def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen,
     """One quantile of every group. ``ordered``: a greater fraction never has a smaller value.
 
     ``reaches`` are the ends of an interval that has the true quantile in it 95 times in 100 where the values of people
-    lie about as densely as they do between the two ends that were picked beside it. Why: there the quantile's rank is
-    off by Laplace noise of some scale, the ends are 32 of it away with noise of 4 of it; so P(beyond r of the way to an
-    end) = exp(-32x) / (1 - 16x²) / 2 for x = r/(1-r). Where most of the range is empty near the quantile it has
+    lie about as densely as they do between the two ends that were picked beside it; of times, in days. Why, for one
+    alone: there its rank is off by Laplace noise of some scale, the ends are 32 of it away with noise of 4 of it;
+    so P(beyond r of the way to an end) = exp(-32x) / (1 - 16x²) / 2 for x = r/(1-r). For those that were picked
+    together, see :mod:`dpsql.inference.bridge`. Where most of the range is empty near the quantile it has
     less. The interval of MIN and MAX goes to the end of the declared range.
     """
     choice = next(one for one in plan.choices if one.name == chosen.choice)
@@ -37,19 +42,60 @@ def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen,
         rows = [in_order(row) for row in rows]
     picked = [row[chosen.place] for row in rows]
     values = tuple(value_of(value, choice.granularity, output.type) for value in picked)
-    if not output.type.numeric:
-        return ReleasedColumn(output.name, output.type, values)
-    ends = columns[size + 2 * chosen.place : size + 2 * chosen.place + 2]
-    pairs = list(zip(*ends, strict=True)) if ends else [(None, None)] * len(picked)
     step = float(choice.granularity)
-    reaches = tuple(
-        (down * step, up * step)
-        for down, up in (_reach(value, pair, choice, chosen.place) for value, pair in zip(picked, pairs, strict=True))
-    )
+    reaches = tuple((down * step, up * step) for down, up in reaches_of(noisy, choice, chosen.place, picked))
     return ReleasedColumn(output.name, output.type, values, None, reaches)
 
 
-def _reach(value: int | None, ends: Sequence[int | None], choice: Choice, place: int) -> tuple[float, float]:
+def reaches_of(
+    noisy: NoisyTable, choice: Choice, place: int, picked: Sequence[int | None]
+) -> list[tuple[float, float]]:
+    """How many steps the interval of a quantile goes down and up, in each group; infinitely many where nothing is
+    known."""
+    columns, size = noisy.chosen[choice.name], len(choice.fractions)
+    ends = columns[size + 2 * place : size + 2 * place + 2]
+    pairs = list(zip(*ends, strict=True)) if ends else [(None, None)] * len(picked)
+    parts: Sequence[tuple[float, float]] = [(_REACH, _REACH)] * len(picked)
+    if len(columns) > 3 * size:
+        parts = _together(choice, noisy, place, columns[-1])
+    return [_reach(value, pair, part, choice, place) for value, pair, part in zip(picked, pairs, parts, strict=True)]
+
+
+def _together(choice: Choice, noisy: NoisyTable, place: int, totals: Sequence[int | None]) -> list[tuple[float, float]]:
+    """By what the ends of a quantile that was picked with others are multiplied, group by group."""
+    fraction = choice.fractions[place]
+    if fraction in (0, 1):
+        return [(0.0, 0.0)] * len(totals)
+    joint = joint_of(choice, noisy.noise[choice.name])
+    at, size = joint.fractions.index(fraction), len(joint.fractions)
+    # Where rows lie at random, errors fall off like E exp(-rN) for a Poisson number N of rows.
+    row = -math.expm1(-float(joint.rate * choice.row))
+    scale = row / -math.expm1(-float(joint.rate * SHARE * choice.row))
+    found: list[tuple[float, float]] = []
+    for total in totals:
+        pair = Around(joint).weights(total or 0)[at]
+        down, up = (
+            0.0 if weight is None else reach(at, size, float(fraction), _rounded(weight / choice.row * row), scale)
+            for weight in pair
+        )
+        found.append((down, up))
+    return found
+
+
+def joint_of(choice: Choice, noise: Noise) -> Joint:
+    """The mechanism that picked what is not picked alone, from its noise."""
+    inner = tuple(fraction for fraction in choice.fractions if fraction not in (0, 1))
+    return Joint(choice, inner, Exponential(1 / noise.scale, concentrated=choice.sensitivity.l1 is None))
+
+
+def _rounded(away: float) -> float:
+    """To three digits, so that little is computed twice."""
+    return float(f"{away:.3g}")
+
+
+def _reach(
+    value: int | None, ends: Sequence[int | None], parts: tuple[float, float], choice: Choice, place: int
+) -> tuple[float, float]:
     """How many steps the interval goes down and up; infinitely many where nothing is known."""
     if value is None:
         return math.inf, math.inf
@@ -58,9 +104,9 @@ def _reach(value: int | None, ends: Sequence[int | None], choice: Choice, place:
     if choice.fractions[place] == 1:
         return 0.0, float(choice.high - value)
     low, high = ends
-    down = math.inf if low is None else float(math.ceil(_REACH * max(value - low, 0)))
-    up = math.inf if high is None else float(math.ceil(_REACH * max(high - value, 0)))
-    return down, up
+    down = math.inf if low is None else float(math.ceil(parts[0] * max(value - low, 0)))
+    up = math.inf if high is None else float(math.ceil(parts[1] * max(high - value, 0)))
+    return min(down, float(value - choice.low)), min(up, float(choice.high - value))
 
 
 def in_order(values: Sequence[int | None]) -> tuple[int | None, ...]:

@@ -6,6 +6,7 @@ same expression would be over the bounded data; what bounding took away is not i
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -259,10 +260,25 @@ def _mean_ends(form: Mean, rows: Sequence[Sequence[Row | None]]) -> list[Ends | 
         place = row[slot]
         column = None if place is None else place[0].columns[name]
         value = None if place is None or column is None else column.values[place[1]]
-        if place is None or column is None or column.reaches is None or not isinstance(value, int | float | Decimal):
+        number = as_number(value)
+        if place is None or column is None or column.reaches is None or number is None:
             found.append(None)
             continue
         down, up = column.reaches[place[1]]
-        low, high = sorted(factor * (float(value) + reach) + float(form.constant) for reach in (-down, up))
+        low, high = sorted(factor * (number + reach) + float(form.constant) for reach in (-down, up))
         found.append((low - float(form.slack), high + float(form.slack)))
     return found
+
+
+def as_number(value: object) -> float | None:
+    """A number as a float, and a time as the days since the first of January of the year 0; None for all else.
+
+    >>> as_number(datetime.datetime(1, 1, 2, 12))
+    2.5
+    """
+    if isinstance(value, datetime.datetime):
+        midnight = datetime.datetime.combine(value.date(), datetime.time())
+        return value.toordinal() + (value.replace(tzinfo=None) - midnight) / datetime.timedelta(days=1)
+    if isinstance(value, datetime.date):
+        return float(value.toordinal())
+    return float(value) if isinstance(value, int | float | Decimal) else None

@@ -101,6 +101,25 @@ def _is_below(offset: int, count: int, exponent: Fraction) -> bool:
             return False
 
 
+def happens(factor: Fraction, exponent: Fraction) -> bool:
+    """True with the probability factor · exp(-exponent), exactly. Raises ValueError where that is above 1.
+
+    >>> happens(Fraction(1), Fraction(0)), happens(Fraction(1, 2), Fraction(10**6))
+    (True, False)
+    """
+    bits, drawn = 0, 0
+    while True:
+        drawn = (drawn << 64) | secrets.randbits(64)
+        bits += 64
+        least, most = exp_bounds(exponent, 40 + bits)
+        if factor * least > 1:
+            raise ValueError("a probability above 1")
+        if drawn + 1 <= factor * least * (1 << bits):
+            return True
+        if drawn >= factor * most * (1 << bits):
+            return False
+
+
 def exp_bounds(exponent: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     """Rationals below and above exp(-exponent), for an exponent that is not negative.
 

@@ -21,8 +21,11 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
+from dpsql.mechanisms.chain import Chain
 from dpsql.mechanisms.mode import permute_and_flip
 from dpsql.mechanisms.picking import pick
+from dpsql.mechanisms.product import Product
+from dpsql.mechanisms.walks import Candidate
 
 WIDEST = 1 << 50
 """Noise is drawn as 64-bit integers, clamped at their ends. Below this scale a Laplace draw reaches an end
@@ -51,6 +54,14 @@ class Sampler(Protocol):
         """
         ...
 
+    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
+        """One of many vectors of candidates, each with a probability ∝ exp(-rate · distance); None for nobody."""
+        ...
+
+    def product(self, product: Product) -> tuple[int, ...]:
+        """One place of each of many tables, with a probability ∝ exp(-rate · distance) for the sum of distances."""
+        ...
+
     def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
         """The place of one candidate, by permute-and-flip (:mod:`dpsql.mechanisms.mode`)."""
         ...
@@ -77,6 +88,12 @@ class OpenDPSampler:
 
     def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
         return pick(counts, distances, rate)
+
+    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
+        return chain.draw()
+
+    def product(self, product: Product) -> tuple[int, ...]:
+        return product.draw()
 
     def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
         return permute_and_flip(distances, rate)

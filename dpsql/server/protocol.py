@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
@@ -91,6 +92,8 @@ class Protocol:
         return self._framer.buffered > 0
 
     def feed(self, data: bytes) -> None:
+        if self.session is not None:
+            self.session.arrived = time.monotonic()
         self._framer.feed(data)
 
     def cancel(self) -> None:

@@ -29,15 +29,14 @@ from dpsql.server.fairness import Pace, short_turns
 from dpsql.server.gate import Gate, Peer
 from dpsql.server.messages import error
 from dpsql.server.protocol import Protocol, Upgrade
-from dpsql.server.turns import WAITING
 from dpsql.server.watched import Watch
 
 LOGIN_SECONDS = 10.0
 GRACE_SECONDS = 5.0
 MAX_STRANGERS = 200
 """Connections that have not logged in yet."""
-SPARE = 8
-"""Threads beside those of statements that run or wait: someone has to say no, and to let others in."""
+SPARE = 16
+"""Threads beside those of statements that run: they wait for a turn, say no, and let others in."""
 _READ = 64 * 1024
 _TLS_HELLO = 0x16
 
@@ -105,8 +104,7 @@ class Server:
         self._der = certificate.der() if certificate is not None else None
         self._listener = _listen(host, port)
         self._address: tuple[str, int] = self._listener.getsockname()[:2]
-        threads = self._watch.turns.all + WAITING + SPARE
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="dpsql-session")
+        self._threads = ThreadPoolExecutor(self._watch.turns.all + SPARE, thread_name_prefix="dpsql-session")
         self._numbers = itertools.count(1)
         self._protocols: dict[int, Protocol] = {}
         self._connections: dict[int, asyncio.Task[None]] = {}

@@ -1,12 +1,14 @@
 """How many statements run at once, of one analyst and of all: more are told so, at once.
 
-Guarantee: :meth:`Turns.taken` gives a turn or raises 53300 within ``PATIENCE``, whatever the others do; before a turn
-nothing is planned, priced or charged. Few may wait, so that there are always threads left to say no.
+Guarantee: :meth:`Turns.taken` gives a turn or raises 53300 within ``PATIENCE`` of the statement's arrival, whatever the
+others do; before a turn nothing is planned, priced or charged. Patience begins when a statement arrives and not when a
+thread takes it up, so that however many wait, all of them are told at the same time.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +20,8 @@ ALL = 32
 """Statements that run together, unless the policy says otherwise."""
 EACH = 16
 """Of one analyst."""
-WAITING = 8
 PATIENCE = 0.5
-"""Seconds that a statement waits for its turn."""
+"""Seconds that a statement waits for its turn, from its arrival."""
 
 
 @dataclass(slots=True)
@@ -54,10 +55,13 @@ class Turns:
         return self._waiting
 
     @contextmanager
-    def taken(self, analyst: str) -> Iterator[None]:
-        """Run a block as one of the analyst's statements. Raises 53300 where there is no turn for it."""
+    def taken(self, analyst: str, arrived: float | None = None) -> Iterator[None]:
+        """Run a block as one of the analyst's statements. Raises 53300 where there is no turn for it in time;
+        ``arrived`` is when it came, on the monotonic clock, and now unless it is given.
+        """
         with self._changed:
-            if not self._free(analyst) and not self._waited(analyst):
+            end = (time.monotonic() if arrived is None else arrived) + self.patience
+            if not self._free(analyst) and not self._waited(analyst, end):
                 raise self._refusal(analyst)
             self._running[analyst] += 1
         try:
@@ -72,12 +76,10 @@ class Turns:
     def _free(self, analyst: str) -> bool:
         return self._running[analyst] < self.each and self._running.total() < self.all
 
-    def _waited(self, analyst: str) -> bool:
-        if self._waiting >= WAITING:
-            return False
+    def _waited(self, analyst: str, end: float) -> bool:
         self._waiting += 1
         try:
-            return self._changed.wait_for(lambda: self._free(analyst), self.patience)
+            return self._changed.wait_for(lambda: self._free(analyst), max(0.0, end - time.monotonic()))
         finally:
             self._waiting -= 1
 

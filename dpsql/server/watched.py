@@ -98,6 +98,8 @@ class WatchedSession(WireSession):
 
     def __init__(self, backend: Backend, analyst: str | None, client: Client, watch: Watch) -> None:
         self._under_way: _Statement | None = None
+        self.arrived = time.monotonic()
+        """When the next statement arrived: with the bytes fed last, or in the queue behind the one before."""
         super().__init__(backend, analyst, client.application)
         self.client = replace(client, analyst=self.analyst)
         self._watch = watch
@@ -179,12 +181,13 @@ class WatchedSession(WireSession):
             self._watch.ready()
             if quick:
                 return (work(),), None
-            with self._watch.turns.taken(self.analyst):
+            with self._watch.turns.taken(self.analyst, self.arrived):
                 return (work(),), None
         except Exception as problem:
             return (), problem
         finally:
             self._under_way = None
+            self.arrived = time.monotonic()
 
     def _tell(self, statement: _Statement, problem: Exception | None, paid: Sequence[tuple[PrivacyLoss, str]]) -> None:
         outcome, sqlstate = statement.outcome, "00000"

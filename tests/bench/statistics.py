@@ -37,7 +37,7 @@ from .statistics_measured import (
     measured,
 )
 from .statistics_plain import Plain
-from .statistics_questions import STATISTICS, Statistic, make_people, policy
+from .statistics_questions import STATISTICS, Statistic, draw_wages_again, make_people, policy
 from .statistics_report import show, show_times
 from .statistics_time import timed
 from .tpch import data
@@ -46,6 +46,8 @@ from .with_smartnoise import Unavailable
 SECONDS, MOST = 20.0, 2_000
 """Seconds for repetitions, and how many are enough."""
 _QUICK = 2.0, 200
+POPULATIONS = 20
+"""Populations that quantiles are asked of."""
 
 
 class Product:
@@ -76,6 +78,36 @@ class Product:
         self._connection.close()
 
 
+class Fresh:
+    """The product over several populations of the same kind, one after the other: what errors there are of each.
+
+    How densely values lie just around a quantile differs between populations, and one of them would tell little of
+    intervals.
+    """
+
+    def __init__(self, question: Statistic, accounting: str, databases: Sequence[Path], folder: Path) -> None:
+        self._truths: list[list[float]] = []
+        self._products: list[Product] = []
+        for number, database in enumerate(databases):
+            with duckdb.connect(str(database), read_only=True) as connection:
+                self._truths.append(question.truth(connection))
+            apart = folder / f"{accounting}-{number}"
+            apart.mkdir()
+            self._products.append(Product(question, accounting, database, apart))
+        self._next = -1
+
+    def answer(self) -> Given:
+        self._next = (self._next + 1) % len(self._products)
+        given, truth = self._products[self._next].answer(), self._truths[self._next]
+        numbers = [number - true for number, true in zip(given.numbers, truth, strict=True)]
+        ends = [(low - true, high - true) for (low, high), true in zip(given.intervals, truth, strict=True)]
+        return Given(numbers, ends)
+
+    def close(self) -> None:
+        for product in self._products:
+            product.close()
+
+
 def _giving(approach: Plain | WithOpenDP | WithPythonDP) -> Callable[[], Given]:
     return lambda: Given(approach.answer())
 
@@ -86,7 +118,7 @@ def _end(value: Scalar | None, unbounded: float) -> float:
 
 
 def compared(
-    question: Statistic, connection: duckdb.DuckDBPyConnection, database: Path, folder: Path, *, quick: bool
+    question: Statistic, connection: duckdb.DuckDBPyConnection, databases: Sequence[Path], folder: Path, *, quick: bool
 ) -> Compared:
     """Every approach on one question, one after the other."""
     truth = question.truth(connection)
@@ -100,13 +132,18 @@ def compared(
     seconds, most = _QUICK if quick else (SECONDS, MOST)
     by: dict[str, Accuracy] = {}
     for name, accounting in ((OURS, "zcdp"), (PURE, "pure")):
-        product = Product(question, accounting, database, folder)
-        try:
-            by[name] = measured(product.answer, question, truth, seconds, most)
-        except dpsql.Error as problem:
-            by[name] = Accuracy(refused=f"{name}: {problem.message}")
-        finally:
-            product.close()
+        with tempfile.TemporaryDirectory(dir=folder) as apart:
+            product: Product | Fresh
+            if question.kind == "quantiles":
+                product, expected = Fresh(question, accounting, databases, Path(apart)), [0.0] * len(truth)
+            else:
+                product, expected = Product(question, accounting, databases[0], Path(apart)), truth
+            try:
+                by[name] = measured(product.answer, question, expected, seconds, most)
+            except dpsql.Error as problem:
+                by[name] = Accuracy(refused=f"{name}: {problem.message}")
+            finally:
+                product.close()
     for name, opened in approaches.items():
         try:
             approach = opened()
@@ -125,11 +162,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         database, copy = folder / "people.duckdb", folder / "copy.duckdb"
         make_people(str(database))
         copy.write_bytes(database.read_bytes())  # the product has its file to itself
+        databases = [database, *(folder / f"people-{number}.duckdb" for number in range(1, POPULATIONS))]
+        for number, other in enumerate(databases[1:], 1):
+            other.write_bytes(database.read_bytes())
+            draw_wages_again(str(other), seed=100 + number)
         with duckdb.connect(str(copy), read_only=True) as connection:
             for question in STATISTICS:
                 if options.only in question.name:
                     with console.status(question.name):
-                        results.append(compared(question, connection, database, folder, quick=options.quick))
+                        results.append(compared(question, connection, databases, folder, quick=options.quick))
         if results:
             show(results, console)
         times = []

@@ -93,6 +93,17 @@ def make_people(path: str, seed: int = 7) -> None:
             connection.execute(f"INSERT INTO {name} SELECT * FROM drawn")
 
 
+def draw_wages_again(path: str, seed: int) -> None:
+    """Others with wages of the same kind."""
+    draw = np.random.default_rng(seed)
+    drawn = pa.table(
+        {"id": np.arange(PEOPLE), "wage": np.round(np.minimum(draw.lognormal(10.5, 0.7, PEOPLE), 500_000), 2)}
+    )
+    with duckdb.connect(path) as connection:
+        connection.register("drawn", drawn)
+        connection.execute("UPDATE person SET wage = drawn.wage FROM drawn WHERE drawn.id = person.id")
+
+
 @dataclass(frozen=True, slots=True)
 class Statistic:
     """A question whose answer is a few numbers, or the names of the largest groups.

@@ -38,6 +38,7 @@ database: duckdb:wire.duckdb
 ledger: sqlite:wire.ledger
 privacy_unit: person.id
 budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
+limits: {statements: 64, statements_per_analyst: 64}
 statement: {epsilon: 1, max_epsilon: 1}
 tables:
   person:

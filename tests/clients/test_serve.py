@@ -127,47 +127,62 @@ def test_bytes_before_the_handshake_end_the_connection(running: Running) -> None
         assert raw.recv(1) == b"S"
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with pytest.raises((ssl.SSLError, OSError)):
-            context.wrap_socket(raw).recv(1)
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            context.wrap_socket(raw)  # no handshake: the connection has ended
 
 
-def test_cancelling_from_another_connection(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def slow(running: Running, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Whatever is read takes until it is cancelled, or two seconds; the event says that it has begun."""
     engine = type(running.server._backend.proxy._opened.engine)
     run, entered = engine.run, threading.Event()
 
-    def slow(self: object, plan: object, timeout: float | None, cancellation: object) -> object:
+    def wait(self: object, plan: object, timeout: float | None, cancellation: object) -> object:
         entered.set()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 2
         while not cancellation.cancelled and time.monotonic() < deadline:  # type: ignore[attr-defined]
             time.sleep(0.01)
         return run(self, plan, timeout, cancellation)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(engine, "run", slow)
+    monkeypatch.setattr(engine, "run", wait)
+    return entered
+
+
+@contextlib.contextmanager
+def asking(connection: psycopg.Connection, sql: str) -> Iterator[list[object]]:
+    """While a statement runs in another thread; then what came of it."""
+    came: list[object] = []
+
+    def ask() -> None:
+        try:
+            came.append(connection.execute(sql).fetchall())
+        except psycopg.Error as problem:
+            came.append(type(problem))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    yield came
+    thread.join(20)
+
+
+def test_cancelling_from_another_connection(running: Running, slow: threading.Event) -> None:
     with psycopg.connect(running.dsn(), autocommit=True) as connection:
-        problems: list[BaseException] = []
-
-        def ask() -> None:
-            try:
-                connection.execute("SELECT COUNT(*) FROM patient WHERE birth_year > 1981")
-            except psycopg.Error as problem:
-                problems.append(problem)
-
-        asking = threading.Thread(target=ask)
-        asking.start()
-        assert entered.wait(10)
-        connection.cancel_safe()
-        asking.join(20)
-        assert [type(problem) for problem in problems] == [psycopg.errors.QueryCanceled]
-        monkeypatch.undo()
+        with asking(connection, "SELECT COUNT(*) FROM patient WHERE birth_year > 1981") as came:
+            assert slow.wait(10)
+            connection.cancel_safe()
+        assert came == [psycopg.errors.QueryCanceled]
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_a_cancel_request_needs_the_secret(running: Running) -> None:
+def test_a_cancel_request_needs_the_secret(running: Running, slow: threading.Event) -> None:
     with psycopg.connect(running.dsn(), autocommit=True) as connection:
-        with socket.create_connection(("127.0.0.1", running.port)) as raw:
-            raw.sendall(struct.pack("!iii4s", 16, 80877102, connection.info.backend_pid, b"guess"[:4]))
-            assert raw.recv(10) == b""
-        assert connection.execute("SELECT 1").fetchone() == (1,)
+        with asking(connection, "SELECT COUNT(*) FROM patient WHERE birth_year > 1983") as came:
+            assert slow.wait(10)
+            for guess in (b"gues", bytes(4)):
+                with socket.create_connection(("127.0.0.1", running.port)) as raw:
+                    raw.sendall(struct.pack("!iii4s", 16, 80877102, connection.info.backend_pid, guess))
+                    assert raw.recv(10) == b""
+        assert [type(rows) for rows in came] == [list], "it was answered"
 
 
 def test_a_statement_timeout_of_the_client(running: Running) -> None:

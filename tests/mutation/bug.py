@@ -49,7 +49,7 @@ class Bug:
             raise Stale(f"{self.name!r} changes nothing")
         for test in self.tests:
             path, _, name = test.partition("::")
-            if name and f"def {name}(" not in _text(path):
+            if name and f"def {name.rpartition('::')[2]}(" not in _text(path):
                 raise Stale(f"{self.name!r}: there is no {test}")
 
 

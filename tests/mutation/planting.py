@@ -28,6 +28,7 @@ LIMIT = 1500.0
 WORK = 240
 """Seconds for the tests of one bug, and seconds of a core. What does not end is not counted as found."""
 _AT_ONCE = 20
+_OPTIONS = "--doctest-modules --hypothesis-profile=planted"
 _PARTS = ("dpsql", "rewriter", "tests", "pyproject.toml")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)(?: - (.*))?", re.MULTILINE)
 _FORKS = multiprocessing.get_context("forkserver")
@@ -95,7 +96,7 @@ class Copy:
         return Verdict(None, passed, why)
 
     def _run(self, tests: Sequence[str], hunt: Mapping[str, str], *, stop_at_first: bool) -> tuple[int | None, str]:
-        arguments = ["-n0", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE", "-o", "addopts=--doctest-modules"]
+        arguments = ["-n0", "-q", "-p", "no:cacheprovider", "--tb=no", "-rfE", "-o", f"addopts={_OPTIONS}"]
         arguments += [*(["-x"] if stop_at_first else []), *tests]
         said = self._folder / "said"
         said.unlink(missing_ok=True)  # or what the last one said would be taken for this one's
@@ -123,7 +124,10 @@ def _test(folder: Path, arguments: Sequence[str], hunt: Mapping[str, str], said:
         for stream in (1, 2):
             os.dup2(out.fileno(), stream)
     import pytest
+    from hypothesis import Phase, settings
 
+    # The first example that fails will do: making it small can take minutes.
+    settings.register_profile("planted", derandomize=True, phases=(Phase.explicit, Phase.generate), database=None)
     code = int(pytest.main(list(arguments)))
     sys.stdout.flush()
     os._exit(code)

@@ -78,7 +78,7 @@ def spilling_little(kind: str) -> Iterator[None]:
 def test_what_is_too_large_is_ended(limited: tuple[str, Operated], monkeypatch: pytest.MonkeyPatch) -> None:
     kind, server = limited
     hard(server, LARGE if kind == "duckdb" else POSTGRES_LARGE, monkeypatch)
-    monkeypatch.setitem(server.proxy.policy.limits.__dict__, "seconds", 60.0)
+    monkeypatch.setattr(server.proxy, "_opened", replace(server.proxy._opened, timeout=60.0))
     with spilling_little(kind), server.connect() as connection, pytest.raises(psycopg.errors.OutOfMemory) as ended:
         connection.execute(COUNT + "2")
     assert "more memory than it may have" in str(ended.value)

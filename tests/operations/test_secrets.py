@@ -76,7 +76,7 @@ def test_a_served_password_is_in_no_argument_log_or_file(tmp_path: Path) -> None
     with log.open("wb") as said:
         process = subprocess.Popen([*command, "--log-level", "debug"], stderr=said, env=environment)
     try:
-        eventually(lambda: b" port " in log.read_bytes() or process.poll() is not None, 60)
+        eventually(lambda: b" port " in log.read_bytes() or process.poll() is not None, 120)
         assert process.poll() is None, log.read_text()
         port = log.read_text().split(" port ")[1].split()[0]
         with psycopg.connect(f"host=127.0.0.1 port={port} user=ana dbname=x", autocommit=True) as connection:

@@ -272,6 +272,8 @@ class Expressions:
             forms += [f"PERCENTILE_DISC({fraction}) WITHIN GROUP (ORDER BY {what} DESC)"]
             forms += [f"MEDIAN({what})", f"MIN({what})", f"MAX({what})"]
             forms += [f"PERCENTILE_CONT({fraction}) WITHIN GROUP (ORDER BY {what})"]
+            several = self.random.choice(["0.25, 0.5, 0.75", "0.1, 0.5", "0, 0.5, 0.8, 0.9, 1"])
+            forms += [f"PERCENTILE_DISC(ARRAY[{several}]) WITHIN GROUP (ORDER BY {what})"] * 3
         return self.random.choice(forms)
 
     def _family(self, fields: Sequence[Field]) -> list[str]:

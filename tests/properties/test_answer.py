@@ -331,3 +331,12 @@ def test_parameters_of_another_type_are_another_statement(proxy: Proxy) -> None:
     told = [session.describe(sql, [value])[0].type for value in (1, 1.0, True, Decimal(1), "1")]
     assert len(set(map(str, told))) >= 4, told
     assert [type(session.execute(sql, [value]).rows[0][0]) for value in (1, 1.0, True)] == [int, float, bool]
+
+
+def test_what_is_bought_anew_is_shown_anew(proxy: Proxy) -> None:
+    """Answers are remembered by the numbers that they are made of. Ten draws of two counts are alike once in 10²⁰."""
+    session = proxy.session("ana")
+    session.execute("SET dpsql.reuse = off")
+    session.execute("SET dpsql.epsilon = 0.05")
+    answers = [session.execute("SELECT sex, COUNT(*) FROM patient GROUP BY sex").rows for _ in range(10)]
+    assert len(set(answers)) > 1

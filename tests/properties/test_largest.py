@@ -213,6 +213,19 @@ def test_sums_that_can_fall_pay_for_both_ways(plain: Session) -> None:
     assert [item for item, _ in rows] == [0, 1]
 
 
+def test_each_group_that_is_picked_is_measured_at_its_price(plain: Session) -> None:
+    """One person may be in all groups that are shown: what is measured of them moves in each."""
+    alone, many = (
+        release(plain, f"SELECT item, SUM(price) FROM bought GROUP BY 1 ORDER BY 2 DESC LIMIT {count}").plan
+        for count in (1, 7)
+    )
+    assert alone.top is not None
+    assert many.top is not None
+    for one, all_ in zip(alone.blocks, many.blocks, strict=True):
+        assert all_.sensitivity.l2_squared == 7 * one.sensitivity.l2_squared
+        assert one.sensitivity.l2_squared >= max(statistic.bound for statistic in one.statistics) ** 2
+
+
 def test_where_everybody_is_in_one_group_all_are_sorted_and_explain_says_so(plain: Session) -> None:
     told = release(plain, "SELECT town, COUNT(*) FROM person GROUP BY town ORDER BY 2 DESC LIMIT 3")
     assert told.plan.top is None

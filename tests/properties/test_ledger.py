@@ -7,6 +7,7 @@ import fcntl
 import itertools
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -272,6 +273,7 @@ def test_a_forked_child_cannot_charge(path: Path) -> None:
         child = os.fork()
         if not child:
             status = 1
+            signal.alarm(10)  # or it would wait for a writer that it does not have
             try:
                 ledger.charge("ana", cost("1/10"), "q")
             except InterfaceError:

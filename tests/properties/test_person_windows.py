@@ -231,3 +231,24 @@ def test_a_window_that_mixes_people_is_refused_with_the_key_that_is_missing(tmp_
         assert "PARTITION BY person_id" in str(refused.value)
         assert not proxy.session("ana").execute("SELECT * FROM dpsql.charges").rows
     proxy.close()
+
+
+@pytest.mark.parametrize(
+    ("partition", "filtered", "most"),
+    [
+        ("person_id", "n = 1", 1),
+        ("person_id", "n <= 3", 3),
+        ("person_id, reason", "n = 1", 12),
+        ("person_id, day", "n <= 3", 12),
+        ("person_id, 1", "n = 1", 1),
+    ],
+)
+def test_a_number_is_one_of_a_person_only_where_all_rows_of_the_person_are_numbered(
+    tmp_path: Path, partition: str, filtered: str, most: int
+) -> None:
+    """Numbered within reasons, a person has a first row of each reason."""
+    policy = policy_of("duckdb", visits(Random(5)), tmp_path, "numbered")
+    inner = f"SELECT ROW_NUMBER() OVER (PARTITION BY {partition} ORDER BY day) AS n FROM visit"
+    (measured,) = measure(f"SELECT COUNT(*) FROM ({inner}) AS t WHERE {filtered}", policy)
+    ((_, sensitivity),) = measured.blocks
+    assert sensitivity.l2_squared == most * most

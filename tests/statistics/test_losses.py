@@ -11,8 +11,9 @@ from dp_accounting import pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accountant import Accounting
-from dpsql.calibrate import Calibration, Measured, calibrate, covers, split_price
+from dpsql.accountant import Accounting, largest_rho
+from dpsql.calibrate import Calibration, Measured, calibrate
+from dpsql.covered import covers, split_price
 from dpsql.errors import DataError, InternalError, NotSupportedError
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
@@ -204,3 +205,17 @@ def test_one_ledger_is_not_paid_in_the_coin_of_another() -> None:
         calibrate(plan(block("n")), Accounting.ZCDP, PrivacyLoss(epsilon=Fraction(1)))
     with pytest.raises(InternalError, match="not paid like this"):
         calibrate(plan(block("n")), Accounting.PURE, PrivacyLoss(rho=Fraction(1)))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(10)])
+def test_a_price_in_epsilon_covers_a_loss_in_rho_by_the_conversion_alone(epsilon: Fraction) -> None:
+    """The guard behind every calibration under approx: what it lets through keeps ε and δ."""
+    delta = Fraction(1, 10**6)
+    most = largest_rho(epsilon, delta)
+    price = PrivacyLoss(epsilon=epsilon, delta=delta)
+    assert covers(price, PrivacyLoss(rho=most))
+    assert not covers(price, PrivacyLoss(rho=most * Fraction(1001, 1000)))
+    assert not covers(PrivacyLoss(epsilon=epsilon), PrivacyLoss(rho=most))
+    assert not covers(price, PrivacyLoss(rho=most, delta=delta / 2))
+    assert not covers(price, PrivacyLoss(rho=most, epsilon=epsilon / 2))
+    assert not covers(PrivacyLoss(rho=most), PrivacyLoss(rho=most, delta=delta))

@@ -103,6 +103,22 @@ def test_integers_of_any_size_are_exact() -> None:
     assert noisy.statistics["c"] == (10**40 + 7, 10**40 + 8, 10**40 + 9)
 
 
+@pytest.mark.parametrize("value", [0, 1, -3])
+def test_what_is_released_is_the_integer_and_its_noise_whatever_either_is(value: int) -> None:
+    """Nothing is rounded, cut off or left out by what the integer is: that would be seen through the noise."""
+
+    class Falling(Counting):
+        def _draw(self, kind: str, scale: Fraction, count: int) -> list[int]:
+            return [-draw for draw in super()._draw(kind, scale, count)]
+
+    for sampler, sign in ((Counting(), 1), (Falling(), -1)):
+        noisy = perturb(table(3, "a", "b", "c", value=value), pure(), sampler)
+        assert noisy.statistics == {
+            name: tuple(value + sign * draw for draw in draws)
+            for name, draws in (("a", (1, 2, 3)), ("b", (4, 5, 6)), ("c", (7, 8, 9)))
+        }
+
+
 def test_a_group_is_named_exactly_when_its_noisy_weight_reaches_the_threshold() -> None:
     calibration = zcdp()
     assert calibration.selected is not None

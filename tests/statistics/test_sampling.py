@@ -66,6 +66,11 @@ def test_no_draw_repeats_from_call_to_call_whatever_is_seeded(kind: str) -> None
         np.random.seed(7)
         runs.append(sample(kind, WIDE, 200))
     assert len({draw for run in runs for draw in run}) == 600
+    # Nor when the same sampler, as a proxy has one, is asked the same again.
+    one = OpenDPSampler()
+    draw_ = {"laplace": one.laplace, "gaussian": one.gaussian}[kind]
+    again = [draw_(WIDE, 200) for _ in range(3)]
+    assert len({draw for run in again for draw in run}) == 600
 
 
 def _report(pipe: Connection) -> None:

@@ -95,6 +95,25 @@ def test_laplace_threshold_is_within_a_step_of_opendp(scale: int, delta: Fractio
     assert opendp(steps - 2) > float(delta)
 
 
+@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**6), Fraction(1, 10**18)])
+@pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(10), Fraction(1000)])
+def test_a_laplace_threshold_is_the_least_that_a_lone_person_hardly_ever_reaches(
+    scale: Fraction, delta: Fraction
+) -> None:
+    """P(1 + N ≥ τ) ≤ δ, exactly, where the person is the 1; and one step less would be too low."""
+    steps = Threshold(Selection("w", Fraction(1), 1), Laplace(scale), delta).steps
+
+    def reached(noise: int) -> mpmath.mpf:
+        """P(N ≥ noise), for noise of 1 at least."""
+        q = mpmath.exp(-mpmath.mpf(scale.denominator) / scale.numerator)
+        return q**noise / (1 + q)
+
+    with mpmath.workdps(40):
+        wanted = mpmath.mpf(delta.numerator) / delta.denominator
+        assert reached(steps - 1) <= wanted
+        assert steps == 2 or reached(steps - 2) > wanted * (1 - mpmath.mpf(10) ** -8)
+
+
 @pytest.mark.parametrize("sigma", [4.0, 50.0])
 def test_gaussian_threshold_of_one_group_is_within_a_step_of_opendp(sigma: float) -> None:
     dp.enable_features("contrib")

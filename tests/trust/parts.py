@@ -34,7 +34,7 @@ class Part:
         if self.module:
             return [sys.executable, "-m", self.module, *(["--quick"] if quick else []), "--json", str(report)]
         tests = (self.quick_tests or self.tests) if quick else self.tests
-        return [sys.executable, "-m", "pytest", "-n0", "-q", "--tb=short", "-m", self.marked, *tests]
+        return [sys.executable, "-m", "pytest", "-n0", "--tb=short", "-m", self.marked, *tests]
 
     def missing(self) -> str:
         """What is not there of it; empty where it can be run."""

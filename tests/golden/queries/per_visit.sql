@@ -4,11 +4,11 @@ SELECT AVG(n) AS n FROM (SELECT visit_id, COUNT(*) AS n FROM prescription GROUP 
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 9900
---   s0: Σ(n - 1) (steps of 1, at most 9900)
---   s1: Σ(100 - n) (steps of 1, at most 9900)
+-- one unit moves: l1 None, l2 7920
+--   s0: Σ(n - 1) (steps of 1/2, at most 7920)
+--   s1: Σ(100 - n) (steps of 1/2, at most 7920)
 -- a0: AVG(n) (double) = 1 + 99 · s0 / (s0 + s1)
--- note: each person counts with at most 100 rows
+-- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 100]
 WITH partial AS (
   SELECT
@@ -49,8 +49,8 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 9900 THEN 9900 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 9900 THEN 9900 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 3960 THEN 3960 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 3960 THEN 3960 ELSE s1 END AS BIGINT) AS s1
   FROM partial
 ), released AS (
   SELECT
@@ -58,23 +58,23 @@ WITH partial AS (
       CASE
         WHEN NOT measured.m0 IS NULL
         THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        ELSE measured.s0 * 2
       END
     ) AS s0,
     SUM(
       CASE
         WHEN NOT measured.m0 IS NULL
         THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        ELSE measured.s1 * 2
       END
     ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 98010000
+        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 15681600
         THEN (
-          9899.999999990996e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          7919.999999992797e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
         )
         ELSE NULL
       END AS m0

@@ -11,7 +11,7 @@ SELECT PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY height_cm), MEDIAN(height_cm
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 -- q0: PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY height_cm): quantiles 1/10, 1/4, 1/2 of 40 … 220
 -- one unit weighs: l1 1, l2 1; a row 1
--- near is less than 2048; steps of 1
+-- near is less than 8192; steps of 1
 WITH found AS (
   SELECT
     v AS v,
@@ -53,22 +53,22 @@ SELECT
 FROM placed
 WHERE
   (
-    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 1 < 20480
+    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 1 < 81920
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 10 < 20480
+    ) * 10 < 81920
   )
   OR (
-    CAST(below AS INT128) * 4 - CAST(n AS INT128) * 1 < 8192
+    CAST(below AS INT128) * 4 - CAST(n AS INT128) * 1 < 32768
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 4 < 8192
+    ) * 4 < 32768
   )
   OR (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 4096
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 16384
     AND CAST(n AS INT128) * 1 - (
       CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 4096
+    ) * 2 < 16384
   )
 ORDER BY
   v;

@@ -1,0 +1,246 @@
+"""The programme: scenarios, planted bugs and marks, in a few servers at a time, and one table of what came out.
+
+Confidence: all bounds of a run hold together with a probability of 99.9 %, since each has the 1/S part of the error,
+where S is how many scenarios and bugs there are. So a product that keeps its promise fails a whole run once in 1,000 runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tests.audit import marks
+from tests.audit.estimate import Claim
+from tests.audit.events import choose
+from tests.audit.open_tables import declared
+from tests.audit.planted import BUGS, Planted, planting
+from tests.audit.policies import LEDGERS
+from tests.audit.report import show, tell
+from tests.audit.scenario import Scenario, ask
+from tests.audit.scenarios import SCENARIOS
+from tests.audit.served import Served, serving
+from tests.audit.shapes import shapes
+from tests.audit.worlds import CELLS, Worlds, write_duckdb, write_postgres
+
+ERROR = 0.001
+SAMPLES = 8000
+QUICK = 2000
+CHOSEN_ON = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One row of the table. ``passed``: the bound is not above the claim; of a planted bug, that it was seen."""
+
+    name: str
+    kind: str
+    claim: str
+    claimed: float
+    delta: float
+    bound: float
+    samples: int
+    passed: bool
+    seconds: float
+    what: str = ""
+
+
+def audited(scenario: Scenario, served: Served, worlds: Worlds, samples: int, error: float) -> Result:
+    """The bound that one scenario shows, beside what the ledger was charged."""
+    start = time.perf_counter()
+    asked = ask(scenario, served, worlds, -(-samples // CELLS))
+    size = len(asked.samples)
+    order = np.array(random.SystemRandom().sample(range(size), size))
+    train, test = order[: int(CHOSEN_ON * size)], order[int(CHOSEN_ON * size) :]
+    event = choose(asked.samples[train], asked.claim)
+    bound = event.bound(asked.samples[test], error)
+    what = str(event) if asked.alike else "worlds are charged differently"
+    passed = bound <= event.at[0] and asked.alike and asked.claim != Claim()
+    return Result(
+        scenario.name, "scenario", str(asked.claim), *event.at, bound, size, passed, time.perf_counter() - start, what
+    )
+
+
+def marked(name: str, check: Callable[[], Iterator[str]]) -> Result:
+    """A check that is right or wrong."""
+    start = time.perf_counter()
+    found = list(check())
+    what = f"{len(found)} findings: {found[0]}" if found else ""
+    return Result(name, "mark", "", 0.0, 0.0, 0.0, 0, not found, time.perf_counter() - start, what)
+
+
+@dataclass(frozen=True, slots=True)
+class Programme:
+    """What is run: the scenarios and bugs by name, over worlds that are written once."""
+
+    folder: Path
+    worlds: Worlds
+    database: str
+    samples: int
+    error: float
+    marks: Sequence[str]
+
+    def policy(self, ledger: str, name: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir()
+        more = declared(self.worlds.tables, CELLS) if ledger == "learned" else ""
+        return LEDGERS[ledger].write(folder, self.database, more)
+
+    def scenarios(self, ledger: str, chosen: Sequence[Scenario], name: str, tell: Callable[[Result], None]) -> None:
+        """Scenarios of one ledger, one after the other, over a server of their own; and its marks."""
+        with serving(self.policy(ledger, name)) as served:
+            for scenario in chosen:
+                result = audited(scenario, served, self.worlds, self.samples, self.error)
+                seen = list(self.marks_of(scenario, served))
+                if seen:
+                    result = replace(result, passed=False, what=seen[0])
+                tell(result)
+            if name.endswith(" 0"):
+                for mark in self.marks if ledger in ("pure", "zcdp") else ():
+                    tell(self.mark(mark, served, f"{mark}, {ledger}"))
+
+    def marks_of(self, scenario: Scenario, served: Served) -> Iterator[str]:
+        selected = scenario.one_by_one or not scenario.ordered or scenario.chosen_groups
+        if not scenario.reuse:
+            yield from marks.twins(served, self.worlds, scenario, selected=selected)
+        if scenario.ordered and not scenario.one_by_one:
+            yield from marks.disorder(served, self.worlds, scenario)
+
+    def mark(self, name: str, served: Served, title: str) -> Result:
+        return marked(title, lambda: MARKS[name](self, served))
+
+    def bugs(self, chosen: Sequence[str], tell: Callable[[Result], None]) -> None:
+        """Each bug, planted and looked for. A bug that is seen passes."""
+        folder = self.folder / "planted"
+        folder.mkdir()
+        with planting(folder) as planted:
+            for place, name in enumerate(chosen):
+                tell(self.bug(planted, name, f"bug {place}"))
+
+    def bug(self, planted: Planted, name: str, folder: str) -> Result:
+        start = time.perf_counter()
+        seen_by = BUGS[name].seen_by
+        scenario = next((one for one in SCENARIOS if one.name == seen_by), None)
+        policy = self.policy(scenario.ledger if scenario else "pure", folder)
+        with planted.serving(name, policy) as served:
+            if scenario is None:
+                result = self.mark(seen_by, served, name)
+            else:
+                result = audited(scenario, served, self.worlds, self.samples, self.error)
+                if result.passed and (findings := list(self.marks_of(scenario, served))):
+                    result = replace(result, passed=False, what=findings[0])
+        what = f"{seen_by}: {result.what}"
+        return replace(
+            result, name=name, kind="bug", passed=not result.passed, what=what, seconds=time.perf_counter() - start
+        )
+
+
+MARKS: dict[str, Callable[[Programme, Served], Iterator[str]]] = {
+    "lattice": lambda programme, served: marks.off_lattice(served, programme.worlds, "plain"),
+    "noise": lambda programme, served: marks.shared_noise(served, programme.worlds, "plain"),
+    "refusals": lambda programme, served: marks.refusals(served, programme.worlds, "plain"),
+    "order": lambda programme, served: marks.disorder(
+        served, programme.worlds, next(one for one in SCENARIOS if one.name == "people")
+    ),
+}
+
+
+@contextmanager
+def programme(
+    chosen: Sequence[Scenario],
+    bugs: Sequence[str],
+    samples: int,
+    engine: str,
+    error: float | None,
+    marks: Sequence[str],
+) -> Iterator[Programme]:
+    """The worlds of some scenarios and bugs, written for an engine."""
+    needed = [one for one in SCENARIOS if one.name in {BUGS[bug].seen_by for bug in bugs}]
+    names = ["plain", *(one.shape for one in (*chosen, *needed))]
+    worlds = Worlds.drawn(shapes(names), -(-samples // CELLS), random.SystemRandom().getrandbits(64))
+    # In memory: nothing here has to outlive the run, and a ledger flushes with each of some thousand charges.
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        folder = Path(name)
+        database = write_duckdb(worlds, folder / "worlds.duckdb") if engine == "duckdb" else write_postgres(worlds)
+        each = ERROR / max(len(chosen) + len(bugs), 1) if error is None else error
+        yield Programme(folder, worlds, database, samples, each, marks)
+
+
+def run(
+    chosen: Sequence[Scenario],
+    bugs: Sequence[str],
+    *,
+    samples: int = SAMPLES,
+    engine: str = "duckdb",
+    tell: Callable[[Result], None] = lambda _: None,
+    jobs: int = 2,
+    error: float | None = None,
+    marks: Sequence[str] | None = None,
+) -> list[Result]:
+    """Audit scenarios, and look for planted bugs. ``error`` is that of one bound; ``marks`` are all unless given."""
+    results: list[Result] = []
+
+    def keep(result: Result) -> None:
+        results.append(result)
+        tell(result)
+
+    with ExitStack() as stack:
+        some = tuple(MARKS) if marks is None else marks
+        one = stack.enter_context(programme(chosen, bugs, samples, engine, error, some))
+        pool = stack.enter_context(ThreadPoolExecutor(jobs))
+        tasks = []
+        for ledger in LEDGERS:
+            mine = [scenario for scenario in chosen if scenario.ledger == ledger]
+            parts = min(jobs, len(mine)) if ledger == "pure" else min(1, len(mine))
+            for part in range(parts):
+                tasks.append(pool.submit(one.scenarios, ledger, mine[part::parts], f"{ledger} {part}", keep))
+        if bugs:
+            tasks.append(pool.submit(one.bugs, bugs, keep))
+        for task in tasks:
+            task.result()
+    return results
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Result]:
+    """Run the programme as the command line says, print its table, and give back all its rows."""
+    parser = argparse.ArgumentParser("python -m tests.audit", description=__doc__)
+    parser.add_argument("--scenarios", nargs="+", metavar="NAME", help="those whose names have one of these in them")
+    parser.add_argument("--samples", type=int, metavar="N", help=f"of each scenario; {SAMPLES} unless it is given")
+    parser.add_argument("--engine", choices=("duckdb", "postgres", "both"), default="both")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} samples of fewer scenarios and bugs")
+    parser.add_argument("--jobs", type=int, default=2, help="servers at a time")
+    given = parser.parse_args(arguments)
+    wanted = given.scenarios
+    chosen = [one for one in SCENARIOS if not wanted or any(word in one.name for word in wanted)]
+    bugs = [name for name in BUGS if not wanted or any(word in name for word in wanted)]
+    samples = given.samples or (QUICK if given.quick else SAMPLES)
+    results: list[Result] = []
+    start = time.perf_counter()
+    for engine in ("duckdb", "postgres") if given.engine == "both" else (given.engine,):
+        few = chosen
+        if engine == "postgres" and given.engine == "both":
+            few = [one for one in chosen if one.name in ON_POSTGRES]
+        planted = bugs if engine == "duckdb" else []
+        if few or planted:
+            found = run(few, planted, samples=samples, engine=engine, tell=tell, jobs=given.jobs)
+            results += (
+                [replace(one, name=f"{one.name}, PostgreSQL") for one in found] if engine == "postgres" else found
+            )
+    show(results, time.perf_counter() - start)
+    return results
+
+
+ON_POSTGRES = (
+    "people", "people, ρ", "rows, 60 where 4 are allowed", "rows spread over groups", "rows that are nobody's",
+    "NaN, ±inf, 5e-324", "variances", "the most common", "selected alone", "totals that agree",
+)  # fmt: skip
+"""What is asked of PostgreSQL too, where both engines are audited."""

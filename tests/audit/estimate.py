@@ -1,0 +1,104 @@
+"""Lower bounds on ε from outcomes of people who were there by the toss of a coin, at a stated confidence.
+
+**Pure ε.** Each target person is in the data or not by an independent fair coin, and whoever sees all answers guesses
+some of the coins. Given the answers and the other coins, each posterior is at most e^ε/(1+e^ε), so that the number of
+right guesses among r is dominated by a binomial of r and that chance, *however the answers of the targets depend on each
+other* (Steinke, Nasr, Jagielski 2023, Theorem 2.1). Clopper and Pearson's lower end for the chance, p, gives
+ε ≥ ln(p/(1-p)).
+
+**(ε, δ).** P(E | there) ≤ e^ε · P(E | not there) + δ, and the same the other way round. Both chances are bounded by
+Clopper and Pearson, each at half of the error: ε ≥ ln((p - δ)/q). Here the samples have to be independent given the
+coins, which is why scenarios of ρ and δ have groups whose noise and inference have nothing in common.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+
+from dpsql.accountant import smallest_epsilon
+
+DELTAS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
+"""Where a claim of ρ may be tested: it is one of (ε, δ) for every δ, and which is tested is chosen beforehand."""
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def lower_chance(hits: Counts, trials: Counts, error: float) -> Floats:
+    """Clopper and Pearson's one-sided lower end; 0 where nothing was hit.
+
+    >>> float(lower_chance(np.array([80]), np.array([100]), 0.001)[0].round(3))
+    0.654
+    """
+    hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        found = beta.ppf(error, hits, trials - hits + 1)
+    return np.where(hits > 0, found, 0.0)
+
+
+def upper_chance(hits: Counts, trials: Counts, error: float) -> Floats:
+    """The upper end: what is not the lower end of the misses."""
+    return 1.0 - lower_chance(np.asarray(trials) - np.asarray(hits), trials, error)
+
+
+def guessed(right: Counts, guesses: Counts, error: float) -> Floats:
+    """The lower bound on a pure ε from so many right guesses.
+
+    >>> float(guessed(np.array([900]), np.array([1000]), 0.001)[0].round(2))
+    1.88
+    """
+    chance = lower_chance(right, guesses, error)
+    with np.errstate(all="ignore"):
+        return np.maximum(np.log(chance / (1.0 - chance)), 0.0)
+
+
+def told_apart(hits: Counts, trials: int, others: Counts, other_trials: int, delta: float, error: float) -> Floats:
+    """The lower bound on ε at δ from how often an event happens in either world."""
+    likely = lower_chance(hits, np.full_like(hits, trials), error / 2) - delta
+    rare = upper_chance(others, np.full_like(others, other_trials), error / 2)
+    with np.errstate(all="ignore"):
+        return np.where(likely > rare, np.log(np.maximum(likely, 1e-300) / np.maximum(rare, 1e-300)), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the ledger was charged for one world: ε, or ρ and the δ of what was selected."""
+
+    epsilon: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    @property
+    def pure(self) -> bool:
+        return not self.rho and not self.delta
+
+    def at(self, extra: float) -> tuple[float, float]:
+        """The (ε, δ) that is promised, where ``extra`` more of δ is given for ρ."""
+        if not self.rho:
+            return float(self.epsilon), float(self.delta)
+        epsilon = self.epsilon + smallest_epsilon(self.rho, Fraction(extra))
+        return float(epsilon), float(self.delta) + extra
+
+    @property
+    def all(self) -> tuple[tuple[float, float], ...]:
+        """Every (ε, δ) that may be tested."""
+        return tuple(self.at(extra) for extra in DELTAS) if self.rho else (self.at(0.0),)
+
+    def __str__(self) -> str:
+        if self.pure:
+            return f"ε {float(self.epsilon):.3g}"
+        parts = [f"ε {float(self.epsilon):.3g}"] if self.epsilon else []
+        parts += [f"ρ {float(self.rho):.3g}"] if self.rho else []
+        parts += [f"δ {float(self.delta):.2g}"] if self.delta else []
+        return ", ".join(parts)
+
+
+def gap(right: float, claimed: float) -> str:
+    """How much of a claim was shown, for a table."""
+    return "" if not claimed or math.isinf(right) else f"{right / claimed:.0%}"

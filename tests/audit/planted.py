@@ -1,0 +1,293 @@
+"""Planted bugs: what the audit has to see. A server in a process of its own, in which one mistake at a time is made.
+
+``python -m tests.audit.planted`` reads lines ``NAME<TAB>POLICY`` from its standard input; for each it heals what was planted
+before, plants the bug, serves the policy and says the port. The product knows nothing of it: names in its modules are bound
+to something else for as long as the server of a bug runs. ``python -m dpsql serve`` is what is audited otherwise.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlglot import exp
+
+from dpsql import answer, perturb
+from dpsql.answer import Proxy, Session
+from dpsql.finished import Finished
+from dpsql.ledger import Ledger
+from dpsql.loss import PrivacyLoss
+from dpsql.mechanisms.commonest import Commonest
+from dpsql.mechanisms.gaussian import Gaussian
+from dpsql.mechanisms.laplace import Laplace
+from dpsql.mechanisms.quantile import Quantile
+from dpsql.mechanisms.sampling import Sampler
+from dpsql.mechanisms.selection import Threshold
+from dpsql.mechanisms.top_k import TopK
+from dpsql.server.backend import Backend
+from dpsql.server.serve import Server
+from dpsql.server.shadow import Shadow
+from dpsql.server.start import analysts, database_name
+from dpsql.table import NoisyTable
+from rewriter import bound, clipping, workload
+from rewriter.dialects import number
+from rewriter.sensitivity import Sensitivity
+from tests.audit.served import PORT, Served, listening, running
+from tests.properties.mutants import PLANTS as STABILITY
+
+Patch = pytest.MonkeyPatch
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A mistake, and the scenario or the check that has to see it."""
+
+    plant: Callable[[Patch], None]
+    seen_by: str
+
+
+def _halved_noise(patch: Patch) -> None:
+    patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.laplace(self.scale / 2, count))
+    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.gaussian(self.sigma / 2, count))
+
+
+def _wide_values(patch: Patch) -> None:
+    """Values may be half as large again as their bound is claimed to be."""
+    honest = clipping.clipped_steps
+
+    def steps(*given: Any) -> exp.Expr:
+        wide = exp.Mul(this=exp.Paren(this=honest(*given)), expression=number(3))
+        return exp.Cast(this=exp.Div(this=wide, expression=number(2)), to=exp.DataType.build("BIGINT"))
+
+    patch.setattr(workload, "clipped_steps", steps)
+
+
+def _wide_rows(patch: Patch) -> None:
+    """A unit may have half as many rows again as is claimed."""
+    honest = bound._Ball.sensitivity.fget  # type: ignore[attr-defined]
+
+    def less(ball: Any) -> Sensitivity:
+        told = honest(ball)
+        return Sensitivity(None if told.l1 is None else told.l1 * 2 // 3, told.l2_squared * 4 // 9)
+
+    patch.setattr(bound._Ball, "sensitivity", property(less))
+
+
+def _no_threshold(patch: Patch) -> None:
+    patch.setattr(Threshold, "named", lambda self, exact, noise: [at for at, weight in enumerate(exact) if weight >= 1])
+
+
+def _low_threshold(patch: Patch) -> None:
+    honest = Threshold.steps.fget  # type: ignore[attr-defined]
+    patch.setattr(Threshold, "steps", property(lambda self: honest(self) // 2))
+
+
+def _twice_the_rate(*kinds: type) -> Callable[[Patch], None]:
+    def plant(patch: Patch) -> None:
+        for kind in kinds:
+            honest = kind.rate.fget  # type: ignore[attr-defined]
+            patch.setattr(kind, "rate", property(lambda self, honest=honest: 2 * honest(self)))
+
+    return plant
+
+
+def _picks_at_twice_the_rate(patch: Patch) -> None:
+    honest = TopK.picked
+
+    def picked(self: TopK, exact: Sequence[int], sampler: Sampler) -> list[int]:
+        return honest(replace(self, rate=2 * self.rate), exact, sampler)
+
+    patch.setattr(TopK, "picked", picked)
+
+
+def _half_is_charged(patch: Patch) -> None:
+    honest = Ledger.charge
+
+    def charge(self: Ledger, analyst: str, loss: PrivacyLoss, *more: Any) -> Any:
+        half = PrivacyLoss(loss.epsilon / 2, loss.rho / 2, loss.delta / 2)
+        return honest(self, analyst, half, *more)
+
+    patch.setattr(Ledger, "charge", charge)
+
+
+def _one_draw_for_all(patch: Patch) -> None:
+    patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.laplace(self.scale, 1) * count)
+    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.gaussian(self.sigma, 1) * count)
+
+
+def _one_draw_for_two_columns(patch: Patch) -> None:
+    honest = Laplace.sample
+
+    def sample(self: Laplace, sampler: Sampler, count: int) -> list[int]:
+        if count % 2:
+            return honest(self, sampler, count)
+        return honest(self, sampler, count // 2) * 2
+
+    patch.setattr(Laplace, "sample", sample)
+
+
+def _noise_by_the_question(patch: Patch) -> None:
+    """The same question has the same noise, though it is paid for again."""
+    kept: dict[tuple[Fraction, int], list[int]] = {}
+    honest = Laplace.sample
+
+    def sample(self: Laplace, sampler: Sampler, count: int) -> list[int]:
+        key = (self.scale, count)
+        if key not in kept:
+            kept[key] = honest(self, sampler, count)
+        return kept[key]
+
+    patch.setattr(Laplace, "sample", sample)
+
+
+def _empty_groups_without_noise(patch: Patch) -> None:
+    honest = perturb.perturb
+
+    def careless(exact: Any, calibration: Any, sampler: Any) -> NoisyTable:
+        noisy = honest(exact, calibration, sampler)
+        if len(noisy.keys) != len(exact.keys):
+            return noisy
+        statistics = {
+            name: tuple(y if x else 0 for x, y in zip(exact.statistics[name], column, strict=True))
+            for name, column in noisy.statistics.items()
+        }
+        return replace(noisy, statistics=statistics)
+
+    patch.setattr(answer, "perturb", careless)
+
+
+def _order_of_counts(patch: Patch) -> None:
+    """Groups come in the order of what was counted in them."""
+    honest = perturb.perturb
+
+    def careless(exact: Any, calibration: Any, sampler: Any) -> NoisyTable:
+        noisy = honest(exact, calibration, sampler)
+        if len(noisy.keys) != len(exact.keys) or noisy.chosen or not exact.statistics:
+            return noisy
+        first = next(iter(exact.statistics.values()))
+        order = sorted(range(len(first)), key=lambda place: -first[place])
+        statistics = {name: tuple(column[at] for at in order) for name, column in noisy.statistics.items()}
+        return replace(noisy, keys=tuple(noisy.keys[at] for at in order), statistics=statistics)
+
+    patch.setattr(answer, "perturb", careless)
+
+
+def _off_the_lattice(patch: Patch) -> None:
+    """What is shown has digits that no step has."""
+    honest = answer.Session._finish
+
+    def finish(self: Session, *given: Any) -> Finished:
+        found = honest(self, *given)
+        rows = [
+            tuple(value * (1 + random.random()) if isinstance(value, float) else value for value in row)
+            for row in found.rows
+        ]
+        return replace(found, rows=rows)
+
+    patch.setattr(answer.Session, "_finish", finish)
+
+
+def _only_people_with_rows(patch: Patch) -> None:
+    """Groups in which nobody is are left out of a public key set."""
+    honest = perturb.perturb
+
+    def careless(exact: Any, calibration: Any, sampler: Any) -> NoisyTable:
+        noisy = honest(exact, calibration, sampler)
+        if len(noisy.keys) != len(exact.keys) or noisy.chosen or not exact.statistics:
+            return noisy
+        there = [at for at in range(len(exact.keys)) if any(column[at] for column in exact.statistics.values())]
+        statistics = {name: tuple(column[at] for at in there) for name, column in noisy.statistics.items()}
+        return replace(noisy, keys=tuple(noisy.keys[at] for at in there), statistics=statistics)
+
+    patch.setattr(answer, "perturb", careless)
+
+
+BUGS = {
+    "a noise scale halved": Bug(_halved_noise, "people"),
+    "a noise scale halved, ρ": Bug(_halved_noise, "people, ρ"),
+    "values 1.5 times their bound": Bug(_wide_values, "a sum over people"),
+    "rows 1.5 times their bound": Bug(_wide_rows, "rows, 60 where 4 are allowed"),
+    "a threshold that is skipped": Bug(_no_threshold, "selected alone"),
+    "a threshold that is skipped, ρ": Bug(_no_threshold, "selected alone, ρ"),
+    "a threshold halved": Bug(_low_threshold, "selected alone"),
+    "a quantile's sensitivity halved": Bug(_twice_the_rate(Quantile), "a median, ρ"),
+    "a mode's sensitivity halved": Bug(_twice_the_rate(Commonest), "the most common"),
+    "picks at twice their rate": Bug(_picks_at_twice_the_rate, "the largest groups of one"),
+    "half of the price is charged": Bug(_half_is_charged, "people"),
+    "empty groups without noise": Bug(_empty_groups_without_noise, "people, alone"),
+    "empty groups left out": Bug(_only_people_with_rows, "people, alone"),
+    "one draw for all groups": Bug(_one_draw_for_all, "noise"),
+    "one draw for two columns": Bug(_one_draw_for_two_columns, "noise"),
+    "noise that follows from the question": Bug(_noise_by_the_question, "noise"),
+    "the order of rows tells counts": Bug(_order_of_counts, "order"),
+    "numbers beside their lattice": Bug(_off_the_lattice, "lattice"),
+}
+"""By what is wrong."""
+
+for _name, _seen in (
+    ("value not clamped", "a sum over people"),
+    ("no row limit", "rows of a joined person, 60"),
+    ("no group limit", "rows spread over groups"),
+    ("limit per group and not per unit", "rows spread over groups"),
+    ("keys from data", "rows under unknown keys"),
+):
+    BUGS[_name] = Bug(STABILITY[_name], _seen)
+
+
+class Planted:
+    """The process with bugs in it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+
+    @contextmanager
+    def serving(self, name: str, policy: Path) -> Iterator[Served]:
+        """A policy served with a bug. One at a time."""
+        said = self._folder / "said.log"
+        known = len(re.findall(PORT, said.read_text()))
+        if self._process.stdin is None:
+            raise AssertionError("commands go to its standard input")
+        self._process.stdin.write(f"{name}\t{policy}\n".encode())
+        self._process.stdin.flush()
+        yield Served(listening(self._process, said, known), policy.parent / "spent.ledger")
+
+
+@contextmanager
+def planting(folder: Path) -> Iterator[Planted]:
+    with running([sys.executable, "-m", "tests.audit.planted"], folder) as process:
+        yield Planted(process, folder)
+
+
+def main() -> None:
+    """Serve one bug after the other, as standard input says."""
+    shadow: Shadow | None = None
+    patch = Patch()
+    for line in sys.stdin:
+        name, _, policy = line.rstrip("\n").partition("\t")
+        patch.undo()
+        if name in BUGS:
+            BUGS[name].plant(patch)
+        proxy = Proxy.open(policy)
+        shadow = shadow or Shadow.start(proxy.catalog, analysts(proxy.policy), database_name(proxy.policy))
+        server = Server(Backend(proxy, shadow), "127.0.0.1", 0)
+        port = server.address[1]
+        threading.Thread(
+            target=server.run, args=(lambda port=port: print(f"port {port}", flush=True),), daemon=True
+        ).start()
+    if shadow is not None:
+        shadow.close()
+
+
+if __name__ == "__main__":
+    main()

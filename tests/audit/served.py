@@ -1,0 +1,72 @@
+"""The product, served as an owner serves it: ``dpsql serve POLICY`` in a process of its own, on loopback."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+
+from tests.audit.estimate import Claim
+
+_PATIENCE = 180.0
+PORT = r"port (\d+)\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A port that answers, and the ledger that it charges."""
+
+    port: int
+    ledger: Path
+
+    def connect(self, user: str = "ana", options: str = "") -> psycopg.Connection:
+        connection = psycopg.connect(f"host=127.0.0.1 port={self.port} user={user}", autocommit=True)
+        connection.execute("SET dpsql.notices = off")
+        return connection
+
+    def spent(self) -> Claim:
+        """All that was ever charged, exactly."""
+        with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True) as connection:
+            rows = connection.execute("SELECT epsilon, rho, delta FROM total WHERE analyst = ''").fetchall()
+        return Claim(*map(Fraction, rows[0])) if rows else Claim()
+
+
+@contextmanager
+def serving(policy: Path) -> Iterator[Served]:
+    """``dpsql serve`` of a policy, until the block ends."""
+    with running([sys.executable, "-m", "dpsql", "serve", str(policy), "--port", "0"], policy.parent) as process:
+        yield Served(listening(process, policy.parent / "said.log"), policy.parent / "spent.ledger")
+
+
+@contextmanager
+def running(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process whose output is in ``said.log``; it is ended with the block."""
+    with (folder / "said.log").open("wb") as said:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(30)
+        process.kill()
+        process.wait()
+
+
+def listening(process: subprocess.Popen[bytes], said: Path, known: int = 0) -> int:
+    """The port, as soon as the process names one more than the ``known`` ones."""
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        if len(found := re.findall(PORT, said.read_text())) > known:
+            return int(found[-1])
+        time.sleep(0.05)
+    raise RuntimeError(f"no server: {said.read_text()[-2000:]}")

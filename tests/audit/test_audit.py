@@ -1,0 +1,88 @@
+"""The audit, in short: a few scenarios keep their promise, and a bug in each of three places is seen."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.audit.audit import main, run
+from tests.audit.estimate import Claim, guessed, lower_chance, told_apart, upper_chance
+from tests.audit.events import Samples, choose
+from tests.audit.scenario import Scenario
+from tests.audit.scenarios import SCENARIOS
+
+_ERROR = 1e-8
+"""A product that keeps its promise fails one scenario of these tests once in 10⁸ runs."""
+
+
+def _named(*names: str) -> list[Scenario]:
+    found = [one for one in SCENARIOS if one.name in names]
+    assert len(found) == len(names)
+    return found
+
+
+def test_people_and_rows_stay_below_their_claim_and_a_halved_noise_does_not() -> None:
+    chosen = _named("people", "rows spread over groups")
+    bugs = ["a noise scale halved"]
+    found = run(chosen, bugs, samples=1600, error=_ERROR, jobs=1, marks=["noise"])
+    results = {one.name: one for one in found}
+    assert {one.name for one in results.values() if not one.passed} == set()
+    assert results["people"].bound <= 1 < results["a noise scale halved"].bound
+    # A bound of nothing would be below every claim.
+    assert results["people"].bound > 0.3
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_what_laplace_noise_tells_is_found_and_not_exceeded(epsilon: float) -> None:
+    samples = _laplace(epsilon, 20_000)
+    claim = Claim(epsilon=Fraction(epsilon))
+    event = choose(samples[np.arange(6_000)], claim)
+    bound = event.bound(samples[np.arange(6_000, 20_000)], _ERROR)
+    assert 0.7 * epsilon < bound <= epsilon
+
+
+def test_rows_that_are_missing_are_an_event() -> None:
+    bits = np.arange(4_000) % 2 == 0
+    kinds = np.where(bits, 0, 2).astype(np.int8)[:, None]
+    samples = Samples(("count",), np.ones((4_000, 1)), kinds, bits)
+    assert choose(samples, Claim(Fraction(1))).bound(samples, _ERROR) > 4
+    assert choose(samples, Claim(Fraction(1), delta=Fraction(1, 100))).bound(samples, _ERROR) > 4
+
+
+def test_a_gaussian_is_within_the_claims_of_its_rho_and_half_of_its_noise_is_not() -> None:
+    draw = np.random.default_rng()
+    bits = np.arange(16_000) % 2 == 0
+    claim = Claim(rho=Fraction(1, 2))
+    kinds = np.zeros((16_000, 1), dtype=np.int8)
+    for spread, holds in ((1.0, True), (0.5, False)):
+        values = draw.normal(bits.astype(float), spread)[:, None]
+        samples = Samples(("sum",), values, kinds, bits)
+        event = choose(samples[np.arange(5_000)], claim)
+        assert (event.bound(samples[np.arange(5_000, 16_000)], _ERROR) <= event.at[0]) == holds
+
+
+def test_ends_of_chances_hold() -> None:
+    """At an error of 1 %, both ends of 2,000 intervals hold but for 20 ± 4.5; fewer than 60 fail, but once in 10¹⁰."""
+    draw = np.random.default_rng()
+    hits = draw.binomial(300, 0.2, size=2_000)
+    trials = np.full(2_000, 300)
+    assert (lower_chance(hits, trials, 0.01) > 0.2).sum() < 60
+    assert (upper_chance(hits, trials, 0.01) < 0.2).sum() < 60
+    assert float(guessed(np.array([0]), np.array([0]), 0.01)[0]) == 0
+    assert float(told_apart(np.array([5]), 100, np.array([5]), 100, 0.0, 0.01)[0]) == 0
+
+
+@pytest.mark.campaign
+def test_everything() -> None:
+    assert [one.name for one in main([]) if not one.passed] == []
+
+
+def _laplace(epsilon: float, size: int) -> Samples:
+    draw = np.random.default_rng()
+    bits = draw.random(size) < 0.5
+    q = np.exp(-epsilon)
+    noise = draw.geometric(1 - q, size) - draw.geometric(1 - q, size)
+    values = (10.0 + bits + noise)[:, None]
+    return Samples(("count",), values, np.zeros((size, 1), dtype=np.int8), bits)

@@ -1,0 +1,146 @@
+"""Keys of several columns, which the database enforces: what joins and groups know of a person's rows from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.testing import Measurement, measure, open_without_noise
+from rewriter.contribution import Norm
+from rewriter.errors import Refused
+from tests.engines.postgres_server import shared_server
+
+TABLES = """
+CREATE TABLE shop (id INT PRIMARY KEY, size DOUBLE);
+CREATE TABLE rate (low BIGINT PRIMARY KEY, percent INT);
+CREATE TABLE tariff (kind VARCHAR, year INT, price INT, PRIMARY KEY (kind, year));
+CREATE TABLE offer (part INT, shop INT REFERENCES shop (id), cost INT, PRIMARY KEY (part, shop));
+CREATE TABLE line (part INT NOT NULL, shop INT NOT NULL REFERENCES shop (id), year INT, kind VARCHAR, amount INT);
+CREATE TABLE panel (shop INT REFERENCES shop (id), year INT, wage INT, PRIMARY KEY (shop, year));
+INSERT INTO shop VALUES (1, 9007199254740992), (2, 5), (3, 7);
+INSERT INTO rate VALUES (9007199254740992, 1), (9007199254740993, 2), (9007199254740991, 3);
+INSERT INTO tariff VALUES ('a', 2000, 1), ('a', 2001, 2), ('b', 2000, 3);
+INSERT INTO offer SELECT p, s, p + s FROM range(4) a(p), range(1, 4) b(s);
+INSERT INTO line SELECT n % 4, 1 + n % 3, 2000 + n % 2, 'a', n FROM range(30) a(n);
+INSERT INTO panel SELECT s, y, 10 * s FROM range(1, 4) a(s), range(2000, 2010) b(y);
+"""
+POLICY = """
+database: {}
+ledger: sqlite:ledger
+privacy_unit: shop.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables:
+  rate: {{public: true}}
+  tariff: {{public: true}}
+  shop: {{columns: {{id: {{}}, size: {{range: [0, 10]}}}}}}
+  offer: {{unit: shop -> shop.id, max_rows: 80, columns: {{part: {{}}, shop: {{}}, cost: {{range: [0, 10]}}}}}}
+  line:
+    unit: shop -> shop.id
+    max_rows: 75
+    columns: {{part: {{}}, shop: {{}}, year: {{range: [2000, 2009]}}, kind: {{}}, amount: {{range: [0, 29]}}}}
+  panel:
+    unit: shop -> shop.id
+    max_rows: 10
+    columns: {{shop: {{}}, year: {{range: [2000, 2009]}}, wage: {{range: [0, 100]}}}}
+"""
+
+
+@pytest.fixture(scope="module", params=["duckdb", "postgres"])
+def policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("keys")
+    database = "duckdb:keys.duckdb"
+    if request.param == "duckdb":
+        with duckdb.connect(str(folder / "keys.duckdb")) as connection:
+            connection.execute(TABLES)
+    else:
+        server = shared_server()
+        tables = TABLES.replace("DOUBLE", "DOUBLE PRECISION").replace("range(4)", "generate_series(0, 3)")
+        tables = tables.replace("range(1, 4)", "generate_series(1, 3)").replace("range(30)", "generate_series(0, 29)")
+        database = server.url(server.database(tables.replace("range(2000, 2010)", "generate_series(2000, 2009)")))
+    (folder / "policy.yaml").write_text(POLICY.format(database))
+    return folder / "policy.yaml"
+
+
+def release(policy: Path, sql: str, norm: Norm = Norm.L2) -> Measurement:
+    (found,) = measure(sql, policy, norm=norm)
+    return found
+
+
+def bound(policy: Path, sql: str) -> int | None:
+    ((_, sensitivity),) = release(policy, sql, Norm.L1).blocks
+    return sensitivity.l1
+
+
+JOINED = "SELECT COUNT(*) FROM {} WHERE o.part = l.part AND o.shop = l.shop"
+
+
+@pytest.mark.parametrize("tables", ["line AS l, offer AS o", "offer AS o, line AS l"])
+def test_a_row_meets_one_row_of_a_key_that_it_names_as_a_whole(policy: Path, tables: str) -> None:
+    assert bound(policy, JOINED.format(tables)) == 75
+
+
+@pytest.mark.parametrize(
+    ("sql", "most"),
+    [
+        # Of a part of the key, each row meets many.
+        ("SELECT COUNT(*) FROM line AS l JOIN offer AS o ON o.shop = l.shop", 75 * 80),
+        ("SELECT COUNT(*) FROM line AS l JOIN tariff AS t ON t.kind = l.kind AND t.year = l.year", 75),
+        ("SELECT COUNT(*) FROM line AS l LEFT JOIN tariff AS t ON t.kind = l.kind AND t.year = l.year", 75),
+        ("SELECT COUNT(*) FROM line AS l JOIN tariff AS t ON t.kind = l.kind", 75 * 3),
+        ("SELECT COUNT(*) FROM line AS l JOIN tariff AS t ON t.kind = l.kind AND t.year >= l.year", 75 * 3),
+        # Each of two sides fixes the other: one of them stays.
+        ("SELECT COUNT(*) FROM offer AS a JOIN offer AS o ON a.part = o.part AND a.shop = o.shop", 80),
+        (
+            "SELECT COUNT(*) FROM offer AS a JOIN offer AS o ON a.part = o.part AND a.shop = o.shop"
+            " JOIN line AS l ON l.shop = a.shop AND l.part = a.part",
+            75,
+        ),
+    ],
+)
+def test_the_bound_of_a_join(policy: Path, sql: str, most: int) -> None:
+    assert bound(policy, sql) == most
+
+
+def test_the_answers_are_the_databases_own(policy: Path) -> None:
+    proxy = open_without_noise(policy)
+    session = proxy.session()
+    assert session.execute(JOINED.format("line AS l, offer AS o")).rows == ((30,),)
+    rows = session.execute("SELECT year, COUNT(*), SUM(wage) FROM panel GROUP BY year ORDER BY 1").rows
+    assert [tuple(map(int, row)) for row in rows] == [(year, 3, 60) for year in range(2000, 2010)]
+    proxy.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "squared"),
+    [
+        ("SELECT year, COUNT(*) FROM panel GROUP BY year", 10),
+        ("SELECT y, COUNT(*) FROM (SELECT year AS y, wage FROM panel) AS p GROUP BY y", 10),
+        ("SELECT year, wage, COUNT(*) FROM panel WHERE wage < 3 GROUP BY year, wage", 10),
+        ("SELECT p.year, COUNT(*) FROM panel AS p JOIN shop AS s ON s.id = p.shop GROUP BY p.year", 10),
+        ("SELECT year / 5, COUNT(*) FROM panel GROUP BY 1", 100),
+        # A row of a person and a year: 75 at most, one in a group, and 10 groups.
+        ("SELECT y, COUNT(*) FROM (SELECT shop, year AS y FROM line GROUP BY shop, year) AS t GROUP BY y", 10),
+        ("SELECT y, COUNT(*) FROM (SELECT shop, year, 1 + year AS y FROM line GROUP BY 1, 2) AS t GROUP BY y", 75 * 75),
+        ("SELECT wage, COUNT(*) FROM panel GROUP BY wage", 100),
+        ("SELECT p.year, COUNT(*) FROM panel AS p JOIN panel AS q ON p.shop = q.shop GROUP BY p.year", 10_000),
+        ("SELECT year, COUNT(*) FROM (SELECT year FROM panel UNION ALL SELECT year FROM panel) AS p GROUP BY 1", 400),
+    ],
+)
+def test_a_person_has_one_row_in_a_year(policy: Path, sql: str, squared: int) -> None:
+    found = release(policy, sql)
+    ((names, sensitivity),) = found.blocks
+    step = found.granularity[names[0]]
+    assert sensitivity.l2_squared * step * step == squared
+
+
+def test_two_whole_numbers_that_are_one_double_are_two_rows(policy: Path) -> None:
+    """2⁵³ and 2⁵³ + 1 equal the same double: a key compared with a double does not say that one row is met."""
+    sql = "SELECT COUNT(*) FROM shop JOIN rate ON rate.low = shop.size"
+    found = release(policy, sql, Norm.L1)
+    ((_, sensitivity),) = found.blocks
+    assert sensitivity.l1 is not None
+    assert sensitivity.l1 >= max(row["s0"] for row in found.groups.values()) == 2
+    with pytest.raises(Refused, match="not by the same person"):
+        measure("SELECT COUNT(*) FROM shop AS a JOIN shop AS b ON a.id = b.size", policy)
