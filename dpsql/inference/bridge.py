@@ -21,7 +21,7 @@ COUNT_SCALE = 3.0
 """The scale of the weight's error: half of a pick's ε against a sixth of it."""
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=8192)
 def reach(place: int, size: int, fraction: float, away: float, scale: float) -> float:
     """By what an end is multiplied to be that of a 95 % interval, for quantile number ``place`` of ``size``.
 

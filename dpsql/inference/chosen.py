@@ -89,8 +89,8 @@ def joint_of(choice: Choice, noise: Noise) -> Joint:
 
 
 def _rounded(away: float) -> float:
-    """To three digits, so that little is computed twice."""
-    return float(f"{away:.3g}")
+    """To two digits, so that groups of about one size have it computed once."""
+    return float(f"{away:.2g}")
 
 
 def _reach(
