@@ -22,6 +22,9 @@ _Sizes = Mapping[str, _Size]
 """The sizes of a subquery's columns by name, in their order."""
 _ONCE = (1, 1)
 _CONDITIONS = ("joins", "where", "having", "qualify")
+_ROWS = "r"
+"""Our own name for the rows that are added up. What is computed of a row there is computed once: on PostgreSQL its
+OFFSET 0 keeps it from being pulled up."""
 _STAYS = ("group", "having", "distinct", "limit", "offset", "order", "with_")
 """What keeps a subquery from being pulled up."""
 
@@ -65,7 +68,10 @@ class _Measure:
         tables = dict(around)
         here: dict[str, _Size] = {}
         for item in _items(select):
-            tables[item.alias_or_name] = columns = self._item(item, tables, ctes)
+            columns = self._item(item, tables, ctes)
+            if item.alias_or_name == _ROWS:
+                columns = {name: (1, pushed) for name, (_, pushed) in columns.items()}
+            tables[item.alias_or_name] = columns
             here.update(columns)
         tables[""] = {**around.get("", {}), **here}
         found: dict[str, _Size] = {}

@@ -72,11 +72,14 @@ def merged(texts: ShadowRows, binaries: ShadowRows, formats: Sequence[int]) -> S
 
 
 def failure(result: PGresult) -> Error:
-    """PostgreSQL's error as ours: its text speaks of the policy's schema and the client's own words alone."""
+    """PostgreSQL's error as ours: its text speaks of the policy's schema and the client's own words alone. Its internal
+    errors speak of its inside: a parameter of a type that there is not is one."""
 
     def said(field: pq.DiagnosticField) -> str:
         return (result.error_field(field) or b"").decode(errors="replace")
 
+    if said(pq.DiagnosticField.SQLSTATE).startswith("XX"):
+        return error("the catalog does not answer this", sqlstate="0A000", hint="leave the types of parameters out")
     position = said(pq.DiagnosticField.STATEMENT_POSITION)
     return error(
         said(pq.DiagnosticField.MESSAGE_PRIMARY) or "the catalog did not answer",

@@ -119,7 +119,9 @@ def open_dbapi(library: Library) -> Iterator[DBAPI]:
     for table in opened.catalog.tables.values():
         if table.public:
             sandbox.load_public(table.name, opened.engine.public_rows(table.name, list(table.columns)))
-    limited = replace(opened, engine=watched, sandbox=sandbox, timeout=LIMIT)  # type: ignore[arg-type]
+    limits = opened.policy.limits.model_copy(update={"seconds": LIMIT})
+    policy = opened.policy.model_copy(update={"limits": limits})
+    limited = replace(opened, policy=policy, engine=watched, sandbox=sandbox)  # type: ignore[arg-type]
     proxy = Proxy(limited, NoNoise())
     way = DBAPI(proxy, watched)
     handler = _Remembering(way.logged)

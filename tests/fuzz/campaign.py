@@ -76,10 +76,10 @@ def run(
     slower: float = MOST_SLOWER,
     turn: float = TURN,
 ) -> Results:
-    """``messages`` are those without sockets; each flood takes ``seconds``. Memory is judged over all floods."""
+    """``messages`` are those without sockets, which may be none; each flood takes ``seconds``. Memory is judged over all floods."""
     with tempfile.TemporaryDirectory() as folder:
         policy = built(Path(folder) / "first")
-        results = Results(_without_sockets(policy, messages, seed))
+        results = Results(_without_sockets(policy, messages, seed) if messages else Spoken())
         results.problems += results.spoken.problems
         with serving(copied(policy, Path(folder) / "second")) as server:
             _flooded(server, results, floods, seconds, seed, turn)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.clients.test_protocol import bind, describe, execute, framed, parse, query, startup, text
+from tests.fuzz.frames import bind, describe, execute, framed, packet, parse, query, startup, text
 
 PASSWORD = "correct horse"  # noqa: S105 - of an analyst of these tests
 OPEN, LOCKED = "ana", "bob"
@@ -203,10 +203,6 @@ DAMAGE: Sequence[Callable[[bytes, Random], bytes]] = (
 # -- before login ----------------------------------------------------------------------------------------------------
 
 
-def _packet(body: bytes) -> bytes:
-    return struct.pack("!i", len(body) + 4) + body
-
-
 def _option(random: Random) -> bytes:
     name = random.choice(
         ("user", "database", "options", "replication", "client_encoding", "_pq_.x", "DateStyle", "x" * 99)
@@ -220,7 +216,7 @@ def _option(random: Random) -> bytes:
 def damaged_startup(random: Random) -> bytes:
     options = b"".join(_option(random) for _ in range(random.choice((0, 1, 3, 250))))
     version = struct.pack("!HH", random.choice((0, 2, 3, 3, 3, 4, 65535)), random.choice((0, 0, 2, 9999)))
-    whole = _packet(version + options + random.choice((b"\0", b"\0", b"", b"user\0", b"\0\0")))
+    whole = packet(version + options + random.choice((b"\0", b"\0", b"", b"user\0", b"\0\0")))
     choice = random.random()
     if choice < 0.3:
         return struct.pack("!i", random.choice((0, 3, 7, 8, 9, -1, 10241, 1 << 30))) + whole[4:]
@@ -280,7 +276,7 @@ def conversation(random: Random, *, longest: int = 40, large_ones: bool = True) 
     choice = random.random()
     if choice < 0.05:
         secret = random.randbytes(random.choice((4, 4, 0, 3, 32, 2000)))
-        found.say("cancel", _packet(struct.pack("!ii", CANCEL, random.choice((0, 1, 2, 7, -1))) + secret))
+        found.say("cancel", packet(struct.pack("!ii", CANCEL, random.choice((0, 1, 2, 7, -1))) + secret))
         return found
     if choice < 0.2:
         found.say("startup", damaged_startup(random))

@@ -18,8 +18,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from random import Random
 
-from tests.clients.test_protocol import framed, query, startup
 from tests.fuzz.conversations import CANCEL, OPEN, SSL, conversation, large
+from tests.fuzz.frames import framed, query, startup
 from tests.fuzz.judged import problem_with
 
 _PATIENCE = 30.0

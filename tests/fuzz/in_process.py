@@ -19,8 +19,8 @@ from dpsql.server.gate import Gate, Peer
 from dpsql.server.protocol import Protocol
 from dpsql.server.shadow import Shadow
 from dpsql.server.start import analysts
-from tests.clients.test_protocol import startup
 from tests.fuzz.conversations import LOCKED, PASSWORD, Conversation, conversation, proof, sasl_first
+from tests.fuzz.frames import startup
 from tests.fuzz.judged import is_fatal, problem_with
 
 

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.clients.test_protocol import framed, query, startup
-from tests.fuzz.conversations import OPEN
+from tests.fuzz.frames import framed, query, startup
 
+WITNESS = "guest"
+"""Another analyst than the flood is: one analyst's statements are limited together."""
 PAUSE = 0.01
 REPEATED = "SELECT region, sex, COUNT(*) AS n FROM patient GROUP BY region, sex ORDER BY n DESC"
 """What a dashboard asks: paid for once, and free from then on."""
@@ -25,7 +26,7 @@ class Line:
     def __init__(self, port: int, seconds: float = 30.0) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), seconds)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.sendall(startup(OPEN))
+        self.socket.sendall(startup(WITNESS))
         self.until_ready()
 
     def until_ready(self) -> bytes:
