@@ -18,7 +18,7 @@ from tests.audit.estimate import Claim, Floats, guessed, told_apart
 
 _THRESHOLDS = 60
 _BINS = 24
-_CHOICE_ERROR = 0.001
+_CHOICE_ERROR = 0.0001
 """A choice is by a bound that holds, not by luck: a small event has to be convincing."""
 
 Bits = NDArray[np.bool_]

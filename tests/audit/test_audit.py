@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.audit.audit import main, run
+from tests.audit.audit import audited, main, programme
 from tests.audit.estimate import Claim, guessed, lower_chance, told_apart, upper_chance
 from tests.audit.events import Samples, choose
+from tests.audit.planted import planting
 from tests.audit.scenario import Scenario
 from tests.audit.scenarios import SCENARIOS
 
@@ -23,15 +25,22 @@ def _named(*names: str) -> list[Scenario]:
     return found
 
 
-def test_people_and_rows_stay_below_their_claim_and_a_halved_noise_does_not() -> None:
-    chosen = _named("people", "rows spread over groups")
-    bugs = ["a noise scale halved"]
-    found = run(chosen, bugs, samples=1600, error=_ERROR, jobs=1, marks=["noise"])
-    results = {one.name: one for one in found}
-    assert {one.name for one in results.values() if not one.passed} == set()
-    assert results["people"].bound <= 1 < results["a noise scale halved"].bound
-    # A bound of nothing would be below every claim.
-    assert results["people"].bound > 0.3
+def test_people_and_rows_stay_below_their_claim_and_a_halved_noise_does_not(tmp_path: Path) -> None:
+    """One server for both: nothing is planted in it at first.
+
+    That the bug is seen is not certain: of 1,120 guesses 986 ± 11 are right, and 890 are enough.
+    """
+    chosen, bug = _named("people", "rows spread over groups"), "a noise scale halved"
+    with programme(chosen, [bug], 1600, "duckdb", _ERROR, (), 1600) as one, planting(tmp_path) as planted:
+        with planted.serving("nothing", one.policy("pure", "honest")) as served:
+            for scenario in chosen:
+                result = audited(scenario, served, one.worlds, one.samples, _ERROR)
+                assert result.passed
+                assert list(one.marks_of(scenario, served)) == []
+            assert one.mark("noise", served, "noise").passed
+        found = one.bug(planted, bug, "bug")
+        assert found.passed
+        assert found.bound > 1
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])

@@ -24,7 +24,7 @@ from tests.engines.postgres_server import copy_tables, shared_server
 
 CELLS = 200
 EMPTY, ONE, FULL = range(3)
-MOST_TABLES = 4
+MOST_TABLES = 2
 FIRST = 3
 """The first world with coins."""
 
