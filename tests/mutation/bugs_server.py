@@ -99,7 +99,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a connection holds any number of statements",
         "dpsql/server/portals.py",
-        "if len(held) >= MAX_NAMED or sum(one.size for one in held.values()) + more > MAX_HELD:",
+        "if len(held) >= MAX_NAMED or size + len(name) + more > MAX_HELD:",
         "if len(held) >= MAX_NAMED * 1000:",
         f"{PROTOCOL}::test_memory_of_a_connection_is_bounded",
     ),
