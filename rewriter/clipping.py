@@ -118,7 +118,7 @@ def _clipped(value: Value, interval: Interval, granularity: Fraction, dialect: D
     above = exp.GT(this=wrap(value.sql.copy()), expression=limit_of(interval.high, value.type))
     return exp.Case(
         ifs=[exp.If(this=below, true=number(low)), exp.If(this=above, true=number(high))],
-        default=dialect.to_steps(value.sql.copy(), value.type, granularity),
+        default=dialect.to_steps(value.sql.copy(), value.type, granularity, max(abs(interval.low), abs(interval.high))),
     )
 
 

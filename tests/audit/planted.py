@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,7 +33,6 @@ from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.quantile import Quantile
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.mechanisms.selection import Threshold
-from dpsql.mechanisms.top_k import TopK
 from dpsql.server.backend import Backend
 from dpsql.server.serve import Server
 from dpsql.server.shadow import Shadow
@@ -99,15 +98,6 @@ def _twice_the_rate(*kinds: type) -> Callable[[Patch], None]:
             patch.setattr(kind, "rate", property(lambda self, honest=honest: 2 * honest(self)))
 
     return plant
-
-
-def _picks_at_twice_the_rate(patch: Patch) -> None:
-    honest = TopK.picked
-
-    def picked(self: TopK, exact: Sequence[int], sampler: Sampler) -> list[int]:
-        return honest(replace(self, rate=2 * self.rate), exact, sampler)
-
-    patch.setattr(TopK, "picked", picked)
 
 
 def _half_is_charged(patch: Patch) -> None:
@@ -222,7 +212,6 @@ BUGS = {
     "a threshold halved": Bug(_low_threshold, "selected alone"),
     "a quantile's sensitivity halved": Bug(_twice_the_rate(Quantile), "a median, ρ"),
     "a mode's sensitivity halved": Bug(_twice_the_rate(Commonest), "the most common"),
-    "picks at twice their rate": Bug(_picks_at_twice_the_rate, "the largest groups of one"),
     "half of the price is charged": Bug(_half_is_charged, "people"),
     "empty groups without noise": Bug(_empty_groups_without_noise, "people, alone"),
     "empty groups left out": Bug(_only_people_with_rows, "people, alone"),

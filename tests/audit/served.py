@@ -17,7 +17,7 @@ import psycopg
 
 from tests.audit.estimate import Claim
 
-_PATIENCE = 180.0
+_PATIENCE = 900.0
 PORT = r"port (\d+)\n"
 
 

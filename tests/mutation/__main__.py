@@ -7,7 +7,6 @@ import contextlib
 import json
 import multiprocessing
 import queue
-import resource
 import sys
 import tempfile
 import threading
@@ -131,8 +130,6 @@ def main() -> int:
     alive = [one for one in found if one.verdict.found_by is None]
     console.print(_table(found))
     console.print(f"{len(found) - len(alive)} of {len(found)} planted bugs died, in {time.monotonic() - started:.0f} s")
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    console.print(f"{used.ru_utime + used.ru_stime:.0f} s of a core")
     if options.json:
         options.json.write_text(json.dumps(_promises(found, failed), ensure_ascii=False, indent=1))
     return bool(alive or failed)

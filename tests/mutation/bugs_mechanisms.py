@@ -9,6 +9,7 @@ PERTURB = "tests/statistics/test_perturb.py"
 SAMPLING = "tests/statistics/test_sampling.py"
 SELECTION = "tests/statistics/test_selection.py"
 QUANTILE = "tests/statistics/test_quantile.py"
+JOINT = "tests/statistics/test_joint.py"
 TOP = "tests/statistics/test_top_k.py"
 MODE = "tests/properties/test_mode.py"
 ANSWER = "tests/properties/test_answer.py"
@@ -120,7 +121,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a loss in rho is compared with a price in epsilon",
-        "dpsql/calibrate.py",
+        "dpsql/covered.py",
         "        return epsilon > 0 and delta > 0 and loss.rho <= largest_rho(epsilon, delta)\n",
         "        return epsilon > 0 and delta > 0 and loss.rho <= epsilon\n",
         f"{LOSSES}::test_a_price_in_epsilon_covers_a_loss_in_rho_by_the_conversion_alone",
@@ -197,6 +198,42 @@ BUGS: tuple[Bug, ...] = (
         "if ends and q not in (0, 1) else (Fraction(1), Fraction(1))",
         "if ends and q in (0, 1) else (Fraction(1), Fraction(1))",
         HIDDEN,
+    ),
+    # Quantiles that are picked together
+    bug(
+        "several quantiles at twice the exponent that is paid",
+        "dpsql/mechanisms/joint.py",
+        "return self.mechanism.epsilon / (2 * self.unit)",
+        "return self.mechanism.epsilon / self.unit",
+        f"{JOINT}::test_every_neighbour_of_every_small_database_is_hidden",
+    ),
+    bug(
+        "the weight of a group is measured for nothing",
+        "dpsql/picks.py",
+        "return 1 + COUNT + share + extremes, 1 + 4 * COUNT**2 + share**2 + extremes",
+        "return 1 + share + extremes, 1 + share**2 + extremes",
+        f"{JOINT}::test_all_that_is_picked_is_paid",
+    ),
+    bug(
+        "a vector whose rows are not all known is told from others",
+        "dpsql/mechanisms/around.py",
+        "cap = max(window - 2 * most - away, 0)",
+        "cap = window",
+        f"{JOINT}::test_what_is_picked_around_quantiles_hides_a_row_whatever_the_engine_leaves_out",
+    ),
+    bug(
+        "the last gap between quantiles does not count",
+        "dpsql/mechanisms/chain.py",
+        "return min(total + abs(self.end - last), self.cap)",
+        "return min(total, self.cap)",
+        f"{JOINT}::test_distances_are_those_of_the_definition_whatever_the_engine_leaves_out",
+    ),
+    bug(
+        "vectors that are not known are never picked",
+        "dpsql/mechanisms/chain.py",
+        "within / (within + beyond)",
+        "Fraction(1) if within else Fraction(0)",
+        f"{JOINT}::test_vectors_have_the_probabilities_of_the_definition",
     ),
     # Modes, the largest, picks
     bug(

@@ -184,8 +184,10 @@ def unlocked() -> list[Finding]:
 
 def outer() -> Iterator[Finding]:
     """The DuckDB that computes with released numbers, where an analyst's outer SELECT runs."""
+    stack = ExitStack()
     sandbox = Sandbox.open(seconds=SECONDS, cells=1000)
-    cursor = sandbox._connection.cursor()
+    # As each statement gets one.
+    cursor = stack.enter_context(sandbox._cursor())
     found = Attempts(OUTER, lambda sql: (cursor.execute(sql).fetchone() or (None,))[0])
 
     def private() -> Finding:
@@ -214,7 +216,7 @@ def outer() -> Iterator[Finding]:
         yield found.ended("an answer is bounded", "5,000,000 values", "54000",
                           lambda: sandbox.run("SELECT * FROM range(2000)", {}))  # fmt: skip
     finally:
-        cursor.close()
+        stack.close()
         sandbox.close()
 
 

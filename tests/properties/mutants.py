@@ -31,7 +31,13 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTS: dict[str, Plant] = {}
 
 
-SEEN: dict[str, int] = {}
+SEEN: dict[str, int] = {
+    "upper bound claimed where the lower is larger": 2,
+    "codes by order of appearance": 5,
+    "atoms not told apart": 7,
+    "one atom weighs twice": 1,
+    "largest atom left out of a sensitivity": 1,
+}
 """The world in which a bug was seen first, where that is a late one: a hunt that is in a hurry begins there."""
 
 

@@ -15,12 +15,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from dpsql.accountant import Accounting
+from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.around import SHARE, Around
 from dpsql.mechanisms.chain import Chain
 from dpsql.mechanisms.joint import Joint, Part
 from dpsql.mechanisms.quantile import Exponential, TooFar
 from dpsql.mechanisms.sampling import OpenDPSampler
 from dpsql.mechanisms.walks import Candidate
+from dpsql.picks import Joined, picked
 from rewriter.plan import Choice
 from tests.statistics.test_quantile import DECILES, choice, ranks_of
 
@@ -173,5 +176,24 @@ def test_what_is_picked_around_quantiles_hides_a_row_whatever_the_engine_leaves_
                 places = [random.randrange(len(table)) for table in products[0].tables]
                 scores = [min(product.distance(places), product.cap) for product in products]
                 most = max(most, abs(scores[0] - scores[1]) * products[0].rate)
-    assert min(gates[True], gates[False]) > 50
     assert Fraction(1, 4) * joint.mechanism.epsilon * SHARE < most <= joint.mechanism.epsilon * SHARE / 2
+    assert min(gates[True], gates[False]) > 50
+
+
+@pytest.mark.parametrize("accounting", [Accounting.PURE, Accounting.ZCDP])
+def test_all_that_is_picked_is_paid(accounting: Accounting) -> None:
+    """The vector, the weight of the group, what lies around and the extremes, one by one."""
+    fractions = (Fraction(0), *QUARTILES, Fraction(1))
+    price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=Fraction(1))
+    found = picked(choice(fractions, 10**6), accounting, price)
+    assert isinstance(found, Joined)
+    assert found.around is not None
+    vector = found.joint.mechanism.epsilon
+    weight = found.joint.unit / found.joint.count_scale
+    beside = found.around.rate * 2 * found.joint.unit
+    extremes = [one.mechanism.epsilon for one in found.extremes]
+    assert len(extremes) == 2
+    if accounting is Accounting.PURE:
+        assert vector + weight + beside + sum(extremes) <= price.epsilon
+    else:
+        assert sum(one**2 / 8 for one in (vector, beside, *extremes)) + weight**2 / 2 <= price.rho

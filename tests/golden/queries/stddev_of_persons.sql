@@ -49,7 +49,7 @@ WITH released AS (
           THEN 0
           WHEN t3.c1 > 200000
           THEN 20000000
-          ELSE CAST(CAST(t3.c1 AS DECIMAL(35, 2)) * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
+          ELSE CAST(CAST(t3.c1 AS DECIMAL(8, 2)) * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
         END AS v0,
         NOT t3.c1 IS NULL AS f1
       FROM (
