@@ -14,7 +14,7 @@ TURN_SECONDS = 0.0005
 """How long a thread may go on while another one waits."""
 BURST = 100
 """Connections that are accepted at once."""
-RATE = 200.0
+RATE = 150.0
 """Connections that are accepted in a second beyond those."""
 
 

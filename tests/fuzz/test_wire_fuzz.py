@@ -20,7 +20,7 @@ from dpsql.server.protocol import MAX_REQUESTS
 from tests.clients.test_protocol import replies
 from tests.fuzz.campaign import run, shown
 from tests.fuzz.conversations import DAMAGE, MESSAGES, OPEN, SSL, conversation
-from tests.fuzz.frames import bind, framed, parse, startup, text
+from tests.fuzz.frames import bind, describe, framed, parse, startup, text
 from tests.fuzz.in_process import Direct, speak
 from tests.fuzz.judged import problem_with
 from tests.fuzz.place import built
@@ -103,7 +103,8 @@ def test_a_statement_that_is_too_long_is_told_so_and_a_longer_one_ends_the_conne
 
 
 def test_a_type_that_there_is_not_is_refused_in_our_words(direct: Direct) -> None:
-    assert said_to(direct, parse("SELECT $1", types=(2**31,)), framed(b"S")) == [("E", "0A000"), ("Z", "")]
+    found = said_to(direct, parse("SELECT $1", types=(2**31,)), describe("S"), framed(b"S"))
+    assert found == [("1", ""), ("t", ""), ("E", "0A000"), ("Z", "")]
 
 
 def test_an_unknown_kind_is_refused_at_its_head(direct: Direct) -> None:
