@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from rewriter import bound, clipping, contribution, family, keys, planner, privacy_unit, source, split, workload
+from rewriter import bound, clipping, contribution, family, keys, per_person, planner, privacy_unit, source, workload
 from rewriter.cells import Addend, Cell, Vector
 from rewriter.contribution import ONE, Norm
 from rewriter.dialects import Dialect, number
@@ -230,7 +230,7 @@ def distinct_rows_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
 @plant
 def bound_on_one_key_and_group_by_another(patch: pytest.MonkeyPatch) -> None:
     """A person's groups by another key are believed to be one row per person."""
-    patch.setattr(split, "ContributionBound", lambda *args, **kwargs: ONE)
+    patch.setattr(per_person, "ContributionBound", lambda *args, **kwargs: ONE)
 
 
 @plant

@@ -22,6 +22,11 @@ def hunt(worlds: int, first: int = 0) -> Tally:
     return tally
 
 
+@pytest.mark.parametrize("name", PLANTS)
+def test_every_bug_can_still_be_planted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    PLANTS[name](monkeypatch)
+
+
 @pytest.mark.parametrize("name", FAST)
 def test_a_planted_bug_dies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTS[name](monkeypatch)
