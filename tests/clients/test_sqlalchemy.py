@@ -127,7 +127,7 @@ def test_columns_have_types_nullability_and_comments(engine: Engine) -> None:
     assert isinstance(columns["weight_kg"]["type"], types.Float)
     assert columns["smoker"]["nullable"]
     assert not columns["sex"]["nullable"]
-    assert columns["sex"]["comment"] == "private, key set F, M"
+    assert columns["sex"]["comment"] == "private, key set F, M, MODE is approximate"
     visit = {column["name"]: column["type"] for column in inspect(engine).get_columns("visit", schema="public")}
     assert isinstance(visit["day"], types.DATE)
     assert (visit["cost"].precision, visit["cost"].scale) == (8, 2)  # type: ignore[attr-defined]

@@ -39,7 +39,7 @@ def reflection(connection: Connection) -> None:
     assert set(seen.get_table_names("dpsql")) == {"budget", "charges", "columns"}
     columns = {column["name"]: column for column in seen.get_columns("patient")}
     assert isinstance(columns["birth_year"]["type"], types.SMALLINT)
-    assert columns["sex"]["comment"] == "private, key set F, M"
+    assert columns["sex"]["comment"] == "private, key set F, M, MODE is approximate"
     assert seen.get_pk_constraint("patient")["constrained_columns"] == ["id"]
     assert [key["referred_table"] for key in seen.get_foreign_keys("visit")] == ["patient"]
     assert seen.get_check_constraints("patient") == []

@@ -22,7 +22,7 @@ from rich.table import Table
 from dpsql.ledger import Ledger
 from tests.bench.ledger import CLIENTS, TOTAL, charging, postgres
 from tests.ledger.killing import strike
-from tests.ledger.site import Site
+from tests.ledger.postgres_site import Site
 from tests.ledger.tearing import Torn, tear_the_file, tear_the_log
 
 REST = (

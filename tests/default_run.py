@@ -1,0 +1,18 @@
+"""How ``pytest`` runs: with the same random examples every time, so that a change is judged by what it changed.
+
+New ones are drawn with ``pytest --hypothesis-profile=default``, and by the campaigns. The longest tests come first: else
+one worker is still at them when the other has nothing left to do.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import settings
+
+LONGEST = ("test_neighbours.py", "test_correctness.py", "test_fuzz.py", "test_attacks.py")
+
+settings.register_profile("fixed", derandomize=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
