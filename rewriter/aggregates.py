@@ -30,12 +30,26 @@ from rewriter.unbounded import learned_ranges, missing_ranges
 from rewriter.unit_quantiles import ENDS_AND_MIDDLE, median_of_one, numbers_of_one, percentile_of_one
 from rewriter.value import IntegerRange, Value
 
-_HINT = "over people, COUNT, SUM, AVG, STDDEV, VARIANCE, CORR, COVAR and REGR_* are answered"
+_HINT = (
+    "over people, COUNT, SUM, AVG, MIN, MAX, MEDIAN, PERCENTILE_CONT, MODE, BOOL_OR, BOOL_AND, STDDEV, VARIANCE, CORR,"
+    " COVAR and REGR_* are answered"
+)
+_LISTED = "values of people are not listed; use GROUP BY with COUNT(*)"
+_SOMEBODY = "it would be somebody's value; MODE() WITHIN GROUP (ORDER BY x) is the most common one, MAX(y) a large one"
+_SHAPE = "VARIANCE(x) and quantiles, PERCENTILE_CONT(ARRAY[0.1, 0.5, 0.9]) WITHIN GROUP (ORDER BY x), tell its shape"
 _INSTEAD: dict[type[exp.Expr], str] = {
     exp.WithinGroup: "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x) is answered; or GROUP BY x with COUNT(*)",
-    exp.GroupConcat: "values of people are not listed; use GROUP BY with COUNT(*)",
-    exp.ArrayAgg: "values of people are not listed; use GROUP BY with COUNT(*)",
+    exp.GroupConcat: _LISTED,
+    exp.ArrayAgg: _LISTED,
+    exp.JSONArrayAgg: _LISTED,
+    exp.JSONObjectAgg: _LISTED,
     exp.AnyValue: "it would be somebody's value; GROUP BY x names the values there are, MEDIAN(x) one in the middle",
+    exp.ArgMax: _SOMEBODY,
+    exp.ArgMin: _SOMEBODY,
+    exp.First: _SOMEBODY,
+    exp.Last: _SOMEBODY,
+    exp.Kurtosis: _SHAPE,
+    exp.Skewness: _SHAPE,
 }
 
 
@@ -69,6 +83,11 @@ _WORDS: dict[type[exp.Expr], str] = {
     exp.PercentileCont: "PERCENTILE_CONT",
     exp.PercentileDisc: "PERCENTILE_DISC",
     exp.VariancePop: "VAR_POP",
+    exp.JSONArrayAgg: "JSON_AGG",
+    exp.JSONObjectAgg: "JSON_OBJECT_AGG",
+    exp.BitwiseAndAgg: "BIT_AND",
+    exp.BitwiseOrAgg: "BIT_OR",
+    exp.BitwiseXorAgg: "BIT_XOR",
 }
 
 
