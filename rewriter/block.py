@@ -255,10 +255,7 @@ def _compares_exactly(one: Kind, other: Kind) -> bool:
 
 def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondition]) -> Iterator[str]:
     """The null-supplying source of which no match passes ``x IS NULL``: x was compared, or is declared NOT NULL."""
-    test = _unparenthesised(test)
-    if not isinstance(test, exp.Is) or not isinstance(test.expression, exp.Null) or test.args.get("negate"):
-        return
-    column = _unparenthesised(test.this)
+    column = tested_for_null(test)
     if not isinstance(column, exp.Column):
         return
     source, name = scope.resolve(column)
@@ -267,6 +264,14 @@ def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondi
     compared = any((source.alias, name) in equality for equality in outer[source.alias].equalities)
     if compared or (source.table is not None and not source.table.columns[name].nullable):
         yield source.alias
+
+
+def tested_for_null(test: exp.Expr) -> exp.Expr | None:
+    """The x of ``x IS NULL``; None for any other condition, ``x IS NOT NULL`` too."""
+    test = _unparenthesised(test)
+    if not isinstance(test, exp.Is) or not isinstance(test.expression, exp.Null) or test.args.get("negate"):
+        return None
+    return _unparenthesised(test.this)
 
 
 def _is_equality(node: exp.Expr) -> bool:

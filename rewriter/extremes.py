@@ -14,7 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.aggregates import one_or_zero
-from rewriter.block import BlockScope, condition
+from rewriter.block import BlockScope, condition, tested_for_null
 from rewriter.dialects import Dialect
 from rewriter.grouping import Grouped
 from rewriter.interval import measure
@@ -82,9 +82,8 @@ def _of_what_is_left(grouped: Grouped, ends: Mapping[str, exp.Expr], names: Mapp
 
 
 def _never(test: exp.Expr, scope: BlockScope, dialect: Dialect) -> bool:
-    if not isinstance(test, exp.Is) or not isinstance(test.expression, exp.Null) or test.args.get("negate"):
-        return False
-    return not compile_expression(test.this, scope, dialect).nullable
+    tested = tested_for_null(test)
+    return tested is not None and not compile_expression(tested, scope, dialect).nullable
 
 
 def _exceeds(count: exp.Column) -> exp.Expr:

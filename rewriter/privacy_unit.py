@@ -58,9 +58,12 @@ class _Classes:
     def same(self, one: ColumnId, other: ColumnId) -> bool:
         return self.find(one) == self.find(other)
 
-    def copy(self) -> _Classes:
+    def united(self, equalities: Iterable[Equality]) -> _Classes:
+        """A copy in which these hold too."""
         copy = _Classes()
         copy._parent = dict(self._parent)
+        for one, other in equalities:
+            copy.union(one, other)
         return copy
 
 
@@ -114,9 +117,7 @@ def own(
     for source in private:
         if not source.optional:
             continue
-        matched = classes.copy()
-        for one, other in outer[source.alias].equalities:
-            matched.union(one, other)
+        matched = classes.united(outer[source.alias].equalities)
         _unite([*preserved, source], matched)
         if not matched.same((source.alias, _UNIT), (preserved[0].alias, _UNIT)):
             raise _mixes(preserved[0], source, catalog)
@@ -301,9 +302,7 @@ def _refers_to(
     hop = _hop(source)
     if hop is None:
         return False
-    here = classes.copy()
-    for one, other in outer[source.alias].equalities:
-        here.union(one, other)
+    here = classes.united(outer[source.alias].equalities)
     return any(
         other.table is not None
         and other.table.name == hop.parent
@@ -322,10 +321,7 @@ def _meets_once(
     outer: Mapping[str, OuterCondition],
 ) -> bool:
     """Whether the counted sources' rows, together, meet at most one row of this source, by a key."""
-    here = classes.copy()
-    if source.optional:
-        for one, other in outer[source.alias].equalities:
-            here.union(one, other)
+    here = classes.united(outer[source.alias].equalities if source.optional else ())
     return _meets_by_key(source, here, [other for other in sources if other.alias in counted])
 
 
