@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+
 import mpmath
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +50,21 @@ def chi_square(draws: list[int], kind: str, scale: float) -> float:
     counts = np.bincount(np.searchsorted(edges[:-1], draws), minlength=len(expected))
     statistic = ((counts - np.array(expected)) ** 2 / np.array(expected)).sum()
     return float(chi2.sf(statistic, len(expected) - 1))
+
+
+def agreement(found: Mapping[Hashable, int], law: Mapping[Hashable, float], draws: int) -> float:
+    """A p-value of the hypothesis that ``found`` counts draws from ``law``: below p at most once in 1/p times, exactly.
+
+    Every count is binomial, however few it is expected to be (a χ² is no such thing there); the least of the k exact
+    chances of a count as far off on its side, times 2k, is what is answered.
+    """
+    assert set(found) <= set(law), "what is impossible was drawn"
+    whole = sum(law.values())
+    least = min(
+        min(binom.cdf(found.get(one, 0), draws, weight / whole), binom.sf(found.get(one, 0) - 1, draws, weight / whole))
+        for one, weight in law.items()
+    )
+    return float(min(1.0, 2 * len(law) * least))
 
 
 def draw(rng: np.random.Generator, kind: str, scale: float, count: int) -> NDArray[np.int64]:

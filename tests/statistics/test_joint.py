@@ -13,7 +13,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from dpsql.accountant import Accounting
 from dpsql.loss import PrivacyLoss
@@ -25,6 +24,7 @@ from dpsql.mechanisms.sampling import OpenDPSampler
 from dpsql.mechanisms.walks import Candidate
 from dpsql.picks import Joined, picked
 from rewriter.plan import Choice
+from tests.statistics.laws import agreement
 from tests.statistics.test_quantile import DECILES, choice, ranks_of
 
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
@@ -106,7 +106,7 @@ def test_vectors_have_the_probabilities_of_the_definition(
     monkeypatch.setattr(Joint, "_parts", lambda self, total: 8)
     if window < 100:
         monkeypatch.setattr(Joint, "_needed", lambda *_: 4.0)
-    one, draws = choice(QUARTILES[::2], 5, window), 500
+    one, draws = choice(QUARTILES[::2], 5, window), 700
     joint = Joint(one, QUARTILES[::2], Exponential(Fraction(epsilon), concentrated=True))
     total = len(rows) + 1
     chain = joint.chain(ranks_of(rows, one), total)
@@ -114,19 +114,13 @@ def test_vectors_have_the_probabilities_of_the_definition(
     for vector in vectors(one, chain.positions.parts, 2):
         distance = by_definition(joint, rows, total, chain, vector)
         weights[tuple(value for value, _ in vector)] += math.exp(-float(chain.rate) * distance)  # type: ignore[assignment]
-    whole = sum(weights.values())
     found: Counter[tuple[int, ...]] = Counter()
     for _ in range(draws):
         vector = Chain.draw(_never_few(chain))
         assert vector is not None
         found[tuple(value for value, _ in vector)] += 1
-    expected = {values: draws * weight / whole for values, weight in weights.items()}
-    large = [values for values, count in expected.items() if count >= 5]
-    rest = draws - sum(found[values] for values in large), draws - sum(expected[values] for values in large)
-    statistic = sum((found[values] - expected[values]) ** 2 / expected[values] for values in large)
-    statistic += (rest[0] - rest[1]) ** 2 / max(rest[1], 1.0)
-    assert len(large) > 3
-    assert chi2.sf(statistic, len(large)) > 1e-7, (statistic, len(large), found)
+    assert sum(weight > 0.01 * sum(weights.values()) for weight in weights.values()) > 3
+    assert agreement(found, weights, draws) > 1e-9, found
 
 
 def _never_few(chain: Chain) -> Chain:
@@ -143,7 +137,7 @@ def test_nobody_is_null_and_a_crowd_is_not() -> None:
 
 
 def test_deciles_are_a_few_rows_away() -> None:
-    """A mean square of 36 rows or so is expected of each; it is above 400 less than once in a million times."""
+    """A mean square of 36 rows or so is expected of each; it is above 1,000 less than once in 10⁹ times."""
     rows, one = [row * 50 for row in range(5_000)], choice(DECILES, 10**6)
     joint = Joint(one, DECILES, Exponential(Fraction(3, 4), concentrated=False))
     sampler, ranks, squares = OpenDPSampler(), ranks_of(rows, one), []
@@ -152,7 +146,7 @@ def test_deciles_are_a_few_rows_away() -> None:
         assert parts is not None
         assert list(parts) == sorted(parts)
         squares.append([(part.value / 50 - 500 * (place + 1)) ** 2 for place, part in enumerate(parts)])
-    assert np.mean(squares) < 400
+    assert np.mean(squares) < 1000
 
 
 def test_what_is_picked_around_quantiles_hides_a_row_whatever_the_engine_leaves_out() -> None:

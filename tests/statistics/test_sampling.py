@@ -19,7 +19,8 @@ from rewriter.sensitivity import Sensitivity
 from tests.statistics.laws import chi_square
 
 DRAWS = 20_000
-WIDE = Fraction(2**40)
+WIDE = Fraction(2**49)
+"""Two of 1,200 draws are alike less than once in a billion runs."""
 
 
 def sample(kind: str, scale: Fraction, count: int) -> list[int]:
@@ -31,7 +32,7 @@ def sample(kind: str, scale: Fraction, count: int) -> list[int]:
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_draws_follow_the_exact_law_and_a_scale_that_is_off_by_30_percent_is_seen(kind: str, scale: Fraction) -> None:
     draws = sample(kind, scale, DRAWS)
-    assert chi_square(draws, kind, float(scale)) > 1e-7
+    assert chi_square(draws, kind, float(scale)) > 1e-10
     assert chi_square(draws, kind, float(scale) * 1.3) < 1e-12
     assert chi_square(draws, kind, float(scale) / 1.3) < 1e-12
 
@@ -85,9 +86,9 @@ def test_forked_processes_and_threads_draw_different_noise() -> None:
         here, there = context.Pipe()
         child = context.Process(target=_report, args=(there,))
         child.start()
-        assert here.poll(20)
+        assert here.poll(120)
         streams.append(here.recv())
-        child.join(20)
+        child.join(120)
     threads = [threading.Thread(target=lambda: streams.append(sample("laplace", WIDE, 200))) for _ in range(4)]
     for thread in threads:
         thread.start()
