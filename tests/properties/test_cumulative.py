@@ -316,7 +316,7 @@ def test_a_running_sum_never_falls_and_ends_with_the_sum_of_its_groups(folder: P
     proxy = Proxy.open(policy(folder))
     try:
         session = proxy.session()
-        session.execute("SET dpsql.epsilon = 0.05")
+        session.execute("SET dpsql.epsilon = 0.005")  # none of 60 groups is measured below 0 once in 10¹⁶ runs
         rows = sorted(session.execute(sql).rows)
         total = 0
         for place, (sex, _, count, running) in enumerate(rows):
@@ -478,12 +478,12 @@ def test_intervals_of_running_sums_hold_the_truth(folder: Path) -> None:
     sql = "SELECT day, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY day) AS total FROM person GROUP BY day ORDER BY day"
     truth = {row[0]: row[1:] for row in oracle(folder, sql)}
     proxy = Proxy.open(policy(folder))
-    inside = np.zeros((60, 2))
+    inside = np.zeros((150, 2))
     try:
         session = proxy.session()
         for setting in ("intervals = on", "reuse = off", "consistent = off", "epsilon = 0.1"):
             session.execute(f"SET dpsql.{setting}")
-        for number in range(60):
+        for number in range(150):
             rows = session.execute(sql).rows
             names = [(row[2] <= truth[row[0]][0] <= row[3], row[5] <= truth[row[0]][1] <= row[6]) for row in rows]
             inside[number] = np.mean(names, axis=0)
@@ -492,5 +492,6 @@ def test_intervals_of_running_sums_hold_the_truth(folder: Path) -> None:
         assert [column.name for column in change.columns] == ["change", "change_low", "change_high"]
     finally:
         proxy.close()
-    assert (inside.mean(axis=0) >= 0.93).all()
-    assert (inside.mean(axis=0) <= 0.975).all()
+    # 96 % are expected; errors of one answer's running sums go together: one answer's share has a deviation of 8 %.
+    assert (inside.mean(axis=0) >= [0.93, 0.9]).all()
+    assert (inside.mean(axis=0) <= [0.98, 0.992]).all()

@@ -203,8 +203,9 @@ def test_noise_alone_decides_as_rarely_as_the_notice_says(many: Proxy) -> None:
     assert 2 * rows <= 30
     wrong = sum(a is True for g, a, _ in answer.rows if g % 2 == 0)
     missed = sum(a is not True for g, a, _ in answer.rows if g % 2 == 1)
-    assert wrong <= 0.025 * 200 + 8
-    assert missed <= 0.025 * 200 + 8
+    # At most 5 of 200 are expected, and 3 are seen; more than 18 once in 10⁸ runs.
+    assert wrong <= 18
+    assert missed <= 18
     assert sum(b is not False for _, _, b in answer.rows) <= 18
 
 
@@ -215,16 +216,18 @@ def test_a_share_costs_no_more_than_its_two_counts_and_its_interval_is_right(man
     blocks = [[release.plan.blocks for release in session.explain(sql).releases] for sql in (share, counts)]
     assert blocks[0] == blocks[1]
     assert len(blocks[0][0]) == 1
-    rows = session.execute(share).rows
+    session.execute("SET dpsql.reuse = off")
+    rows = [row for _ in range(5) for row in session.execute(share).rows]
     held = sum(low <= 0.4 <= high for _, _, low, high, *_ in rows if low is not None and high is not None)
-    assert 0.92 <= held / GROUPS <= 0.98
+    # 94 % of them hold; of 2,000, less than 90.5 % or more than 97.5 % do once in 10⁹ runs.
+    assert 0.905 <= held / len(rows) <= 0.975
     assert all(0 <= s <= 1 for _, s, *_ in rows)
 
 
 def test_intervals_of_distinct_counts_hold_what_was_counted(many: Proxy) -> None:
     rows = session_at(many, 0.6).execute("SELECT g, COUNT(DISTINCT n % 7) AS d FROM event GROUP BY g").rows
     held = sum(low <= 7 <= high for _, _, low, high in rows)
-    assert held / GROUPS >= 0.92
+    assert held / GROUPS >= 0.9, "96.6 % are expected: fewer than 90 % once in 10⁸ runs"
 
 
 def test_what_agrees_with_nothing_is_not_made_more_certain(many: Proxy) -> None:

@@ -82,4 +82,5 @@ def test_the_same_under_gaussian_noise(sql: str, tmp_path: Path) -> None:
     """σ is 10, for one count alone, so that rounding to whole counts does not show."""
     (measured,) = measure(sql, _policy(tmp_path, "delta: 1e-6"))
     error = _error(measured, FORMS[sql], Accounting.ZCDP, PrivacyLoss(rho=Fraction(1, 200))) / 100
-    assert 5.1 < error <= 5.4, f"total squared error {error:.2f}σ²"
+    # Of 20,000 repetitions the mean has a deviation of 0.03.
+    assert 5.0 < error <= 5.5, f"total squared error {error:.2f}σ²"
