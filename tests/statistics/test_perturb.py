@@ -18,7 +18,8 @@ from rewriter.plan import Selection
 from tests.statistics.plans import block, plan
 
 PURE = PrivacyLoss(epsilon=Fraction(1, 100))
-ZCDP = PrivacyLoss(rho=Fraction(1, 100), delta=Fraction(1, 10**6))
+ZCDP = PrivacyLoss(rho=Fraction(1, 100), delta=Fraction(1, 10**15))
+"""So small a delta that none of 2,000 lone people is named by chance."""
 
 
 class Counting:
