@@ -75,6 +75,13 @@ tables:
     return path
 
 
+@pytest.fixture(autouse=True)
+def seldom_mistaken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise alone is taken for people once in 10⁹ histograms, and not in 10⁴: two hundred of them are learned here."""
+    if "tmp_path" in request.fixturenames:
+        monkeypatch.setattr("dpsql.inference.bounds.BETA", 1e-9)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     fill(tmp_path / "clinic.duckdb")
@@ -144,7 +151,8 @@ def test_the_first_statement_pays_a_part_for_the_bound_and_the_rest_for_itself(f
     assert answer.epsilon == Fraction(1, 2)
     assert answer.notices[0] == "20 % of the price goes to what the policy leaves open: max_rows of visit"
     assert near(bound(answer, "visit"), (0, 8))
-    assert abs(answer.rows[0][0] - 6000) < 400  # type: ignore[operator]
+    # The noise is as wide as the bound over ε = 0.4, or less: 20 such widths.
+    assert abs(answer.rows[0][0] - 6000) < 50 * bound(answer, "visit")[1]  # type: ignore[operator]
     again = session.execute("SELECT sex, COUNT(*) FROM visit JOIN patient ON id = patient_id GROUP BY sex")
     assert bound(again, "visit") == bound(answer, "visit")
     assert again.price.rho + again.price.epsilon == whole
@@ -321,7 +329,7 @@ def test_who_waits_for_another_purchase_can_be_cancelled(proxy: Proxy) -> None:
         waiting = pool.submit(proxy.session().execute, COUNT, (), cancellation)
         cancellation.cancel()
         with pytest.raises(OperationalError, match="canceling"):
-            waiting.result(10)
+            waiting.result(60)
     assert statements(proxy) == []
 
 
@@ -346,9 +354,10 @@ def test_the_same_statement_is_answered_again_for_nothing(proxy: Proxy) -> None:
     assert second.rows == first.rows
     assert not second.price
     session.execute("SET dpsql.reuse = off")
-    third = session.execute(SUM)
-    assert third.price.rho == Fraction(1, 8)
-    assert third.rows != first.rows
+    others = [session.execute(SUM) for _ in range(3)]
+    assert [other.price.rho for other in others] == [Fraction(1, 8)] * 3
+    # One sum of cents, with a deviation of 2,000, is the first by chance once in 10⁵ times; never all three.
+    assert {other.rows for other in others} != {first.rows}
     assert sum("for: " in statement for statement in statements(proxy)) == 2  # max_rows and a range, once
 
 
