@@ -355,8 +355,8 @@ def test_a_sum_over_many_groups_that_were_shown_as_0_stays_unbiased(database: Pa
         proxy.close()
         assert isinstance(row[0], int)
         totals.append(row[0] - PEOPLE)
-    # A thousand cells of standard deviation 1: what is shown as 0 would add about 300 to each.
-    assert abs(float(np.mean(totals))) < 4 * math.sqrt(1000 / 6)
+    # A thousand cells of standard deviation 1: what is shown as 0 would add about 300 to each; six deviations are 77.
+    assert abs(float(np.mean(totals))) < 6 * math.sqrt(1000 / 6)
 
 
 def test_one_measurement_may_be_shown_in_two_ways(session: Session) -> None:
@@ -606,7 +606,8 @@ def released(calibration: Calibration, keys: Sequence[Key], truth: int) -> Noisy
     return perturb(ExactTable(tuple(keys), {"s0": (truth,) * len(keys)}), calibration, OpenDPSampler())
 
 
-REPETITIONS = 20_000
+REPETITIONS = 60_000
+"""Of squares of Laplace noise, the mean of a third of them has a deviation of 1.6 %: 12 % is more than seven."""
 
 
 def stored(number: int, keys: Sequence[str], groups: Sequence[Key], how: Calibration, truth: int) -> Entry:
@@ -666,7 +667,7 @@ def check_accuracy(result: Made, wanted: Calibration, truth: Sequence[int]) -> N
     for pattern in range(3):
         some = errors[pattern::3]
         expected = said * float(result.derived.shrunk[pattern]) ** 2
-        assert abs(some.mean()) < 5 * math.sqrt(expected / len(some))
+        assert abs(some.mean()) < 6 * math.sqrt(expected / len(some))
         # The bound on a discrete Laplace variance, 2b², is above it by a sixth of a squared step at most.
         assert 0.88 * expected - 0.5 < some.var() < 1.12 * expected
 
