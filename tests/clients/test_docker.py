@@ -41,7 +41,7 @@ def free_port() -> int:
 
 def healthy(port: int) -> bool:
     command = [sys.executable, DOCKER / "healthcheck.py"]
-    return subprocess.run(command, env={"DPSQL_PORT": str(port)}, timeout=30, check=False).returncode == 0
+    return subprocess.run(command, env={"DPSQL_PORT": str(port)}, timeout=120, check=False).returncode == 0
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def entrypoint(folder: Path, **environment: str) -> Iterator[tuple[subprocess.Po
         yield started, started.stderr.readline()
     finally:
         started.terminate()
-        code = started.wait(30)
+        code = started.wait(120)
         started.stderr.close()
     assert code == 0, "the signal must reach the server: the shell is replaced by it"
 
@@ -89,7 +89,7 @@ def seeded() -> Iterator[Seeded]:
 
 def seed(environment: dict[str, str]) -> str:
     done = subprocess.run(
-        [sys.executable, DOCKER / "seed.py"], env=environment, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, DOCKER / "seed.py"], env=environment, capture_output=True, text=True, timeout=300, check=True
     )
     return done.stderr.strip()
 

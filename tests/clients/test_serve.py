@@ -68,10 +68,10 @@ def running(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory, certif
     started = threading.Event()
     thread = threading.Thread(target=server.run, args=(started.set,))
     thread.start()
-    assert started.wait(10)
+    assert started.wait(60)
     yield Running(server, server.address[1], certificate)
     server.stop()
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()
     shadow.close()
     proxy.close()
@@ -162,13 +162,13 @@ def asking(connection: psycopg.Connection, sql: str) -> Iterator[list[object]]:
     thread = threading.Thread(target=ask)
     thread.start()
     yield came
-    thread.join(20)
+    thread.join(60)
 
 
 def test_cancelling_from_another_connection(running: Running, slow: threading.Event) -> None:
     with psycopg.connect(running.dsn(), autocommit=True) as connection:
         with asking(connection, "SELECT COUNT(*) FROM patient WHERE birth_year > 1981") as came:
-            assert slow.wait(10)
+            assert slow.wait(60)
             connection.cancel_safe()
         assert came == [psycopg.errors.QueryCanceled]
         assert connection.execute("SELECT 1").fetchone() == (1,)
@@ -177,7 +177,7 @@ def test_cancelling_from_another_connection(running: Running, slow: threading.Ev
 def test_a_cancel_request_needs_the_secret(running: Running, slow: threading.Event) -> None:
     with psycopg.connect(running.dsn(), autocommit=True) as connection:
         with asking(connection, "SELECT COUNT(*) FROM patient WHERE birth_year > 1983") as came:
-            assert slow.wait(10)
+            assert slow.wait(60)
             for guess in (b"gues", bytes(4)):
                 with socket.create_connection(("127.0.0.1", running.port)) as raw:
                     raw.sendall(struct.pack("!iii4s", 16, 80877102, connection.info.backend_pid, guess))
@@ -244,11 +244,11 @@ def test_a_stopping_server_says_goodbye(built_clinic: Path, tmp_path: Path) -> N
     started = threading.Event()
     thread = threading.Thread(target=server.run, args=(started.set,))
     thread.start()
-    assert started.wait(10)
+    assert started.wait(60)
     user = analysts(proxy.policy)[0]
     connection = psycopg.connect(f"host=127.0.0.1 port={server.address[1]} user={user} dbname=x", autocommit=True)
     server.stop()
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()
     with pytest.raises(psycopg.OperationalError) as ended:
         connection.execute("SELECT 1")

@@ -158,7 +158,7 @@ def test_whatever_fails_says_one_thing(engine: DuckDBEngine, plan: Plan, caplog:
     assert CANARY not in record.getMessage()
     assert record.exc_info is None
     assert record.getMessage().removeprefix("the engine failed: ").isidentifier()
-    assert time.perf_counter() - started < 2, "nothing was fetched from a network"
+    assert time.perf_counter() - started < 30, "nothing was fetched from a network"
 
 
 # Public tables

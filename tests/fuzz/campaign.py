@@ -130,7 +130,7 @@ def _flood(server: Server, watch: Watch, name: str, seconds: float, seed: int, t
             process.send_signal(signal.SIGCONT)
     said = process.communicate("over\n", timeout=120)[0].strip().splitlines()
     done = Done(**json.loads(said[-1])) if said else Done(problems=[f"{name} said nothing"])
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while server.connections() > connections and time.monotonic() < deadline:
         time.sleep(0.1)
     _measure(watch, quiet, 2 * turn)

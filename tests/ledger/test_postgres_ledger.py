@@ -225,7 +225,7 @@ def test_an_unknown_outcome_is_found_out_and_nothing_is_charged_twice(relay: tup
 
 def test_a_server_that_stays_away_is_told_and_its_return_is_noticed(relay: tuple[Relay, str, str]) -> None:
     passing, through, direct = relay
-    with Ledger.open(through, pure(1), timeout=0.5) as ledger:
+    with Ledger.open(through, pure(1), timeout=3) as ledger:
         ledger.charge("ana", cost("1/10"), "q")
         passing.refuse = True
         passing.next_message("answer lost")
@@ -326,7 +326,9 @@ def test_two_proxies_share_one_budget(url: str, tmp_path: Path) -> None:
     prices = [["1/7", "1/200"], ["1/11", "1/150"]]
     with holding(url):
         proxies = [Charger(tmp_path / f"{i}.said", url, 1, *some, threads=3) for i, some in enumerate(prices)]
-        time.sleep(0.5)
+        end = time.monotonic() + 60
+        while waiting(url) < len(proxies) and time.monotonic() < end:
+            time.sleep(0.02)
     for proxy in proxies:
         proxy.process.join()
         assert proxy.process.exitcode == 0
@@ -339,6 +341,13 @@ def test_two_proxies_share_one_budget(url: str, tmp_path: Path) -> None:
     assert sum(row.parts[0] for row in found) > 1 - Fraction(1, 200), "they went on until the smallest did not fit"
 
 
+def waiting(url: str) -> int:
+    """How many connections to the ledger wait for a lock."""
+    with psycopg.connect(url) as tool:
+        (found,) = tool.execute("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").fetchone() or (0,)  # fmt: skip
+    return int(found)
+
+
 @contextlib.contextmanager
 def holding(url: str) -> Iterator[None]:
     with psycopg.connect(url) as tool:
@@ -348,12 +357,12 @@ def holding(url: str) -> Iterator[None]:
 
 
 def test_a_busy_ledger_refuses_after_its_timeout_and_serves_again(url: str) -> None:
-    with Ledger.open(url, pure(1), timeout=0.3) as ledger:
+    with Ledger.open(url, pure(1), timeout=2) as ledger:
         with holding(url):
             before = time.monotonic()
             with pytest.raises(OperationalError, match="busy; nothing was charged") as raised:
                 ledger.charge("ana", cost("1/10"), "q")
-            assert 0.2 < time.monotonic() - before < 10
+            assert 0.2 < time.monotonic() - before < 60
             assert raised.value.sqlstate == "53300"
             assert ledger.spent() == PrivacyLoss(), "reading does not wait"
         ledger.charge("ana", cost("1/10"), "q")

@@ -76,7 +76,7 @@ class Attempts:
         told = f"otherwise: {wrong}" if wrong else few if len(found) < 3 else f"{len(found)} settings as fixed"
         return Finding(self.where, promise, by, told, not wrong)
 
-    def ended(self, promise: str, by: str, sqlstate: str, work: Callable[[], object], within: float = 10.0) -> Finding:
+    def ended(self, promise: str, by: str, sqlstate: str, work: Callable[[], object], within: float = 60.0) -> Finding:
         """The work fails with the SQLSTATE, in time."""
         started = time.monotonic()
         try:

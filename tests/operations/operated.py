@@ -24,7 +24,8 @@ from dpsql.server.serve import Server
 from dpsql.server.shadow import Shadow
 from dpsql.server.start import Serving, analysts, database_name, made
 
-PATIENCE = 30.0
+PATIENCE = 120.0
+"""Seconds that only a test that fails waits."""
 
 
 @dataclass(slots=True)

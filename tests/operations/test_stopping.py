@@ -24,21 +24,21 @@ COUNT = "SELECT COUNT(*) FROM member WHERE code < "
 
 
 @contextmanager
-def slow(server: Operated, monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[threading.Event]:
-    """Releases take that long, and can be cancelled; the event says that one has begun."""
+def slow(server: Operated, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Releases stand still until they are cancelled or let go; the first event says that one has begun, the other lets go."""
     engine = type(server.proxy._opened.engine)
-    run, begun = engine.run, threading.Event()
+    run, begun, go = engine.run, threading.Event(), threading.Event()
 
     def slowly(self: Any, plan: Any, timeout: float | None, cancellation: Cancellation) -> Any:
         begun.set()
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not cancellation.cancelled:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not cancellation.cancelled and not go.is_set():
             time.sleep(0.01)
         return run(self, plan, timeout, cancellation)
 
     with monkeypatch.context() as patch:
         patch.setattr(engine, "run", slowly)
-        yield begun
+        yield begun, go
 
 
 class Asking(threading.Thread):
@@ -66,7 +66,7 @@ def said_goodbye(connection: psycopg.Connection[Any]) -> bool:
 
 
 def test_what_runs_is_finished_and_everybody_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with operated(library, grace=PATIENCE) as server, slow(server, monkeypatch, 1.5) as begun:
+    with operated(library, grace=PATIENCE) as server, slow(server, monkeypatch) as (begun, go):
         idle, asking = server.connect(), Asking(server, COUNT + "1")
         asking.start()
         assert begun.wait(PATIENCE)
@@ -77,6 +77,7 @@ def test_what_runs_is_finished_and_everybody_is_told(library: Path, monkeypatch:
         assert asking.is_alive(), "who waits is sent away at once, who asks is answered"
         with pytest.raises(psycopg.OperationalError):
             server.connect()
+        go.set()
         asking.join(PATIENCE)
         assert asking.problem is None
         assert asking.row is not None
@@ -86,7 +87,7 @@ def test_what_runs_is_finished_and_everybody_is_told(library: Path, monkeypatch:
 
 
 def test_what_does_not_end_within_the_grace_is_ended(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with operated(library, grace=0.3) as server, slow(server, monkeypatch, PATIENCE) as begun:
+    with operated(library, grace=0.3) as server, slow(server, monkeypatch) as (begun, _):
         asking = Asking(server, COUNT + "2")
         asking.start()
         assert begun.wait(PATIENCE)
@@ -99,7 +100,7 @@ def test_what_does_not_end_within_the_grace_is_ended(library: Path, monkeypatch:
 
 
 def test_who_asks_twice_does_not_want_to_wait(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with operated(library, grace=PATIENCE) as server, slow(server, monkeypatch, PATIENCE) as begun:
+    with operated(library, grace=PATIENCE) as server, slow(server, monkeypatch) as (begun, _):
         asking = Asking(server, COUNT + "3")
         asking.start()
         assert begun.wait(PATIENCE)

@@ -260,7 +260,7 @@ def test_a_busy_ledger_refuses_after_its_timeout_and_serves_again(path: Path, ho
             before = time.monotonic()
             with pytest.raises(OperationalError, match="busy") as raised:
                 ledger.charge("ana", cost("1/10"), "q")
-            assert 0.1 < time.monotonic() - before < 5
+            assert 0.1 < time.monotonic() - before < 60
             assert raised.value.sqlstate == "53300"
             assert ledger.spent() == PrivacyLoss(), "reading does not wait"
         ledger.charge("ana", cost("1/10"), "q")
@@ -273,7 +273,7 @@ def test_a_forked_child_cannot_charge(path: Path) -> None:
         child = os.fork()
         if not child:
             status = 1
-            signal.alarm(10)  # or it would wait for a writer that it does not have
+            signal.alarm(60)  # or it would wait for a writer that it does not have
             try:
                 ledger.charge("ana", cost("1/10"), "q")
             except InterfaceError:
