@@ -247,19 +247,19 @@ def test_closing_waits_for_the_statement_that_runs(proxy: FakeProxy) -> None:
 
     def execute(sql: str, parameters: object = ()) -> Answer:
         entered.set()
-        assert go.wait(5)
+        assert go.wait(60)
         seen_closed.append(connection.closed)
         return ANSWER
 
     connection._session.execute = execute  # type: ignore[method-assign, assignment]
     with ThreadPoolExecutor(2) as threads:
         asked = threads.submit(connection.answer, "SELECT 1")
-        assert entered.wait(5)
+        assert entered.wait(60)
         closed = threads.submit(connection.close)
         time.sleep(0.05)
         go.set()
-        closed.result(5)
-        assert asked.result(5) == ANSWER
+        closed.result(60)
+        assert asked.result(60) == ANSWER
     assert seen_closed == [False]
     assert connection.closed
 

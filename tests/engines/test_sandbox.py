@@ -34,7 +34,7 @@ from rewriter.types import (
     decimal,
 )
 
-SECONDS = 1.0
+SECONDS = 3.0
 
 
 @pytest.fixture(scope="module")
@@ -133,14 +133,14 @@ def test_tables_of_one_statement_are_not_seen_by_another(sandbox: Sandbox) -> No
 
     def paused(cursor: object, columns: object) -> object:
         inside.set()
-        assert leave.wait(10)
+        assert leave.wait(60)
         return original(cursor, columns)  # type: ignore[arg-type]
 
     sandbox._fetch = paused  # type: ignore[method-assign, assignment]
     try:
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(sandbox.run, "SELECT v FROM mine", {"mine": released(("v", TEXT, ("secret",)))})
-            assert inside.wait(10)
+            assert inside.wait(60)
             sandbox._fetch = original  # type: ignore[method-assign]
             for name in ("mine", "temp.mine", "temp.main.mine"):
                 with pytest.raises(Error) as caught:
@@ -150,7 +150,7 @@ def test_tables_of_one_statement_are_not_seen_by_another(sandbox: Sandbox) -> No
             assert other[1] == (("other",),)
             assert sandbox.run("SELECT view_name FROM duckdb_views() WHERE NOT internal", {})[1] == ()
             leave.set()
-            assert running.result(10)[1] == (("secret",),)
+            assert running.result(60)[1] == (("secret",),)
     finally:
         sandbox._fetch = original  # type: ignore[method-assign]
     with pytest.raises(Error):

@@ -37,7 +37,7 @@ class Relay:
         server, message = self._late
         self._answered.clear()
         server.sendall(message)
-        assert self._answered.wait(10), "the server did not answer"
+        assert self._answered.wait(60), "the server did not answer"
         server.close()
 
     def cut(self) -> bool:
@@ -83,7 +83,7 @@ class Relay:
         self._muted = server
         if how == "answer lost":
             server.sendall(block)
-            self._answered.wait(10)  # the server has committed before the client knows that it is cut off
+            self._answered.wait(60)  # the server has committed before the client knows that it is cut off
         elif how == "message late":
             self._open.remove(server)
             self._late = server, block

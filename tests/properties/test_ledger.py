@@ -27,7 +27,7 @@ from dpsql.accountant import Accountant, Accounting
 from dpsql.charge import EVERYBODY, NOTHING, Admission, Charge, Total
 from dpsql.errors import BudgetExceeded, InterfaceError, InternalError, NotSupportedError, OperationalError
 from dpsql.journal import SQLiteJournal
-from dpsql.ledger import Ledger, recorded
+from dpsql.ledger import Due, Ledger, recorded
 from dpsql.loss import PrivacyLoss
 
 MILLIONTH = Fraction(1, 10**6)
@@ -227,12 +227,9 @@ def test_waiting_charges_are_committed_together(path: Path, monkeypatch: pytest.
     )
     with Ledger.open(path, pure(1)) as ledger:
         with holding(path):
-            threads = [threading.Thread(target=ledger.charge, args=("ana", cost("1/100"), "q")) for _ in range(20)]
-            for thread in threads:
-                thread.start()
-            time.sleep(0.1)
-        for thread in threads:
-            thread.join()
+            begun = [ledger.begin("ana", [Due(cost("1/100"), "q")]) for _ in range(20)]
+        for one in begun:
+            one.result()
         assert ledger.spent() == cost("1/5")
     assert sum(groups) == 20
     assert len(groups) <= 3
@@ -292,13 +289,11 @@ def test_a_forked_child_cannot_charge(path: Path) -> None:
 def test_closing_finishes_what_waits_and_then_refuses(path: Path) -> None:
     ledger = Ledger.open(path, pure(1))
     with holding(path):
-        thread = threading.Thread(target=ledger.charge, args=("ana", cost("1/10"), "q"))
-        thread.start()
-        time.sleep(0.05)
+        begun = ledger.begin("ana", [Due(cost("1/10"), "q")])
         closing = threading.Thread(target=ledger.close)
         closing.start()
         time.sleep(0.05)
-    thread.join()
+    begun.result()
     closing.join()
     assert len(entries(path)) == 1
     with pytest.raises(InterfaceError, match="closed"):
