@@ -130,7 +130,13 @@ def test_the_clinic_is_the_same_every_time(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         clinic.build(tmp_path / name)
-        answers.append(read_truths(tmp_path / name))
+        # A mean is a sum of floats in any order: its last digits are not the clinic's.
+        answers.append(
+            {
+                sql: [tuple(round(cell, 6) if isinstance(cell, float) else cell for cell in row) for row in rows]
+                for sql, rows in read_truths(tmp_path / name).items()
+            }
+        )
     assert answers[0] == answers[1]
 
 
