@@ -38,7 +38,8 @@ from dpsql.server.serve import Server
 from dpsql.server.shadow import Shadow
 from dpsql.server.start import analysts, database_name
 from dpsql.table import NoisyTable
-from rewriter import bound, clipping, workload
+from rewriter import clipping, workload
+from rewriter.ball import Ball
 from rewriter.dialects import number
 from rewriter.sensitivity import Sensitivity
 from tests.audit.served import PORT, Served, listening, running
@@ -74,13 +75,13 @@ def _wide_values(patch: Patch) -> None:
 
 def _wide_rows(patch: Patch) -> None:
     """A unit may have half as many rows again as is claimed."""
-    honest = bound._Ball.sensitivity.fget  # type: ignore[attr-defined]
+    honest = Ball.sensitivity.fget  # type: ignore[attr-defined]
 
     def less(ball: Any) -> Sensitivity:
         told = honest(ball)
         return Sensitivity(None if told.l1 is None else told.l1 * 2 // 3, told.l2_squared * 4 // 9)
 
-    patch.setattr(bound._Ball, "sensitivity", property(less))
+    patch.setattr(Ball, "sensitivity", property(less))
 
 
 def _no_threshold(patch: Patch) -> None:
