@@ -12,9 +12,7 @@ Where one table is read and few units can have more rows than the bound, those u
 else's rows are added up group by group without step 1 and 2: they are inside of every ball, so the integers are the
 same.
 
-Why scaling is sound in floating point: the factor is computed with a relative error below 2⁻⁵⁰ and made smaller by
-2⁻⁴⁰; truncation then only shortens. Squares are summed as integers, so no order of rows can change a factor. Why a
-finer lattice: truncating a scaled count of 0.9 to 0 would lose it, so scaled cells are counted in 2⁻ʳ of a step.
+Why scaling is sound in floating point, and in whole numbers: :mod:`rewriter.ball`.
 """
 
 from __future__ import annotations
@@ -26,25 +24,21 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.cells import Addend, Cell, Vector, Workload
+from rewriter.ball import SHRINK, Ball, ball_of, case, measured, truncated
+from rewriter.cells import Addend, Cell, Workload
 from rewriter.contribution import ContributionBound, Norm, least
-from rewriter.dialects import Dialect, call, double, number
+from rewriter.dialects import Dialect, double, number
 from rewriter.distinct import Credited, credited
-from rewriter.errors import Refused
 from rewriter.functions_values import wrap
 from rewriter.keys import PublicKeys
 from rewriter.plan import Block, Selection, Statistic
 from rewriter.query import Query
 from rewriter.sensitivity import Sensitivity
-from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind
-from rewriter.unbounded import unbounded_rows
+from rewriter.types import DOUBLE, HUGEINT, Kind
 from rewriter.value import Value
 
-_REFINE_BITS = 12
 _WEIGHT_BITS = 20
 _MOST_SELECTED_GROUPS = 1 << 16
-_MOST_STEPS = 1 << 48
-SHRINK = 1 - 2.0**-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,29 +49,6 @@ class Bounded:
     blocks: tuple[Block, ...]
     selection: Selection | None
     refinement: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class _Ball:
-    """The ball that one vector is scaled into, in steps: ``radius_squared`` of the chosen norm, exactly."""
-
-    vector: Vector
-    norm: Norm
-    radius_squared: int
-    refinement: int
-    scaled: bool
-
-    @property
-    def cell_bound(self) -> int:
-        return math.isqrt(self.radius_squared)
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        steps = self.refinement
-        if not self.scaled or self.norm is Norm.L1:
-            radius = self.cell_bound
-            return Sensitivity(l1=radius * steps, l2_squared=radius * radius * steps * steps)
-        return Sensitivity(l1=None, l2_squared=self.radius_squared * steps * steps)
 
 
 def bound(
@@ -106,7 +77,7 @@ def bound(
     counts = credited(query, rows, work, contribution, dialect, one_group=one_group)
     names = [cell.name for cell in _cells(work)]
     every, work = work, replace(work, vectors=tuple(vector for vector in work.vectors if vector.credit is None))
-    balls = [_ball(vector, norm, contribution, one_group, query) for vector in work.vectors]
+    balls = [ball_of(vector, norm, contribution, one_group, query) for vector in work.vectors]
     most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
     selection = Selection("w", Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
     if not work.vectors and selection is None:
@@ -123,7 +94,7 @@ def bound(
     if scale is not None:
         ctes.append(("scale", scale))
     tree = _with_keys(final, ctes, counts, keys, names, selection, public, dialect)
-    summed, distinct = (_block(ball) for ball in balls), (one.block for one in counts)
+    summed, distinct = (ball.block() for ball in balls), (one.block for one in counts)
     blocks = tuple(next(summed if vector.credit is None else distinct) for vector in every.vectors)
     refinement = {cell.name: ball.refinement for ball in balls for cell in ball.vector.cells}
     return Bounded(tree, blocks, selection, refinement | dict.fromkeys((one.name for one in counts), 1))
@@ -176,7 +147,7 @@ def _is_suspect() -> exp.Expr:
 
 
 def _with_harmless(
-    suspects: exp.Select, rows: exp.Select, keys: list[str], balls: Sequence[_Ball], dialect: Dialect
+    suspects: exp.Select, rows: exp.Select, keys: list[str], balls: Sequence[Ball], dialect: Dialect
 ) -> exp.Select:
     """The bounded sums of the suspects and the plain sums of everybody else, group by group."""
     expressions: list[exp.Expr] = _columns(keys)
@@ -201,52 +172,6 @@ def _with_harmless(
 
 def _cells(work: Workload) -> list[Cell]:
     return [cell for vector in work.vectors for cell in vector.cells]
-
-
-def _block(ball: _Ball) -> Block:
-    statistics = tuple(
-        Statistic(cell.name, cell.granularity / ball.refinement, ball.cell_bound * ball.refinement, cell.text)
-        for cell in ball.vector.cells
-    )
-    return _measured(statistics, ball.sensitivity, ball.vector)
-
-
-def _measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, vector: Vector) -> Block:
-    """The block with the sensitivity of what is measured. For a prefix strategy the vector is clipped in L1."""
-    prefix = vector.prefix
-    if prefix is None:
-        return Block(statistics, sensitivity, weight=vector.weight)
-    if sensitivity.l1 is None:
-        raise AssertionError("a prefix strategy needs a bound on the L1 norm")
-    return Block(statistics, prefix.sensitivity(sensitivity.l1), prefix, vector.weight)
-
-
-def _ball(vector: Vector, norm: Norm, contribution: ContributionBound, one_group: bool, query: Query) -> _Ball:
-    """How far one unit's vector may reach."""
-    norm = Norm.L1 if vector.prefix is not None else norm
-    reach = reach_squared(vector, norm, contribution)
-    if reach is None:
-        raise unbounded_rows(contribution, query, otherwise="; COUNT(DISTINCT key) may do")
-    if math.isqrt(reach) > _MOST_STEPS:
-        raise Refused(
-            "one person can move this too far to be added up exactly", hint="declare a narrower range, or fewer rows"
-        )
-    scaled = not one_group or len(vector.cells) > 1
-    bits = max(0, _REFINE_BITS - (math.isqrt(reach).bit_length() - 1)) if scaled else 0
-    return _Ball(vector, norm, reach, 1 << bits, scaled)
-
-
-def reach_squared(vector: Vector, norm: Norm, contribution: ContributionBound) -> int | None:
-    """The square of the norm of one unit's vector, at most: the rows' bound times the most that one row adds."""
-    if contribution.unique:
-        return vector.row_l1**2 if norm is Norm.L1 else vector.row_l2_squared
-    if vector.distinct:
-        groups = contribution.most_groups
-        return None if groups is None else max(groups * groups if norm is Norm.L1 else groups, 1)
-    if norm is Norm.L1:
-        return None if contribution.l1 is None else max((contribution.l1 * vector.row_l1) ** 2, 1)
-    squared = contribution.l2_squared
-    return None if squared is None else max(squared * vector.row_l2_squared, 1)
 
 
 def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
@@ -342,7 +267,7 @@ def _one_row_per_unit(
     names = [cell.name for cell in _cells(work)]
     tree = _with_keys(final, [], [], keys, names, selection, public, dialect)
     blocks = tuple(
-        _measured(
+        measured(
             tuple(Statistic(c.name, c.granularity, vector.row_l1, c.text) for c in vector.cells),
             Sensitivity(l1=vector.row_l1, l2_squared=vector.row_l2_squared),
             vector,
@@ -361,73 +286,18 @@ def _partial(rows: exp.Select, keys: list[str], work: Workload, dialect: Dialect
     return select
 
 
-def _clamped(keys: list[str], balls: Sequence[_Ball], dialect: Dialect) -> exp.Select:
-    """Each cell into its own bound, as a BIGINT: after this no square and no sum of squares can overflow."""
-    expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
-    for ball in balls:
-        for cell in ball.vector.cells:
-            column = exp.column(cell.name)
-            if ball.vector.distinct:
-                clamped: exp.Expr = _case([(exp.GT(this=column, expression=number(0)), number(1))], number(0))
-            else:
-                most = ball.cell_bound
-                tests: list[tuple[exp.Expr, exp.Expr]] = [(exp.GT(this=column, expression=number(most)), number(most))]
-                if ball.vector.signed:
-                    tests.append((exp.LT(this=column.copy(), expression=number(-most)), number(-most)))
-                clamped = dialect.cast(_case(tests, column.copy()), BIGINT)
-            expressions.append(exp.alias_(clamped, cell.name))
-    return exp.Select(expressions=expressions).from_("partial", copy=False)
-
-
-def _truncated(dialect: Dialect, sql: exp.Expr) -> exp.Expr:
-    """A double, rounded toward zero."""
-    return dialect.cast(call("trunc", sql), BIGINT)
-
-
-def _case(tests: Sequence[tuple[exp.Expr, exp.Expr]], default: exp.Expr) -> exp.Case:
-    return exp.Case(ifs=[exp.If(this=test, true=then) for test, then in tests], default=default)
-
-
-def _norm(ball: _Ball, table: str, dialect: Dialect) -> exp.Expr:
-    """A unit's norm within one group: Σ|c| or Σc² over the cells of a vector."""
-    result: exp.Expr | None = None
-    wide = ball.cell_bound**2 * len(ball.vector.cells) >= 1 << 62
-    for cell in ball.vector.cells:
-        column: exp.Expr = exp.column(cell.name, table)
-        if ball.norm is Norm.L1:
-            term: exp.Expr = exp.Abs(this=column) if ball.vector.signed else column
-        else:
-            left = dialect.cast(column, HUGEINT) if wide else column
-            term = exp.Mul(this=left, expression=column.copy())
-        result = term if result is None else exp.Add(this=result, expression=term)
-    if result is None:
-        raise AssertionError("a vector has cells")
-    return result
-
-
-def _radius(ball: _Ball) -> int:
-    """What the norm is compared with: C for L1, C² for L2."""
-    return ball.cell_bound if ball.norm is Norm.L1 else ball.radius_squared
-
-
-def _factor(ball: _Ball, norm: exp.Expr, dialect: Dialect) -> exp.Expr:
-    """C·2ʳ/norm, a little less: what a vector outside of the ball is multiplied by."""
-    radius = math.sqrt(ball.radius_squared) * ball.refinement * SHRINK
-    size = dialect.cast(norm, DOUBLE)
-    divisor = size if ball.norm is Norm.L1 else exp.Sqrt(this=size)
-    return exp.Paren(this=exp.Div(this=double(radius), expression=divisor))
-
-
-def _scaled_cell(column: exp.Expr, ball: _Ball, factor: exp.Expr, dialect: Dialect) -> exp.Expr:
-    """A cell on the finer lattice: shortened by ``factor``, which is NULL for a unit that is inside of its ball."""
-    refined: exp.Expr = column if ball.refinement == 1 else exp.Mul(this=column, expression=number(ball.refinement))
-    is_outside = exp.Not(this=exp.Is(this=factor, expression=exp.Null()))
-    shortened = _truncated(dialect, exp.Mul(this=dialect.cast(column.copy(), DOUBLE), expression=factor.copy()))
-    return _case([(is_outside, shortened)], refined)
+def _clamped(keys: list[str], balls: Sequence[Ball], dialect: Dialect) -> exp.Select:
+    """Each cell within its own bound."""
+    cells = [
+        exp.alias_(ball.clamped(exp.column(cell.name), dialect), cell.name)
+        for ball in balls
+        for cell in ball.vector.cells
+    ]
+    return exp.Select(expressions=[exp.column("u"), *_columns(keys), *cells]).from_("partial", copy=False)
 
 
 def _summed(
-    keys: list[str], balls: Sequence[_Ball], selection: Selection | None, one_group: bool, dialect: Dialect
+    keys: list[str], balls: Sequence[Ball], selection: Selection | None, one_group: bool, dialect: Dialect
 ) -> tuple[exp.Select, exp.Select | None]:
     """Steps 2 and 3, and the units' norms over several groups where they are needed."""
     table = "measured" if one_group and any(ball.scaled for ball in balls) else "clamped"
@@ -439,15 +309,13 @@ def _summed(
             measured: exp.Expr = exp.column(cell.name, table)
             if ball.scaled:
                 factor = exp.column(f"m{place}", table if one_group else "scale")
-                measured = _scaled_cell(measured, ball, factor, dialect)
+                measured = ball.scaled_cell(measured, factor, dialect)
             expressions.append(exp.alias_(exp.Sum(this=measured), cell.name, copy=False))
         if ball.scaled:
-            norm = _norm(ball, "clamped", dialect)
-            total = norm if one_group else exp.Sum(this=norm)
-            outside = exp.GT(this=total, expression=number(_radius(ball)))
-            shortening = _factor(ball, total.copy(), dialect)
-            measures.append((f"m{place}", _case([(outside, shortening)], exp.Null())))
-            exceeding.append(outside.copy())
+            within_group = ball.size("clamped", dialect)
+            size = within_group if one_group else exp.Sum(this=within_group)
+            measures.append((f"m{place}", ball.shortening(size, dialect)))
+            exceeding.append(ball.outside(size.copy()))
     if selection is not None and not one_group:
         measures.append(("t", exp.Count(this=exp.Star())))
         exceeding.append(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
@@ -482,10 +350,10 @@ def _weight(selection: Selection, one_group: bool, dialect: Dialect) -> exp.Expr
     if one_group:
         return number(steps)
     groups = exp.column("t", "scale")
-    share = _truncated(
+    share = truncated(
         dialect, exp.Div(this=double(steps * SHRINK), expression=exp.Sqrt(this=dialect.cast(groups, DOUBLE)))
     )
-    return _case(
+    return case(
         [
             (exp.Is(this=groups.copy(), expression=exp.Null()), number(steps)),
             (exp.GT(this=groups.copy(), expression=number(selection.max_groups)), number(0)),

@@ -19,7 +19,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.bound import SHRINK, from_rows, grouping_key, reach_squared
+from rewriter.ball import SHRINK, reach_squared
+from rewriter.bound import from_rows, grouping_key
 from rewriter.cells import Vector
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound, Norm

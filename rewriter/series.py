@@ -11,7 +11,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from rewriter.bound import reach_squared
+from rewriter.ball import reach_squared
 from rewriter.cells import Vector, Workload
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.plan import Linear

@@ -159,16 +159,16 @@ BUGS: tuple[Bug, ...] = (
     # Bounding
     bug(
         "people inside of the ball are scaled by the norm of one cell",
-        "rewriter/bound.py",
+        "rewriter/ball.py",
         "result = term if result is None else exp.Add(this=result, expression=term)",
         "result = term if result is None else result",
         HUNT,
     ),
     bug(
         "a ball that is a little too large",
-        "rewriter/bound.py",
-        "radius = math.sqrt(ball.radius_squared) * ball.refinement * SHRINK",
-        "radius = math.sqrt(ball.radius_squared) * ball.refinement * 1.01",
+        "rewriter/ball.py",
+        "radius = math.sqrt(self.radius_squared) * self.refinement * SHRINK",
+        "radius = math.sqrt(self.radius_squared) * self.refinement * 1.01",
         HUNT,
     ),
     bug(

@@ -14,7 +14,20 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from rewriter import bound, clipping, contribution, family, keys, per_person, planner, privacy_unit, source, workload
+from rewriter import (
+    ball,
+    bound,
+    clipping,
+    contribution,
+    family,
+    keys,
+    per_person,
+    planner,
+    privacy_unit,
+    source,
+    workload,
+)
+from rewriter.ball import Ball
 from rewriter.cells import Addend, Cell, Vector
 from rewriter.contribution import ONE, Norm
 from rewriter.dialects import Dialect, number
@@ -171,20 +184,20 @@ def means_believed_disjoint(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def one_row_claimed_and_three_allowed(patch: pytest.MonkeyPatch) -> None:
-    honest = bound._block
+    honest = Ball.block
 
-    def block(ball: bound._Ball) -> Block:
+    def block(ball: Ball) -> Block:
         made = honest(ball)
         declared = made.sensitivity
         l1 = None if declared.l1 is None else declared.l1 // 3
         return Block(made.statistics, Sensitivity(l1, declared.l2_squared // 9))
 
-    patch.setattr(bound, "_block", block)
+    patch.setattr(Ball, "block", block)
 
 
 @plant
 def no_row_limit(patch: pytest.MonkeyPatch) -> None:
-    def clamped(keys: list[str], balls: Sequence[bound._Ball], dialect: Dialect) -> exp.Select:
+    def clamped(keys: list[str], balls: Sequence[Ball], dialect: Dialect) -> exp.Select:
         cells = [cell.name for ball in balls for cell in ball.vector.cells]
         columns = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in cells]
         return exp.Select(expressions=[exp.column("u"), *map(exp.column, keys), *columns]).from_("partial")
@@ -194,7 +207,7 @@ def no_row_limit(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def no_group_limit(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(bound, "_radius", lambda ball: 10**18)
+    patch.setattr(Ball, "most", 10**18)
 
 
 @plant
@@ -216,7 +229,7 @@ def weight_ignores_the_number_of_groups(patch: pytest.MonkeyPatch) -> None:
 def distinct_rows_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
     honest = bound._clamped
 
-    def clamped(keys: list[str], balls: Sequence[bound._Ball], dialect: Dialect) -> exp.Select:
+    def clamped(keys: list[str], balls: Sequence[Ball], dialect: Dialect) -> exp.Select:
         select = honest(keys, balls, dialect)
         distinct = {cell.name for ball in balls if ball.vector.distinct for cell in ball.vector.cells}
         for item in list(select.expressions):
@@ -247,7 +260,8 @@ def rounded_away_from_zero(patch: pytest.MonkeyPatch) -> None:
         )
         return dialect.cast(outward, BIGINT)
 
-    patch.setattr(bound, "_truncated", rounded)
+    for module in (ball, bound):
+        patch.setattr(module, "truncated", rounded)
 
 
 @plant
@@ -268,9 +282,9 @@ def running_sums_declared_as_their_groups(patch: pytest.MonkeyPatch) -> None:
 @plant
 def running_sums_of_units_clipped_in_l2(patch: pytest.MonkeyPatch) -> None:
     """The longest column bounds what a vector of that L1 norm moves, and not one of that L2 norm."""
-    honest = bound._ball
+    honest = bound.ball_of
 
-    def ball(vector: Vector, norm: Norm, *rest: Any) -> bound._Ball:
+    def larger(vector: Vector, norm: Norm, *rest: Any) -> Ball:
         return replace(honest(replace(vector, prefix=None), norm, *rest), vector=vector)
 
     def measured(statistics: Any, sensitivity: Sensitivity, prefix: Prefix | None) -> Block:
@@ -278,8 +292,8 @@ def running_sums_of_units_clipped_in_l2(patch: pytest.MonkeyPatch) -> None:
             return Block(statistics, sensitivity)
         return Block(statistics, prefix.sensitivity(math.isqrt(sensitivity.l2_squared)), prefix)
 
-    patch.setattr(bound, "_ball", ball)
-    patch.setattr(bound, "_measured", measured)
+    patch.setattr(bound, "ball_of", larger)
+    patch.setattr(ball, "measured", measured)
 
 
 # Which rows and which groups.
@@ -323,7 +337,7 @@ def having_before_noise(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def narrow_cast_overflows(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(bound, "BIGINT", SMALLINT)
+    patch.setattr(ball, "BIGINT", SMALLINT)
 
 
 @plant
