@@ -88,13 +88,16 @@ def prepare(
     sandbox: Sandbox,
     dialect: Dialect,
     database: str | None = None,
+    *,
+    others: bool = False,
 ) -> Prepared:
     """Split, plan and check a query, for an engine of ``dialect``. Reads no data, costs nothing.
 
     ``database`` is the name that a session gave to the database, as in ``clinic.public.patient``; None allows any.
+    ``others``: what is selected and not shown is added up in a row of its own.
     Raises :class:`rewriter.errors.Refused`.
     """
-    program = split(tree, catalog, dialect, database)
+    program = split(tree, catalog, dialect, database, with_others=others)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     related = families(program.releases)
     plans = _with_picks(plans, related, program, _NORMS[accounting], dialect)
@@ -257,7 +260,7 @@ def _tables(
     for shape in shaped:
         outputs = _outputs(shape, plans)
         columns = {key.name: key.type for key in shape.keys}
-        columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
+        columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.marked}
         columns |= {output.name: output.type for output in outputs}
         columns |= {margin_name(output.name): DOUBLE for output in outputs if _has_margin(output)}
         columns |= {row_column(0): BIGINT}
