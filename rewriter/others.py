@@ -61,7 +61,7 @@ def others(query: Query, select: exp.Select, dialect: Dialect) -> Others:
     unknown = [one.text for place, one in enumerate(query.aggregates) if place not in known]
     notes = [f"the groups that are not shown are added up in one row, {_where(query.keys)}"]
     if unknown:
-        notes.append(f"in that row {', '.join(unknown)} is NULL, since it does not add up over groups")
+        notes.append(f"NULL in that row, since it does not add up over groups: {', '.join(unknown)}")
     return Others(known, tuple(notes))
 
 

@@ -186,7 +186,7 @@ class _Splitter:
     def _select(self, select: exp.Select, names: Names, ctes: list[exp.Expr]) -> Resolved:
         items = from_items(select)
         sources: dict[int, Relation | Outer] = {}
-        before = len(self.releases)
+        before, told = len(self.releases), dict(self.notes)
         private = False
         for item in items:
             table = self._named(item, names) if isinstance(item, exp.Table) else None
@@ -207,6 +207,7 @@ class _Splitter:
             )
             if moved is not None:
                 del self.releases[before:]
+                self.notes = told
                 return self._select(moved, names, ctes)
             raise Refused(
                 "rows of people are joined with an aggregate over people",
@@ -500,7 +501,7 @@ class _Splitter:
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
-        before, aliases, tables = len(self.releases), self._aliases, set(self.tables)
+        before, aliases, tables, notes = len(self.releases), self._aliases, set(self.tables), dict(self.notes)
         try:
             found = self.query(query, names)
             return isinstance(found, Outer) and (found.releases or len(self.releases) > before)
@@ -508,7 +509,7 @@ class _Splitter:
             return False
         finally:
             del self.releases[before:]
-            self._aliases, self.tables = aliases, tables
+            self._aliases, self.tables, self.notes = aliases, tables, notes
 
     # IN and EXISTS
 
