@@ -105,8 +105,8 @@ def others_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) -
             groups, total = (calibrations[place] for place in shape.measurements)
             for output in total.plan.outputs:
                 if isinstance(output.estimator, Linear) and output.estimator.terms:
-                    errors = [f"± {bar(_error(output, groups, total, count))} beside {count}" for count in _SHOWN]
-                    yield f"{output.text} of the groups that are not shown is off by {' or '.join(errors)} that are"
+                    errors = [f"± {bar(_error(output, groups, total, count))} where {count} groups" for count in _SHOWN]
+                    yield f"the error of {output.text} in the row of the others is {' are shown, '.join(errors)} are"
 
 
 def _error(output: Output, groups: Calibration, total: Calibration, count: int) -> float:
