@@ -61,8 +61,9 @@ def _named(block: Block, vector: Vector, rows: str, cells: Sequence[str], groups
         return block
     steps = tuple((statistic.granularity, statistic.bound) for statistic in block.statistics)
     whole = () if groups == ("row",) else (steps, block.sensitivity, vector.distinct, vector.signed, *cells)
+    shared = _hashed(repr((rows, groups, *whole)))
     statistics = tuple(
-        replace(statistic, family=_hashed(repr((rows, groups, cell, statistic.granularity, *whole))))
+        replace(statistic, family=_hashed(repr((shared, cell, statistic.granularity))))
         for statistic, cell in zip(block.statistics, cells, strict=True)
     )
     return replace(block, statistics=statistics)

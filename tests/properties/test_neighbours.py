@@ -60,10 +60,9 @@ def assert_sound(tally: Tally, pairs: int) -> None:
     assert tally.attained(0.9) > 0.1, "hardly a unit comes near a bound: they are loose, or the data is tame"
 
 
-@pytest.mark.parametrize("part", range(2))
-def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity(part: int) -> None:
-    seeds = range(1_000 * part, 1_000 * part + 22)
-    assert_sound(campaign(seeds, questions=20, neighbours=2, tally=Tally()), PAIRS // 2)
+@pytest.mark.parametrize("first", [0, 1_013])
+def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity(first: int) -> None:
+    assert_sound(campaign(range(first, first + 22), questions=20, neighbours=2, tally=Tally()), PAIRS // 2)
 
 
 def test_one_more_person_moves_no_statistic_of_postgres_further_either() -> None:
