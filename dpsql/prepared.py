@@ -101,6 +101,7 @@ def prepare(
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     related = families(program.releases)
     plans = _with_picks(plans, related, program, _NORMS[accounting], dialect)
+    plans = _with_one_total(plans, related, program)
     shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
     tables = _tables(program, shaped, plans, catalog)
     check_outer(program.outer, tables)
@@ -143,6 +144,26 @@ def _with_picks(
         if query.ranked is not None and place in alone:
             picked = (plan_top(query, norm, dialect) for norm in norms)
             found[place] = (*plans[place], *(one for one in picked if one is not None))
+    return tuple(found)
+
+
+def _with_one_total(
+    plans: tuple[tuple[Plan, ...], ...], related: Sequence[Family], program: Program
+) -> tuple[tuple[Plan, ...], ...]:
+    """The plans, where the total beside selected groups is one that the statement shows as well, if it shows one: what
+    is left of it then agrees with what is shown."""
+    found, queries = list(plans), program.groupings
+    for family in related:
+        totals = [place for place, keys in zip(family.measurements, family.keys, strict=True) if not keys]
+        shown = [place for place in totals if queries[place].only is None]
+        for place in totals:
+            if (
+                shown
+                and queries[place].only is not None
+                and len(plans[place][0].blocks) == len(plans[shown[0]][0].blocks)
+            ):
+                pairs = zip(plans[shown[0]], plans[place], strict=True)
+                found[place] = tuple(replace(one, outputs=own.outputs, choices=()) for one, own in pairs)
     return tuple(found)
 
 
