@@ -155,7 +155,7 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
             handlers = []
             for connection in client.connections.values():
                 connection.execute("SET dpsql.notices = on")
-                handler = _hearing(said, str(number))
+                handler = _hearing(said, str(number), learned=scenario.ledger == "learned")
                 connection.add_notice_handler(handler)
                 handlers.append((connection, handler))
             for ask in scenario.asks:
@@ -175,9 +175,12 @@ def twins(served: Served, worlds: Worlds, scenario: Scenario, *, selected: bool)
             yield f"world {world} is told from the empty one by the number of notices"
 
 
-def _hearing(said: list[object], number: str):  # type: ignore[no-untyped-def]
+def _hearing(said: list[object], number: str, *, learned: bool):  # type: ignore[no-untyped-def]
+    """What is said, but for what is left of the budget, and for a range that was bought: it is a released number."""
+    dropped = r"Left: .*|(?<=is taken to be in )\[[^]]*\]|(?<=is clipped into )\[[^]]*\]" if learned else r"Left: .*"
+
     def hear(diagnostic: psycopg.errors.Diagnostic) -> None:
-        said.append(re.sub(r"Left: .*", "", str(diagnostic.message_primary).replace(number, "W")))
+        said.append(re.sub(dropped, "", str(diagnostic.message_primary).replace(number, "W")))
 
     return hear
 

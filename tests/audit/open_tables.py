@@ -19,18 +19,22 @@ _OTHERS = 12
 
 def declared(numbers: Iterable[int], cells: int) -> str:
     """What the policy says of the tables: whose they are, and nothing of numbers."""
-    columns = ", ".join(f"c{cell}: {{}}" for cell in range(cells))
+    numbers_of_people = ", ".join(f"c{cell}: {{}}" for cell in range(cells))
     return "".join(
-        f"  open{number}: {{unit: member_id -> member.id, max_rows: 1, columns: {{member_id: {{}}, {columns}}}}}\n"
+        f"  open{number}: {{unit: member_id -> member.id, max_rows: 1, columns: {{member_id: {{}}, {numbers_of_people}}}}}\n"
         for number in numbers
     )
+
+
+def columns(cells: int) -> str:
+    """What a table is created with."""
+    return ", ".join(["member_id BIGINT", *(f"c{cell} BIGINT" for cell in range(cells))])
 
 
 def write(connection: duckdb.DuckDBPyConnection, coins: Mapping[int, Bits]) -> None:
     """A table for each world: twelve people who have a 3 everywhere, and the targets. Their own rows are in ``member``."""
     for number, bits in coins.items():
-        columns = ", ".join(f"c{cell} BIGINT" for cell in range(len(bits)))
-        connection.execute(f"CREATE TABLE open{number} (member_id BIGINT, {columns})")
+        connection.execute(f"CREATE TABLE open{number} ({columns(len(bits))})")
         threes = ", ".join("3" for _ in bits)
         people = f"SELECT {number}::BIGINT * 10000 + i, {threes} FROM range({_OTHERS}) t(i)"
         connection.execute(f"INSERT INTO open{number} {people}")

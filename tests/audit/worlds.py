@@ -200,9 +200,10 @@ def write_postgres(worlds: Worlds) -> str:
     name = server.database()
     with duckdb.connect() as source, server.owner(name) as connection:
         worlds.write(source)
-        for table, columns in PEOPLE.items():
+        tables = PEOPLE | {f"open{number}": open_tables.columns(len(bits)) for number, bits in worlds.tables.items()}
+        for table, columns in tables.items():
             connection.execute(f"CREATE TABLE {table} ({columns})")  # type: ignore[arg-type]
-        copy_tables(source, connection, tuple(PEOPLE))
+        copy_tables(source, connection, tuple(tables))
         for statement in (
             "CREATE INDEX ON member (world)",
             "CREATE INDEX ON event (world)",
