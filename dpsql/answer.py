@@ -322,6 +322,7 @@ class Session:
             priced = Priced(self.settings.epsilon, purchase.all, {})
             price, notes = purchase.loss, (purchase.warning,)
             expected = (None,) * len(self._columns(prepared))
+        totals = {shape.measurements[1] for shape in prepared.shapes if shape.others}
         releases = tuple(
             ReleaseExplanation(
                 plan=calibration.plan,
@@ -332,8 +333,9 @@ class Session:
                 origin=priced.origin(calibration.plan),
                 running=running_margins(calibration.plan, calibration.noise),
                 ranking=calibration.ranking,
+                beside=place in totals,
             )
-            for calibration in priced.calibrations
+            for place, calibration in enumerate(priced.calibrations)
         )
         return Explanation(
             releases=releases,
