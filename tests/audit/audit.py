@@ -136,7 +136,7 @@ class Programme:
             if scenario is None:
                 result = self.mark(seen_by, served, name)
             else:
-                result = audited(scenario, served, self.worlds, self.bug_samples, self.error)
+                result = audited(scenario, served, self.worlds, self.bug_samples * BUGS[name].times, self.error)
                 if result.passed and (findings := list(self.marks_of(scenario, served))):
                     result = replace(result, passed=False, what=findings[0])
         what = f"{seen_by}: {result.what}"
@@ -168,7 +168,7 @@ def programme(
     """The worlds of some scenarios and bugs, written for an engine."""
     needed = [one for one in SCENARIOS if one.name in {BUGS[bug].seen_by for bug in bugs}]
     names = ["plain", *(one.shape for one in (*chosen, *needed))]
-    most = max(samples, bug_samples if bugs else 0)
+    most = max(samples, *(bug_samples * BUGS[bug].times for bug in bugs))
     worlds = Worlds.drawn(shapes(names), -(-most // CELLS), random.SystemRandom().getrandbits(64))
     # In memory: nothing here has to outlive the run, and a ledger flushes with each of some thousand charges.
     memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
@@ -232,7 +232,6 @@ def main(arguments: Sequence[str] | None = None) -> list[Result]:
         bugs = [name for name in BUGS if name in QUICK_BUGS]
         chosen = [one for one in SCENARIOS if one.name in (*ON_POSTGRES, *(BUGS[name].seen_by for name in bugs))]
     samples = given.samples or (QUICK if given.quick else SAMPLES)
-    # Some bugs are small, and are seen in many samples only.
     most = samples if given.quick else max(samples, SAMPLES)
     results: list[Result] = []
     start = time.perf_counter()

@@ -49,10 +49,11 @@ Patch = pytest.MonkeyPatch
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """A mistake, and the scenario or the check that has to see it."""
+    """A mistake, and the scenario or the check that has to see it; a small one in ``times`` as many samples."""
 
     plant: Callable[[Patch], None]
     seen_by: str
+    times: int = 1
 
 
 def _halved_noise(patch: Patch) -> None:
@@ -205,13 +206,13 @@ def _only_people_with_rows(patch: Patch) -> None:
 BUGS = {
     "a noise scale halved": Bug(_halved_noise, "people"),
     "a noise scale halved, ρ": Bug(_halved_noise, "people, ρ"),
-    "values 1.5 times their bound": Bug(_wide_values, "a sum over people"),
-    "rows 1.5 times their bound": Bug(_wide_rows, "rows, 60 where 4 are allowed"),
+    "values 1.5 times their bound": Bug(_wide_values, "a sum over people", times=4),
+    "rows 1.5 times their bound": Bug(_wide_rows, "rows, 60 where 4 are allowed", times=4),
     "a threshold that is skipped": Bug(_no_threshold, "selected alone"),
     "a threshold that is skipped, ρ": Bug(_no_threshold, "selected alone, ρ"),
     "a threshold halved": Bug(_low_threshold, "selected alone"),
     "a quantile's sensitivity halved": Bug(_twice_the_rate(Quantile), "a median, ρ"),
-    "a mode's sensitivity halved": Bug(_twice_the_rate(Commonest), "the most common"),
+    "a mode's sensitivity halved": Bug(_twice_the_rate(Commonest), "the most common", times=4),
     "half of the price is charged": Bug(_half_is_charged, "people"),
     "empty groups without noise": Bug(_empty_groups_without_noise, "people, alone"),
     "empty groups left out": Bug(_only_people_with_rows, "people, alone"),
@@ -224,7 +225,7 @@ BUGS = {
 """By what is wrong."""
 
 for _name, _seen in (
-    ("value not clamped", "a sum over people"),
+    ("value not clamped", "a person's NaN and ±inf"),
     ("no row limit", "rows of a joined person, 60"),
     ("no group limit", "rows spread over groups"),
     ("limit per group and not per unit", "rows spread over groups"),
