@@ -28,6 +28,7 @@ from rewriter.membership import Subqueries
 from rewriter.missing import LACKS
 from rewriter.names import plain_names
 from rewriter.naming import output_name
+from rewriter.others import others
 from rewriter.per_person import groups_of_one_person
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
@@ -67,12 +68,20 @@ Names = Mapping[str, Resolved]
 """The CTEs in reach, by folded name."""
 
 
-def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database: str | None = None) -> Program:
+def split(
+    tree: exp.Query,
+    catalog: Catalog,
+    dialect: Dialect = DUCKDB,
+    database: str | None = None,
+    *,
+    with_others: bool = False,
+) -> Program:
     """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
 
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
+    ``with_others``: releases have a row of the groups that are selected and not shown, where there can be one.
     """
-    splitter = _Splitter(catalog, dialect)
+    splitter = _Splitter(catalog, dialect, with_others)
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
     resolved = splitter.query(plain, {})
     if isinstance(resolved, Relation):
@@ -82,9 +91,10 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
 
 
 class _Splitter:
-    def __init__(self, catalog: Catalog, dialect: Dialect) -> None:
+    def __init__(self, catalog: Catalog, dialect: Dialect, with_others: bool) -> None:
         self._catalog = catalog
         self._dialect = dialect
+        self._with_others = with_others
         self._aliases = 0
         self._expanded = 0
         self.releases: list[Query] = []
@@ -176,7 +186,7 @@ class _Splitter:
     def _select(self, select: exp.Select, names: Names, ctes: list[exp.Expr]) -> Resolved:
         items = from_items(select)
         sources: dict[int, Relation | Outer] = {}
-        before = len(self.releases)
+        before, told = len(self.releases), dict(self.notes)
         private = False
         for item in items:
             table = self._named(item, names) if isinstance(item, exp.Table) else None
@@ -197,6 +207,7 @@ class _Splitter:
             )
             if moved is not None:
                 del self.releases[before:]
+                self.notes = told
                 return self._select(moved, names, ctes)
             raise Refused(
                 "rows of people are joined with an aggregate over people",
@@ -279,7 +290,9 @@ class _Splitter:
         )
 
     def _subqueries(self, tree: exp.Expr, names: Names) -> None:
-        """Resolve the subqueries in the expressions of an outer SELECT, in place."""
+        """Resolve the subqueries in the expressions of an outer SELECT, in place. What a condition looks groups up in
+        has no row of others: the ten largest groups are ten groups."""
+        around, self._with_others = self._with_others, False
         done = {id(item.this) for item in from_items(tree) if isinstance(item, exp.Subquery)}
         with_ = tree.args.get("with_")
         done |= {id(cte.this) for cte in with_.expressions} if with_ is not None else set()
@@ -295,6 +308,7 @@ class _Splitter:
                 node.replace(resolved.tree)
             else:
                 stack.extend(node.iter_expressions())
+        self._with_others = around
 
     # The private side
 
@@ -363,25 +377,36 @@ class _Splitter:
             return self._per_unit(grouped, block)
         if block.unit is None:
             raise AssertionError("a private block has an owner")
-        grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
-        if self._catalog.declared_extremes:
-            grouped, notes = with_declared_extremes(grouped)
-            self.notes |= dict.fromkeys(notes)
+        grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
         if grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
             if grouped.sets and not grouped.aggregates:
                 raise Refused("grouping sets without an aggregate are not answered", hint="add COUNT(*)")
-            self.releases.append(
-                Query(
-                    block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates, grouped.sets
-                )
+            query = Query(
+                block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates, grouped.sets
             )
+            if self._with_others:
+                found = others(query, select, self._dialect)
+                self.notes |= dict.fromkeys(found.notes)
+                query = replace(query, others=found.aggregates)
+            if query.others:
+                marked = take_apart(select, block.scope, self._dialect, table, outputs, marked=True)
+                grouped = self._measured(marked, block)
+            self.releases.append(query)
         outer = grouped.outer
         if ctes:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _measured(self, grouped: Grouped, block: Block) -> Grouped:
+        """The same with what is measured in the place of what was asked, where that is something else."""
+        grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
+        if self._catalog.declared_extremes:
+            grouped, notes = with_declared_extremes(grouped)
+            self.notes |= dict.fromkeys(notes)
+        return grouped
 
     def _projection(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> Relation:
         """Rows in, rows out: a select list without aggregates."""
@@ -476,7 +501,7 @@ class _Splitter:
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
-        before, aliases, tables = len(self.releases), self._aliases, set(self.tables)
+        before, aliases, tables, notes = len(self.releases), self._aliases, set(self.tables), dict(self.notes)
         try:
             found = self.query(query, names)
             return isinstance(found, Outer) and (found.releases or len(self.releases) > before)
@@ -484,7 +509,7 @@ class _Splitter:
             return False
         finally:
             del self.releases[before:]
-            self._aliases, self.tables = aliases, tables
+            self._aliases, self.tables, self.notes = aliases, tables, notes
 
     # IN and EXISTS
 
