@@ -37,6 +37,7 @@ from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.opening import Opened, open_policy
+from dpsql.others import others_notes
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, draft, prepare
@@ -108,28 +109,33 @@ class Proxy:
         self._opened.close()
 
     def prepare(
-        self, sql: str, parameters: Parameters
+        self, sql: str, parameters: Parameters, *, others: bool = False
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
-        """What a text means under this policy, remembered by its exact text and parameters."""
-        try:
-            return self._prepare(sql, _frozen(parameters))
-        except TypeError:
-            return self._prepare_text(sql, _Given(parameters))
+        """What a text means under this policy, remembered by its exact text and parameters.
 
-    def _prepare_text(self, sql: str, given: _Given) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+        ``others``: groups that are not shown are added up in a row of their own.
+        """
+        try:
+            return self._prepare(sql, _frozen(parameters), others)
+        except TypeError:
+            return self._prepare_text(sql, _Given(parameters), others)
+
+    def _prepare_text(
+        self, sql: str, given: _Given, others: bool
+    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql))
+            return _Explained(self._prepared(statement.query, sql, others))
         if isinstance(statement, Select):
-            return self._prepared(statement, sql)
+            return self._prepared(statement, sql, others)
         return statement
 
-    def _prepared(self, select: Select, sql: str) -> Prepared:
+    def _prepared(self, select: Select, sql: str, others: bool) -> Prepared:
         opened = self._opened
         accounting, dialect = opened.accountant.accounting, opened.engine.dialect
 
         def over(catalog: Catalog) -> Prepared:
-            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect)
+            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect, others=others)
 
         try:
             return over(opened.catalog)
@@ -181,7 +187,7 @@ class Session:
     @translated
     def execute(self, sql: str, parameters: Parameters = (), cancellation: Cancellation | None = None) -> Answer:
         """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
-        prepared = self._proxy.prepare(sql, parameters)
+        prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
             return self._release(prepared, cancellation or Cancellation())
         if isinstance(prepared, _Explained):
@@ -197,7 +203,7 @@ class Session:
     @translated
     def describe(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...]:
         """The columns that the statement would answer with. Free, and reads no data."""
-        prepared = self._proxy.prepare(sql, parameters)
+        prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
             return self._columns(prepared)
         return (AnswerColumn("QUERY PLAN", TEXT),) if isinstance(prepared, _Explained) else ()
@@ -205,7 +211,7 @@ class Session:
     @translated
     def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
         """What the statement would do, cost and be worth. Free, and reads no data."""
-        prepared = self._proxy.prepare(sql, parameters)
+        prepared = self._prepared(sql, parameters)
         if isinstance(prepared, _Explained):
             prepared = prepared.prepared
         if not isinstance(prepared, Prepared):
@@ -215,6 +221,11 @@ class Session:
     def budget(self) -> Budget:
         """What is left to this analyst: the smaller of the total and the analyst's own share."""
         return self._budget(PrivacyLoss())
+
+    def _prepared(
+        self, sql: str, parameters: Parameters
+    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+        return self._proxy.prepare(sql, parameters, others=self.settings.other)
 
     # The flow
 
@@ -304,13 +315,14 @@ class Session:
         prepared, purchase = settled.prepared, settled.purchase
         if purchase is None:
             priced = self._proxy.pricing.settled(settled, self.settings)
-            price, notes = priced.loss, prepared.notes
+            price, notes = priced.loss, (*prepared.notes, *others_notes(prepared.shapes, priced.calibrations))
             expected = self._expected(prepared, priced.calibrations)
         else:
             # What would be measured after a purchase follows from what it tells.
             priced = Priced(self.settings.epsilon, purchase.all, {})
             price, notes = purchase.loss, (purchase.warning,)
             expected = (None,) * len(self._columns(prepared))
+        totals = {shape.measurements[1] for shape in prepared.shapes if shape.others}
         releases = tuple(
             ReleaseExplanation(
                 plan=calibration.plan,
@@ -321,8 +333,9 @@ class Session:
                 origin=priced.origin(calibration.plan),
                 running=running_margins(calibration.plan, calibration.noise),
                 ranking=calibration.ranking,
+                beside=place in totals,
             )
-            for calibration in priced.calibrations
+            for place, calibration in enumerate(priced.calibrations)
         )
         return Explanation(
             releases=releases,

@@ -67,10 +67,14 @@ def parser() -> argparse.ArgumentParser:
     query.add_argument(
         "--intervals", action="store_true", help="put the ends of its 95 %% interval beside each measured column"
     )
+    query.add_argument(
+        "--other", action="store_true", help="add the groups that are not shown up in a row of their own"
+    )
     query.add_argument("--format", choices=("table", "csv", "json"), default="table", help="(%(default)s)")
 
     explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
     _statement(explain)
+    explain.add_argument("--other", action="store_true", help="explain it with a row of the groups that are not shown")
 
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
     _policy(serve)
@@ -333,6 +337,8 @@ def _settings(options: argparse.Namespace) -> dict[str, object]:
     given = {"epsilon": options.epsilon, "target_error": options.target_error}
     if getattr(options, "intervals", False):
         given["intervals"] = "on"
+    if options.other:
+        given["other"] = "on"
     return {name: value for name, value in given.items() if value is not None}
 
 

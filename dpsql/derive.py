@@ -267,7 +267,7 @@ class Made:
         steps = {one.name: one.granularity for one in self.plan.statistics}
         finer = {one.name: int(one.granularity / steps[one.name]) for one in plan.statistics}
         columns = self.derived.columns if plan.parts == self.derived.planned.parts else None
-        return Made(_refined(plan, finer), self.table, replace(self.derived, planned=plan, columns=columns))
+        return Made(refined(plan, finer), self.table, replace(self.derived, planned=plan, columns=columns))
 
 
 def made(found: Offer, fresh: NoisyTable | None) -> Made:
@@ -293,7 +293,7 @@ def made(found: Offer, fresh: NoisyTable | None) -> Made:
             for cell, factor in enumerate(_factors(parts, sources, name, own, most, len(groups))):
                 shrunk[cell] = max(shrunk[cell], factor)
     table = NoisyTable(groups, statistics, noise)
-    plan = _refined(plan, refinement)
+    plan = refined(plan, refinement)
     agreed = None if fresh is not None else _agreeing(found, table, plan, shrunk)
     return Made(plan, table, Derived(agreed, np.array(shrunk), found.wanted.plan, _evidence(found), fresh))
 
@@ -364,7 +364,7 @@ def _factors(
     return [factor[pattern] for pattern in patterns]
 
 
-def _refined(plan: Plan, refinement: Mapping[str, int]) -> Plan:
+def refined(plan: Plan, refinement: Mapping[str, int]) -> Plan:
     """The same plan over lattices that are finer by whole factors."""
     if all(factor == 1 for factor in refinement.values()):
         return plan

@@ -20,6 +20,7 @@ from dpsql.inference.prefix import decoded, running_half_widths
 from dpsql.inference.propagate import Ends, Piece, Row, exact_ends, located, row_number
 from dpsql.inference.replicates import generator, replicated
 from dpsql.inference.rounding import EXACT
+from dpsql.others import less_shown
 from dpsql.prepared import Prepared, margin_name
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
@@ -44,6 +45,7 @@ def pieced(
     derived: Mapping[int, Derived] | None = None,
 ) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
     """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them."""
+    tables, plans, derived = less_shown(tables, plans, prepared.shapes, derived or {})
     released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived)
     pieces: list[Piece] = []
     for shape in prepared.shapes:

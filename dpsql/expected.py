@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.calibrate import NOMINAL_GROUP, Calibration
+from dpsql.families import Shape
 from dpsql.inference.fieller import quotient_ends
 from dpsql.inference.finish import expected_half_width, infer
 from dpsql.inference.intervals import half_width
@@ -150,11 +151,16 @@ def _slots(prepared: Prepared, calibrations: Sequence[Calibration]) -> list[list
     shapes = {shape.name: shape for shape in prepared.shapes}
     return [
         sorted(
-            (calibrations[place] for name in sorted(origin) for place in shapes[name].measurements),
+            (calibrations[place] for name in sorted(origin) for place in _groups_of(shapes[name])),
             key=lambda calibration: -max((float(one.scale) for one in calibration.noise.values()), default=0.0),
         )
         for origin in prepared.origins
     ]
+
+
+def _groups_of(shape: Shape) -> tuple[int, ...]:
+    """The measurements whose groups are rows; what a total leaves of them has an error of its own."""
+    return shape.measurements[:1] if shape.others else shape.measurements
 
 
 def _output(calibration: Calibration, name: str) -> Output:

@@ -41,6 +41,7 @@ class Shape:
 
     ``sets`` are the places of each measurement's keys among ``keys``; none where there is one measurement and its table
     is read as it is. ``summed``: the outer SELECT adds up over the table's rows, so their sum must be an unbiased one.
+    ``others``: the second measurement is the total, of which one row is left that the groups do not have.
     """
 
     name: str
@@ -48,6 +49,12 @@ class Shape:
     keys: tuple[KeyColumn, ...]
     sets: tuple[tuple[int, ...], ...]
     summed: bool
+    others: bool = False
+
+    @property
+    def marked(self) -> bool:
+        """Whether columns say of each row what it adds up over."""
+        return bool(self.sets) or self.others
 
 
 def shapes(releases: Sequence[Query], plans: Sequence[tuple[Plan, ...]], summed: Sequence[bool]) -> tuple[Shape, ...]:
@@ -61,7 +68,7 @@ def shapes(releases: Sequence[Query], plans: Sequence[tuple[Plan, ...]], summed:
             keys = tuple(KeyColumn(f"k{at}", key.value.type, key.text) for at, key in enumerate(query.keys))
         else:
             keys = plans[places[0]][0].keys
-        found.append(Shape(release_name(number), places, keys, query.sets, summed[number]))
+        found.append(Shape(release_name(number), places, keys, query.sets, summed[number], bool(query.others)))
     return tuple(found)
 
 

@@ -88,16 +88,20 @@ def prepare(
     sandbox: Sandbox,
     dialect: Dialect,
     database: str | None = None,
+    *,
+    others: bool = False,
 ) -> Prepared:
     """Split, plan and check a query, for an engine of ``dialect``. Reads no data, costs nothing.
 
     ``database`` is the name that a session gave to the database, as in ``clinic.public.patient``; None allows any.
+    ``others``: what is selected and not shown is added up in a row of its own.
     Raises :class:`rewriter.errors.Refused`.
     """
-    program = split(tree, catalog, dialect, database)
+    program = split(tree, catalog, dialect, database, with_others=others)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     related = families(program.releases)
     plans = _with_picks(plans, related, program, _NORMS[accounting], dialect)
+    plans = _with_one_total(plans, related, program)
     shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
     tables = _tables(program, shaped, plans, catalog)
     check_outer(program.outer, tables)
@@ -140,6 +144,26 @@ def _with_picks(
         if query.ranked is not None and place in alone:
             picked = (plan_top(query, norm, dialect) for norm in norms)
             found[place] = (*plans[place], *(one for one in picked if one is not None))
+    return tuple(found)
+
+
+def _with_one_total(
+    plans: tuple[tuple[Plan, ...], ...], related: Sequence[Family], program: Program
+) -> tuple[tuple[Plan, ...], ...]:
+    """The plans, where the total beside selected groups is one that the statement shows as well, if it shows one: what
+    is left of it then agrees with what is shown."""
+    found, queries = list(plans), program.groupings
+    for family in related:
+        totals = [place for place, keys in zip(family.measurements, family.keys, strict=True) if not keys]
+        shown = [place for place in totals if queries[place].only is None]
+        for place in totals:
+            if (
+                shown
+                and queries[place].only is not None
+                and len(plans[place][0].blocks) == len(plans[shown[0]][0].blocks)
+            ):
+                pairs = zip(plans[shown[0]], plans[place], strict=True)
+                found[place] = tuple(replace(one, outputs=own.outputs, choices=()) for one, own in pairs)
     return tuple(found)
 
 
@@ -257,7 +281,7 @@ def _tables(
     for shape in shaped:
         outputs = _outputs(shape, plans)
         columns = {key.name: key.type for key in shape.keys}
-        columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
+        columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.marked}
         columns |= {output.name: output.type for output in outputs}
         columns |= {margin_name(output.name): DOUBLE for output in outputs if _has_margin(output)}
         columns |= {row_column(0): BIGINT}

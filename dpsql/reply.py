@@ -63,6 +63,7 @@ class ReleaseExplanation:
     ``origin`` says what it is made of, where not all of it is measured afresh.
     ``ranking`` says how the groups are found where only the largest ones are shown.
     ``running`` are the half-widths of the running sums of those outputs that are measured for them.
+    ``beside``: it is the total that is measured beside groups, for the row of those that are not shown.
     """
 
     plan: Plan
@@ -73,6 +74,7 @@ class ReleaseExplanation:
     running: Mapping[str, float] = field(default_factory=dict)
     origin: str = ""
     ranking: str = ""
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from dpsql.target import Target, target
 
 _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 
-NAMES = tuple(f"dpsql.{name}" for name in ("epsilon", "target_error", "reuse", "consistent", "intervals", "notices"))
+NAMES = tuple(
+    f"dpsql.{name}" for name in ("epsilon", "target_error", "reuse", "consistent", "intervals", "other", "notices")
+)
 """Every setting of ours."""
 
 
@@ -21,14 +23,15 @@ NAMES = tuple(f"dpsql.{name}" for name in ("epsilon", "target_error", "reuse", "
 class Settings:
     """``epsilon`` prices a statement, or ``target_error`` does, whichever was set last; ``reuse`` answers repeated
     releases from the store; ``consistent`` tables add up, others are the raw unbiased measurements; ``intervals`` puts
-    the ends of each interval beside its column; ``notices`` tell a client of the wire what was paid; others are the
-    client's.
+    the ends of each interval beside its column; ``other`` adds groups that are not shown up in a row of their own;
+    ``notices`` tell a client of the wire what was paid; others are the client's.
     """
 
     epsilon: Fraction
     reuse: bool = True
     consistent: bool = True
     intervals: bool = False
+    other: bool = False
     target_error: Target | None = None
     notices: bool = True
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -54,6 +57,8 @@ class Settings:
             return replace(self, consistent=True if value is None else _switch(name, value))
         if name == "dpsql.intervals":
             return replace(self, intervals=value is not None and _switch(name, value))
+        if name == "dpsql.other":
+            return replace(self, other=value is not None and _switch(name, value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
         if name.startswith("dpsql."):
@@ -77,6 +82,8 @@ class Settings:
             return "on" if self.consistent else "off"
         if name == "dpsql.intervals":
             return "on" if self.intervals else "off"
+        if name == "dpsql.other":
+            return "on" if self.other else "off"
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
         if name.startswith("dpsql."):

@@ -31,7 +31,7 @@ def explanation(told: Explanation) -> Group:
     parts: list[RenderableType] = []
     for number, release in enumerate(told.releases, start=1):
         origin = f"; {release.origin}" if release.origin else ""
-        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release.plan)}{origin}", style="bold")]
+        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release)}{origin}", style="bold")]
         parts += [Padding(part, (0, 0, 0, 2), expand=False) for part in _release(release)]
         parts.append(Text(""))
     if told.outer_sql:
@@ -92,7 +92,10 @@ def noise(hidden_by: Noise, granularity: Fraction) -> str:
     return f"{hidden_by.kind.title()}, {letter} = {scale:,.15g}"
 
 
-def _grouped(plan: Plan) -> str:
+def _grouped(release: ReleaseExplanation) -> str:
+    plan = release.plan
+    if release.beside:
+        return ", the total, for the row of the groups that are not shown"
     if not plan.keys:
         return ""
     keys = ", ".join(key.text for key in plan.keys)

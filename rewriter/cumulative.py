@@ -126,7 +126,7 @@ class _Reader:
             return
         number, one = running.release, running.sums
         query = self._releases[number]
-        if query.sets:
+        if query.sets or query.others:
             return
         if any(query.aggregates[place].function not in (exp.Count, exp.Sum) for place in one.aggregates):
             return

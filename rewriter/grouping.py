@@ -96,9 +96,18 @@ def check_select(select: exp.Select) -> None:
 
 
 def take_apart(
-    select: exp.Select, scope: BlockScope, dialect: Dialect, table: str, output_names: Sequence[str]
+    select: exp.Select,
+    scope: BlockScope,
+    dialect: Dialect,
+    table: str,
+    output_names: Sequence[str],
+    *,
+    marked: bool = False,
 ) -> Grouped:
-    """Replace keys and aggregates by the columns ``k0`` … and ``a0`` … of ``table``, in a copy of ``select``."""
+    """Replace keys and aggregates by the columns ``k0`` … and ``a0`` … of ``table``, in a copy of ``select``.
+
+    ``marked``: the table says of each row what it adds up over, though there is one grouping set.
+    """
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on"):
         raise Refused("DISTINCT ON is not answered over people", hint="use GROUP BY with an aggregate")
@@ -114,7 +123,7 @@ def take_apart(
     grouping = [[_unparenthesised(key) for key in one] for one in grouping]
     keys = list(dict.fromkeys(key for one in grouping for key in one))
     several = len(grouping) > 1
-    replacer = _Replacer(keys, scope, dialect, table, several)
+    replacer = _Replacer(keys, scope, dialect, table, several or marked)
     expressions = [
         exp.alias_(replacer.replace(item), exp.to_identifier(name, quoted=True), copy=False)
         for item, name in zip(bare, output_names, strict=True)

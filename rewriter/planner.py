@@ -14,6 +14,7 @@ from rewriter.distinct import credit_notes
 from rewriter.expanded import check_expanded
 from rewriter.keys import public_keys
 from rewriter.lineage import with_families
+from rewriter.others import of_total
 from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
 from rewriter.quantiles import quantiles
 from rewriter.query import Query, plain_columns
@@ -80,7 +81,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
         groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
         clips=_clips(contribution, work) or bool(picked.choices),
     )
-    return with_families(planned, query, work, one_group=one_group)
+    named = with_families(planned, query, work, one_group=one_group)
+    return named if query.only is None else of_total(named, query.only)
 
 
 def _named(work: Workload, places: Sequence[int]) -> Workload:

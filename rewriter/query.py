@@ -84,7 +84,9 @@ class Query:
     ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. ``filters`` are the
     conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
     where the keys are all one set. Only of several sets a key is ``complete``: NULL is a group of it, as it is for the
-    engine, so that a total is the sum of its parts.
+    engine, so that a total is the sum of its parts. ``others`` are the aggregates, by place, that one row more has: of
+    the groups that are selected and not shown (:mod:`rewriter.others`); none where there is no such row. ``only`` are
+    those that a total is measured for, where it is not all of them.
     """
 
     rows: exp.Select
@@ -97,10 +99,15 @@ class Query:
     complete: bool = False
     cumulative: Cumulative | None = None
     ranked: Ranked | None = None
+    others: tuple[int, ...] = ()
+    only: tuple[int, ...] | None = None
 
     @property
     def groupings(self) -> tuple[Query, ...]:
-        """One query for each grouping set, over the same rows."""
+        """One query for each grouping set, over the same rows; or the groups, and the total that others are left of."""
+        if self.others:
+            groups = replace(self, others=())
+            return groups, replace(groups, keys=(), only=self.others)
         if not self.sets:
             return (self,)
         return tuple(
@@ -114,7 +121,8 @@ class Program:
     """A statement: its releases, and the outer SELECT over their tables ``dpsql_release_0``, ``dpsql_release_1``, …
 
     A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates; with grouping
-    sets also ``g0``, ``g1``, …, which are 1 in a row that adds up over the key, whose ``k`` is NULL then. ``outer``
+    sets, and with others, also ``g0``, ``g1``, …, which are 1 in a row that adds up over the key, whose ``k`` is NULL
+    then (or a text that no group has). ``outer``
     still has the analyst's nodes and is checked by :mod:`rewriter.outer` before it runs. ``tables`` are the public
     tables and virtual relations that it reads. ``notes`` tell an analyst what was answered from the policy alone.
     """

@@ -13,32 +13,29 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.aggregates import check_measured, per_unit
-from rewriter.block import Block, BlockScope, build_block, from_items, resolved
+from rewriter.aggregates import check_measured
+from rewriter.block import Block, BlockScope, build_block, from_items
 from rewriter.booleans import as_counts, plain_every
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
-from rewriter.contribution import ONE
 from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
 from rewriter.grouping import Grouped, check_select, is_grouped, star_of, take_apart
 from rewriter.membership import Subqueries
-from rewriter.missing import LACKS
 from rewriter.names import plain_names
 from rewriter.naming import output_name
-from rewriter.per_person import groups_of_one_person
+from rewriter.others import others
 from rewriter.percentiles import plain_quantiles
 from rewriter.query import Program, Query, release_name
-from rewriter.relation import UNIT, Relation, only, outside, union_all
+from rewriter.relation import Relation, only, union_all
 from rewriter.shown import with_rankings
-from rewriter.source import ORIGIN, Origin, Source, base_table
+from rewriter.source import Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
-from rewriter.total import compile_expression
-from rewriter.unbounded import lacks_of
+from rewriter.unit_rows import of_units, output_names, selected
 from rewriter.unit_windows import has_windows, windowed
-from rewriter.value import Value, growing
+from rewriter.value import Value
 
 VIRTUAL = frozenset({"budget", "charges", "columns"})
 """Relations of the schema ``dpsql`` that anybody may read."""
@@ -67,12 +64,20 @@ Names = Mapping[str, Resolved]
 """The CTEs in reach, by folded name."""
 
 
-def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database: str | None = None) -> Program:
+def split(
+    tree: exp.Query,
+    catalog: Catalog,
+    dialect: Dialect = DUCKDB,
+    database: str | None = None,
+    *,
+    with_others: bool = False,
+) -> Program:
     """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
 
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
+    ``with_others``: releases have a row of the groups that are selected and not shown, where there can be one.
     """
-    splitter = _Splitter(catalog, dialect)
+    splitter = _Splitter(catalog, dialect, with_others)
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
     resolved = splitter.query(plain, {})
     if isinstance(resolved, Relation):
@@ -82,9 +87,10 @@ def split(tree: exp.Query, catalog: Catalog, dialect: Dialect = DUCKDB, database
 
 
 class _Splitter:
-    def __init__(self, catalog: Catalog, dialect: Dialect) -> None:
+    def __init__(self, catalog: Catalog, dialect: Dialect, with_others: bool) -> None:
         self._catalog = catalog
         self._dialect = dialect
+        self._with_others = with_others
         self._aliases = 0
         self._expanded = 0
         self.releases: list[Query] = []
@@ -176,7 +182,7 @@ class _Splitter:
     def _select(self, select: exp.Select, names: Names, ctes: list[exp.Expr]) -> Resolved:
         items = from_items(select)
         sources: dict[int, Relation | Outer] = {}
-        before = len(self.releases)
+        before, told = len(self.releases), dict(self.notes)
         private = False
         for item in items:
             table = self._named(item, names) if isinstance(item, exp.Table) else None
@@ -197,6 +203,7 @@ class _Splitter:
             )
             if moved is not None:
                 del self.releases[before:]
+                self.notes = told
                 return self._select(moved, names, ctes)
             raise Refused(
                 "rows of people are joined with an aggregate over people",
@@ -279,7 +286,9 @@ class _Splitter:
         )
 
     def _subqueries(self, tree: exp.Expr, names: Names) -> None:
-        """Resolve the subqueries in the expressions of an outer SELECT, in place."""
+        """Resolve the subqueries in the expressions of an outer SELECT, in place. What a condition looks groups up in
+        has no row of others: the ten largest groups are ten groups."""
+        around, self._with_others = self._with_others, False
         done = {id(item.this) for item in from_items(tree) if isinstance(item, exp.Subquery)}
         with_ = tree.args.get("with_")
         done |= {id(cte.this) for cte in with_.expressions} if with_ is not None else set()
@@ -295,6 +304,7 @@ class _Splitter:
                 node.replace(resolved.tree)
             else:
                 stack.extend(node.iter_expressions())
+        self._with_others = around
 
     # The private side
 
@@ -354,34 +364,46 @@ class _Splitter:
             raise Refused("QUALIFY beside GROUP BY is not answered", hint="put the aggregates into a subquery in FROM")
         select = conditions_as_having(select, lambda query: self._is_answer(query, names))
         block = self._block(select, names, sources)
-        outputs = self._output_names(select, block.scope)
+        outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs)
         if any(key.value.identifies for key in grouped.keys):
             if grouped.sets:
                 raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
-            return self._per_unit(grouped, block)
+            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
+            return self._projection_of(grouped.outer, source, {})
         if block.unit is None:
             raise AssertionError("a private block has an owner")
-        grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
-        if self._catalog.declared_extremes:
-            grouped, notes = with_declared_extremes(grouped)
-            self.notes |= dict.fromkeys(notes)
+        grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
         if grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
             if grouped.sets and not grouped.aggregates:
                 raise Refused("grouping sets without an aggregate are not answered", hint="add COUNT(*)")
-            self.releases.append(
-                Query(
-                    block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates, grouped.sets
-                )
+            query = Query(
+                block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates, grouped.sets
             )
+            if self._with_others:
+                found = others(query, select, self._dialect)
+                self.notes |= dict.fromkeys(found.notes)
+                query = replace(query, others=found.aggregates)
+            if query.others:
+                marked = take_apart(select, block.scope, self._dialect, table, outputs, marked=True)
+                grouped = self._measured(marked, block)
+            self.releases.append(query)
         outer = grouped.outer
         if ctes:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _measured(self, grouped: Grouped, block: Block) -> Grouped:
+        """The same with what is measured in the place of what was asked, where that is something else."""
+        grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
+        if self._catalog.declared_extremes:
+            grouped, notes = with_declared_extremes(grouped)
+            self.notes |= dict.fromkeys(notes)
+        return grouped
 
     def _projection(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> Relation:
         """Rows in, rows out: a select list without aggregates."""
@@ -391,72 +413,13 @@ class _Splitter:
         block = self._block(select, names, sources)
         if has_windows(select):
             return self._windowed(select, block, names)
-        return self._rows(select, block)
-
-    def _rows(self, select: exp.Select, block: Block) -> Relation:
-        """The rows of a block with the columns of a select list."""
-        columns: list[tuple[str, Value]] = []
-        numbered: set[int] = set()
-        for item in select.expressions:
-            star, table = star_of(item)
-            if star:
-                for source, name in block.scope.star(table):
-                    if _numbers_rows(resolved(source, name), block.scope):
-                        numbered.add(len(columns))
-                    columns.append((name, source.reference(name)))
-                continue
-            bare = item.this if isinstance(item, exp.Alias) else item
-            if isinstance(bare, exp.Column) and _numbers_rows(bare, block.scope):
-                numbered.add(len(columns))
-            columns.append((output_name(item), compile_expression(bare, block.scope, self._dialect)))
-        return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, frozenset(numbered))
+        return selected(select, block, self._dialect)
 
     def _windowed(self, select: exp.Select, block: Block, names: Names) -> Relation:
         """The rows of a SELECT with windows, which are computed in a subquery of it."""
-        outputs = self._output_names(select, block.scope)
+        outputs = output_names(select, block.scope)
         outer, source = windowed(select, block, self._alias(), outputs, self._dialect)
         return self._projection_of(outer, source, names)
-
-    def _output_names(self, select: exp.Select, scope: BlockScope) -> list[str]:
-        names: list[str] = []
-        for item in select.expressions:
-            star, table = star_of(item)
-            names += [name for _, name in scope.star(table)] if star else [output_name(item)]
-        return names
-
-    def _per_unit(self, grouped: Grouped, block: Block) -> Relation:
-        """Aggregates whose groups each belong to one person: rows again, owned by that person."""
-        if block.unit is None:
-            raise AssertionError("a private block has an owner")
-        rows = block.rows.copy()
-        expressions: list[exp.Expr] = [exp.alias_(block.unit.copy(), UNIT)]
-        group: list[exp.Expr] = [block.unit.copy()]
-        alias = self._alias()
-        columns: list[tuple[str, Value]] = []
-        for number, key in enumerate(grouped.keys):
-            expressions.append(exp.alias_(key.value.sql.copy(), f"k{number}"))
-            if key.value.sql not in group:
-                group.append(key.value.sql.copy())
-            column = growing(exp.column(f"k{number}", alias), key.value.sql)
-            columns.append((f"k{number}", replace(key.value, sql=column)))
-        for number, aggregate in enumerate(grouped.aggregates):
-            value = per_unit(aggregate, block.bound, self._dialect)
-            expressions.append(exp.alias_(value.sql, f"a{number}"))
-            column = growing(exp.column(f"a{number}", alias), value.sql)
-            column.meta[LACKS] = lacks_of(aggregate, block.bound)
-            columns.append((f"a{number}", replace(value, sql=column)))
-        rows.set("expressions", expressions)
-        rows.set("group", exp.Group(expressions=group))
-        one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
-        bound = ONE if one_row else groups_of_one_person(grouped.keys, block.bound, alias, self._catalog)
-        for index, key in enumerate(grouped.keys):
-            _keep_origin(columns[index][1], key.value)
-        item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-        fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
-        table = grouped.outer.args["from_"].this.name
-        filters = outside(block.filters, alias)
-        source = Source(table, alias, item, fields, True, bound, unit=exp.column(UNIT, alias), filters=filters)
-        return self._projection_of(grouped.outer, source, {})
 
     def _projection_of(self, select: exp.Select, source: Source, names: Names) -> Relation:
         """A SELECT of our own making over one source."""
@@ -472,11 +435,11 @@ class _Splitter:
         block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
         if has_windows(select):
             return self._windowed(select, block, names)
-        return self._rows(select, block)
+        return selected(select, block, self._dialect)
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
-        before, aliases, tables = len(self.releases), self._aliases, set(self.tables)
+        before, aliases, tables, notes = len(self.releases), self._aliases, set(self.tables), dict(self.notes)
         try:
             found = self.query(query, names)
             return isinstance(found, Outer) and (found.releases or len(self.releases) > before)
@@ -484,7 +447,7 @@ class _Splitter:
             return False
         finally:
             del self.releases[before:]
-            self._aliases, self.tables = aliases, tables
+            self._aliases, self.tables, self.notes = aliases, tables, notes
 
     # IN and EXISTS
 
@@ -506,12 +469,6 @@ class _Splitter:
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
 
 
-def _numbers_rows(node: exp.Column, scope: BlockScope) -> bool:
-    """Whether a column numbers a unit's rows, and no join has repeated them."""
-    source, name = scope.resolve(node)
-    return len(scope.sources) == 1 and name in source.numbered
-
-
 def _branch(tree: exp.Query) -> exp.Query:
     """A side of UNION; one with an order or a limit of its own keeps it to itself in parentheses."""
     own = any(tree.args.get(part) for part in ("order", "limit", "offset", "fetch", "with_"))
@@ -525,10 +482,6 @@ def _rename(relation: Relation, names: list[str]) -> Relation:
         (names[index] if index < len(names) else name, value) for index, (name, value) in enumerate(relation.columns)
     ]
     return replace(relation, columns=tuple(columns))
-
-
-def _keep_origin(outside: Value, inside: Value) -> None:
-    outside.sql.meta[ORIGIN] = Origin(inside.sql)
 
 
 def _limited() -> Refused:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.aggregates import compile_aggregate, per_unit
+from rewriter.aggregates import compile_aggregate
 from rewriter.block import BlockScope
 from rewriter.contribution import ContributionBound, least
 from rewriter.dialects import Dialect, call, number
@@ -27,6 +27,7 @@ from rewriter.relation import only
 from rewriter.source import VARIABLE, variable_behind
 from rewriter.total import compile_expression
 from rewriter.types import BIGINT, DOUBLE, INTEGER, Kind
+from rewriter.unit_aggregates import per_unit
 from rewriter.value import DOMAIN, IntegerRange, Value, Values
 from rewriter.window_frames import WHOLE, Frame
 

@@ -26,6 +26,7 @@ from dpsql.inference.arrays import FloatArray, IntArray
 from dpsql.inference.evidence import Derived, Measurements, independent
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
+from dpsql.inference.others import completed, named
 from dpsql.inference.parts import Column, finished, measured, spread
 from dpsql.inference.projection import nonnegative_lattice, top_down
 from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
@@ -92,23 +93,29 @@ def _alone(noisy: NoisyTable, plan: Plan, derived: Derived, consistent: bool, su
 
 
 def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
-    """One table of several grouping sets: the keys that a set does not have are NULL, and marked."""
-    if not shape.sets:
+    """One table of several grouping sets: the keys that a set does not have are NULL, and marked. So is, in a row of
+    its own, what is left of a total of groups; there a key of text is a name that no group has."""
+    sets = shape.sets
+    if shape.others:
+        sets = (tuple(range(len(shape.keys))), ())
+        tables = (tables[0], completed(tables[1], tables[0], len(shape.keys)))
+    if not sets:
         return tables[0]
     columns: list[ReleasedColumn] = []
     marks: list[ReleasedColumn] = []
     for at, key in enumerate(shape.keys):
         values: list[Scalar | None] = []
         added_up: list[int] = []
-        for places, table in zip(shape.sets, tables, strict=True):
+        for places, table in zip(sets, tables, strict=True):
             given = at in places
             values += table.columns[places.index(at)].values if given else [None] * table.rows
             added_up += [0 if given else 1] * table.rows
-        columns.append(ReleasedColumn(key.name, key.type, tuple(values)))
+        column = ReleasedColumn(key.name, key.type, tuple(values))
+        columns.append(named(column) if shape.others else column)
         marks.append(ReleasedColumn(f"g{at}", INTEGER, tuple(added_up)))
     outputs: list[ReleasedColumn] = []
-    for at, first in enumerate(tables[0].columns[len(shape.sets[0]) :]):
-        parts = [table.columns[len(places) + at] for places, table in zip(shape.sets, tables, strict=True)]
+    for at, first in enumerate(tables[0].columns[len(sets[0]) :]):
+        parts = [table.columns[len(places) + at] for places, table in zip(sets, tables, strict=True)]
         margins = [margin for part in parts for margin in (part.margins or ())]
         reaches = [reach for part in parts for reach in (part.reaches or ())]
         whole = len(margins) == sum(len(part.values) for part in parts)

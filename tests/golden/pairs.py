@@ -1,6 +1,7 @@
 """Golden pairs: a query, and what the rewriter makes of it. What follows the line of dashes is generated.
 
-A file begins with comments that say what it shows; ``-- clipped in l1`` chooses the norm (l2 without it).
+A file begins with comments that say what it shows; ``-- clipped in l1`` chooses the norm (l2 without it), and ``-- with
+others`` adds groups that are not shown up in a row of their own.
 """
 
 from __future__ import annotations
@@ -59,8 +60,14 @@ class Pair:
     def norm(self) -> Norm:
         return Norm.L1 if "-- clipped in l1" in self.question else Norm.L2
 
+    @property
+    def others(self) -> bool:
+        return "-- with others" in self.question
+
     def write(self, known: Catalog) -> None:
-        self.path.write_text(f"{self.question}\n{CUT}{rendered(self.sql, self.norm, known)}", encoding="utf-8")
+        self.path.write_text(
+            f"{self.question}\n{CUT}{rendered(self.sql, self.norm, known, others=self.others)}", encoding="utf-8"
+        )
 
 
 def pairs() -> list[Pair]:
@@ -76,7 +83,7 @@ def clinic() -> Catalog:
     return catalog(policy, read_schema(connection), {"region": region})
 
 
-def rendered(sql: str, norm: Norm, known: Catalog) -> str:
+def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False) -> str:
     """What the rewriter makes of a query, for people to read."""
     try:
         statement = parse(sql)
@@ -84,7 +91,7 @@ def rendered(sql: str, norm: Norm, known: Catalog) -> str:
             statement = statement.query
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
-        program = split(statement.tree, known)
+        program = split(statement.tree, known, with_others=others)
         plans = [plan(query, norm) for query in program.groupings]
         tables = _tables(program, plans, known)
         check_outer(program.outer, tables)
@@ -95,7 +102,8 @@ def rendered(sql: str, norm: Norm, known: Catalog) -> str:
     parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in enumerate(plans)]
     picked = [(number, plan_top(query, norm)) for number, query in enumerate(program.groupings)]
     parts += ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in picked if one is not None]
-    return "\n".join([*parts, "-- outer\n" + _pretty(outer)])
+    notes = "".join(f"-- note: {note}\n" for note in program.notes) if others else ""
+    return "\n".join([*parts, f"-- outer\n{notes}{_pretty(outer)}"])
 
 
 def _read(one: Plan) -> str:
@@ -120,7 +128,7 @@ def _tables(program: Program, plans: list[Plan], known: Catalog) -> dict[str, di
     shaped = shapes(program.releases, [(one,) for one in plans], [False] * len(program.releases))
     tables = {
         shape.name: {column.name: column.type for column in (*shape.keys, *plans[shape.measurements[0]].outputs)}
-        | {grouping_name(key.name): INTEGER for key in shape.keys if shape.sets}
+        | {grouping_name(key.name): INTEGER for key in shape.keys if shape.marked}
         for shape in shaped
     }
     for name in program.tables:

@@ -121,7 +121,7 @@ def campaigns(folder: Path, quick: bool) -> Iterator[Promise]:
         yield torn(memory / "file", "file", tear_the_file, 499 if quick else 1, whole)
     finally:
         shutil.rmtree(memory)
-    yield struck(room(), 20 if quick else 250)
+    yield struck(room(), 20 if quick else 100)
     yield tested(Path(__file__).parents[2])
     yield from fast(room(), 6 if quick else 12)
 

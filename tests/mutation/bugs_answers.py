@@ -11,6 +11,7 @@ SANDBOX = "tests/engines/test_sandbox.py"
 DUCKDB = "tests/engines/test_duckdb.py"
 TOTAL = "tests/properties/test_total.py"
 FINISH = "tests/statistics/test_finish.py"
+OTHERS = "tests/properties/test_others.py"
 
 BUGS: tuple[Bug, ...] = (
     # What was released before
@@ -76,6 +77,43 @@ BUGS: tuple[Bug, ...] = (
         "return _Given(parameters, tuple((type(value), value) for value in parameters))",
         "return _Given(parameters, tuple((None, value) for value in parameters))",
         f"{ANSWER}::test_parameters_of_another_type_are_another_statement",
+    ),
+    # The groups that are not shown
+    bug(
+        "what is left of a total is said to be as sure as the total",
+        "dpsql/others.py",
+        "(shown.noise[name], Fraction(theirs), len(shown.keys))]",
+        "(shown.noise[name], Fraction(theirs), 0)]",
+        f"{OTHERS}::test_what_is_left_is_the_exact_difference_with_the_noise_of_all",
+        f"{OTHERS}::test_its_interval_holds_what_is_true",
+    ),
+    bug(
+        "groups are taken from a total in the steps of the total",
+        "dpsql/others.py",
+        "nearest(total.statistics[name][0], one) - theirs * rounded",
+        "nearest(total.statistics[name][0], one) - ours * rounded",
+        f"{OTHERS}::test_of_rows_of_people_in_several_groups_too",
+    ),
+    bug(
+        "groups are rounded where they are shown, and not where they are taken from a total",
+        "dpsql/others.py",
+        "return int(unit) if unit.denominator == 1 else 1",
+        "return 1",
+        f"{OTHERS}::test_what_is_left_is_the_exact_difference_with_the_noise_of_all",
+    ),
+    bug(
+        "people who are in several groups are said to add up",
+        "rewriter/others.py",
+        "return people and (query.bound.unique or all(key.value.constant for key in query.keys))",
+        "return people",
+        f"{OTHERS}::test_what_does_not_add_up_is_null",
+    ),
+    bug(
+        "a group is called as the row of the others is",
+        "rewriter/others.py",
+        '        name = f"({name})"\n',
+        "        break\n",
+        f"{OTHERS}::test_no_group_that_is_shown_has_its_name",
     ),
     # The owner's word
     bug(

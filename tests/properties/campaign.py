@@ -93,18 +93,26 @@ def _about(
         statement = parse(asked.sql)
         assert isinstance(statement, Select)
         try:
-            groupings = split(statement.tree, catalog, dialect).groupings
+            # Every second question with a row of the groups that are not shown, where it can have one.
+            program = split(statement.tree, catalog, dialect, with_others=tally.asked % 2 == 0)
+            groupings = program.groupings
             plans = [plan(query, norm, dialect) for query in groupings]
             picked = [plan_top(query, norm, dialect) for query in groupings]
         except Refused as refused:
             tally.refused[refused.message] += 1
             continue
         tally.features.update(asked.features)
+        if any(query.others for query in program.releases):
+            tally.features["others"] += 1
         if any(picked):
             tally.features["groups picked first"] += 1
-        for one in (*plans, *(one for one in picked if one is not None)):
+        checked = [
+            (one, random if query.only is None else Random(seed)) for one, query in zip(plans, groupings, strict=True)
+        ]
+        checked += [(one, random) for one in picked if one is not None]
+        for one, drawing in checked:
             try:
-                tally.shares += check(one, databases, random)
+                tally.shares += check(one, databases, drawing)
             except (Unsound, Failed) as reason:
                 tally.leaks.append(Leak(seed, asked, norm, one, str(reason), place.policy()))
         tally.executed += 1

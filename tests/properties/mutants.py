@@ -287,10 +287,10 @@ def running_sums_of_units_clipped_in_l2(patch: pytest.MonkeyPatch) -> None:
     def larger(vector: Vector, norm: Norm, *rest: Any) -> Ball:
         return replace(honest(replace(vector, prefix=None), norm, *rest), vector=vector)
 
-    def measured(statistics: Any, sensitivity: Sensitivity, prefix: Prefix | None) -> Block:
-        if prefix is None:
-            return Block(statistics, sensitivity)
-        return Block(statistics, prefix.sensitivity(math.isqrt(sensitivity.l2_squared)), prefix)
+    def measured(statistics: Any, sensitivity: Sensitivity, vector: Vector) -> Block:
+        if vector.prefix is None:
+            return Block(statistics, sensitivity, weight=vector.weight)
+        return Block(statistics, vector.prefix.sensitivity(math.isqrt(sensitivity.l2_squared)), vector.prefix)
 
     patch.setattr(bound, "ball_of", larger)
     patch.setattr(ball, "measured", measured)

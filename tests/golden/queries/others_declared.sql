@@ -1,0 +1,51 @@
+-- All groups that the policy declares are shown: there are no others.
+-- with others
+SELECT sex, GROUPING(sex) AS other, COUNT(*) FROM patient GROUP BY sex;
+
+-- ----
+-- release 0
+-- groups: public, at most 2
+--   k0: sex (text)
+-- one unit moves: l1 1, l2 1
+--   s0: COUNT(*) (steps of 1, at most 1)
+-- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+WITH released AS (
+  SELECT
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1."id" AS u,
+      t1."sex" AS k0
+    FROM "main"."patient" AS t1
+  ) AS r
+  GROUP BY
+    k0
+), keys AS (
+  SELECT DISTINCT
+    CAST(d_t1_1.x AS TEXT) AS k0
+  FROM (
+    SELECT
+      x
+    FROM (VALUES
+      (CAST('F' AS TEXT)),
+      (CAST('M' AS TEXT))) AS v(x)
+  ) AS d_t1_1
+)
+SELECT
+  keys.k0,
+  COALESCE(released.s0, 0) AS s0
+FROM keys
+LEFT JOIN released
+  ON keys.k0 IS NOT DISTINCT FROM released.k0
+ORDER BY
+  keys.k0;
+
+-- outer
+SELECT
+  dpsql_release_0.k0 AS "sex",
+  0 AS "other",
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

@@ -1,0 +1,92 @@
+-- NULL may be a group of such a key: without GROUPING nobody could tell it from the row of the others.
+-- with others
+SELECT score, COUNT(*) FROM prescription GROUP BY score;
+
+-- ----
+-- release 0
+-- groups: selected
+--   k0: score (bigint)
+-- selection: weight w in 1/1048576, at most 100 groups
+-- one unit moves: l1 None, l2 6400
+--   s0: COUNT(*) (steps of 1/64, at most 6400)
+-- a0: COUNT(*) (bigint) = 1/64 · s0, rounded, at least 0
+-- note: each person counts with at most 100 rows
+WITH partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COUNT(*)
+    ) AS s0
+  FROM (
+    SELECT
+      t1_0."patient_id" AS u,
+      t1."score" AS k0
+    FROM "main"."prescription" AS t1
+    JOIN "main"."visit" AS t1_0
+      ON t1."visit_id" = t1_0."id"
+  ) AS r
+  GROUP BY
+    u,
+    k0
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    CAST(CASE WHEN s0 > 100 THEN 100 ELSE s0 END AS BIGINT) AS s0
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE
+      WHEN SUM(clamped.s0 * clamped.s0) > 10000
+      THEN (
+        6399.999999994179e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m0,
+    COUNT(*) AS t
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(clamped.s0 * clamped.s0) > 10000 OR COUNT(*) > 1
+), released AS (
+  SELECT
+    clamped.k0,
+    SUM(
+      CASE
+        WHEN NOT scale.m0 IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
+        ELSE clamped.s0 * 64
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN scale.t IS NULL
+        THEN 1048576
+        WHEN scale.t > 100
+        THEN 0
+        ELSE CAST(TRUNC(1048575.9999990463e0 / SQRT(CAST(scale.t AS DOUBLE))) AS BIGINT)
+      END
+    ) AS w
+  FROM clamped
+  LEFT JOIN scale
+    ON clamped.u = scale.u
+  GROUP BY
+    clamped.k0
+)
+SELECT
+  released.k0,
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.w, 0) AS w
+FROM released
+ORDER BY
+  released.k0;
+
+-- outer
+-- note: there is no row of the groups that are not shown: NULL may be a group of score; select GROUPING(score) too, which is 1 in that row, or GROUP BY CAST(score AS TEXT)
+SELECT
+  dpsql_release_0.k0 AS "score",
+  dpsql_release_0.a0 AS "count"
+FROM dpsql_release_0;

@@ -1,0 +1,602 @@
+-- A person is in several groups: people, distinct values and medians do not add up, and the total has none of them.
+-- with others
+SELECT drug, COUNT(*), COUNT(DISTINCT visit.patient_id), COUNT(DISTINCT dose), MEDIAN(dose), SUM(dose)
+FROM prescription JOIN visit ON visit_id = visit.id GROUP BY drug;
+
+-- ----
+-- release 0
+-- groups: selected
+--   k0: drug (text)
+-- selection: weight w in 1/1048576, at most 100 groups
+-- one unit moves: l1 None, l2 131072000
+--   s0: Σ dose (steps of 1/131072, at most 131072000)
+-- one unit moves: l1 None, l2 5120
+--   s1: COUNT(DISTINCT patient_id) (steps of 1/512, at most 5120)
+-- one unit moves: l1 100, l2 100
+--   s2: COUNT(DISTINCT dose) (steps of 1, at most 100)
+-- one unit moves: l1 None, l2 6400
+--   s3: COUNT(*) (steps of 1/64, at most 6400)
+-- a0: COUNT(*) (bigint) = 1/64 · s3, rounded, at least 0
+-- a1: COUNT(DISTINCT patient_id) (bigint) = 1/512 · s1, rounded, at least 0
+-- a2: COUNT(DISTINCT dose) (bigint) = s2, rounded, at least 0
+-- a3: MEDIAN(dose) (double) = picked, number 0 of q0
+-- a4: SUM(dose) (double) = 1/131072 · s0
+-- note: each person counts with at most 100 rows
+-- note: COUNT(DISTINCT dose) credits each person with at most 100 values
+-- note: dose is clipped into [0, 10]
+-- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+WITH partial AS (
+  SELECT
+    u,
+    k0,
+    (
+      COALESCE(SUM(v0), 0)
+    ) AS s0,
+    (
+      COUNT(*)
+    ) AS s1,
+    (
+      COUNT(*)
+    ) AS s3
+  FROM (
+    SELECT
+      t2."patient_id" AS u,
+      t1."drug" AS k0,
+      CASE
+        WHEN CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END < 0e0
+        THEN 0
+        WHEN CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END > 10e0
+        THEN 1310720
+        ELSE CAST(CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END * 131072e0 AS BIGINT)
+      END AS v0,
+      (
+        CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END + 0e0
+      ) AS v1,
+      NOT CASE WHEN t1."dose" BETWEEN (
+        -1.7976931348623157e308
+      ) AND 1.7976931348623157e308 THEN t1."dose" END IS NULL AS f2
+    FROM "main"."prescription" AS t1
+    JOIN "main"."visit" AS t2
+      ON t1."visit_id" = t2."id"
+  ) AS r
+  GROUP BY
+    u,
+    k0
+), clamped AS MATERIALIZED (
+  SELECT
+    u,
+    k0,
+    CAST(CASE WHEN s0 > 131072000 THEN 131072000 ELSE s0 END AS BIGINT) AS s0,
+    CASE WHEN s1 > 0 THEN 1 ELSE 0 END AS s1,
+    CAST(CASE WHEN s3 > 100 THEN 100 ELSE s3 END AS BIGINT) AS s3
+  FROM partial
+), scale AS (
+  SELECT
+    u,
+    CASE
+      WHEN SUM(clamped.s0 * clamped.s0) > 17179869184000000
+      THEN (
+        131071999.99988079e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m0,
+    CASE
+      WHEN SUM(clamped.s1 * clamped.s1) > 100
+      THEN (
+        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s1 * clamped.s1) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m1,
+    CASE
+      WHEN SUM(clamped.s3 * clamped.s3) > 10000
+      THEN (
+        6399.999999994179e0 / SQRT(CAST(SUM(clamped.s3 * clamped.s3) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m2,
+    COUNT(*) AS t
+  FROM clamped
+  GROUP BY
+    u
+  HAVING
+    SUM(clamped.s0 * clamped.s0) > 17179869184000000
+    OR SUM(clamped.s1 * clamped.s1) > 100
+    OR SUM(clamped.s3 * clamped.s3) > 10000
+    OR COUNT(*) > 1
+), released AS (
+  SELECT
+    clamped.k0,
+    SUM(
+      CASE
+        WHEN NOT scale.m0 IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
+        ELSE clamped.s0
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN NOT scale.m1 IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m1) AS BIGINT)
+        ELSE clamped.s1 * 512
+      END
+    ) AS s1,
+    SUM(
+      CASE
+        WHEN NOT scale.m2 IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s3 AS DOUBLE) * scale.m2) AS BIGINT)
+        ELSE clamped.s3 * 64
+      END
+    ) AS s3,
+    SUM(
+      CASE
+        WHEN scale.t IS NULL
+        THEN 1048576
+        WHEN scale.t > 100
+        THEN 0
+        ELSE CAST(TRUNC(1048575.9999990463e0 / SQRT(CAST(scale.t AS DOUBLE))) AS BIGINT)
+      END
+    ) AS w
+  FROM clamped
+  LEFT JOIN scale
+    ON clamped.u = scale.u
+  GROUP BY
+    clamped.k0
+), distinct_s2 AS (
+  WITH people AS MATERIALIZED (
+    SELECT
+      t2."patient_id" AS u,
+      t1."drug" AS k0,
+      CASE
+        WHEN CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END < 0e0
+        THEN 0
+        WHEN CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END > 10e0
+        THEN 1310720
+        ELSE CAST(CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END * 131072e0 AS BIGINT)
+      END AS v0,
+      (
+        CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END + 0e0
+      ) AS v1,
+      NOT CASE WHEN t1."dose" BETWEEN (
+        -1.7976931348623157e308
+      ) AND 1.7976931348623157e308 THEN t1."dose" END IS NULL AS f2
+    FROM "main"."prescription" AS t1
+    JOIN "main"."visit" AS t2
+      ON t1."visit_id" = t2."id"
+  ), many AS MATERIALIZED (
+    SELECT
+      u
+    FROM people AS r
+    WHERE
+      f2
+    GROUP BY
+      u
+    HAVING
+      COUNT(*) > 100
+  )
+  SELECT
+    k0,
+    COUNT(*) AS s2
+  FROM (
+    SELECT DISTINCT
+      k0,
+      v1
+    FROM (
+      SELECT
+        k0,
+        v1
+      FROM people AS r
+      WHERE
+        f2 AND NOT u IN (
+          SELECT
+            u
+          FROM many
+        )
+      UNION ALL
+      SELECT
+        k0,
+        v1
+      FROM (
+        SELECT
+          *,
+          ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, k0, v1) AS q
+        FROM (
+          SELECT
+            *,
+            LEFT(MD5(CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(k0 AS TEXT)), ',', MD5(CAST(v1 AS TEXT)))), 12) AS h
+          FROM (
+            SELECT DISTINCT
+              u,
+              k0,
+              v1
+            FROM people AS r
+            WHERE
+              f2 AND r.u IN (
+                SELECT
+                  u
+                FROM many
+              )
+          ) AS d
+        ) AS d
+      ) AS d
+      WHERE
+        q <= 100
+    ) AS d
+  ) AS d
+  GROUP BY
+    k0
+)
+SELECT
+  released.k0,
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(distinct_s2.s2, 0) AS s2,
+  COALESCE(released.s3, 0) AS s3,
+  COALESCE(released.w, 0) AS w
+FROM released
+LEFT JOIN distinct_s2
+  ON released.k0 IS NOT DISTINCT FROM distinct_s2.k0
+ORDER BY
+  released.k0;
+
+-- q0: MEDIAN(dose): quantiles 1/2 of 0 … 1310720
+-- one unit weighs: l1 None, l2 409600; a row 4096
+-- near is less than 838860800; steps of 1/131072
+WITH kept AS MATERIALIZED (
+  SELECT
+    *
+  FROM (
+    SELECT
+      t2."patient_id" AS u,
+      t1."drug" AS k0,
+      CASE
+        WHEN CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END < 0e0
+        THEN 0
+        WHEN CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END > 10e0
+        THEN 1310720
+        ELSE CAST(CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END * 131072e0 AS BIGINT)
+      END AS v
+    FROM "main"."prescription" AS t1
+    JOIN "main"."visit" AS t2
+      ON t1."visit_id" = t2."id"
+  ) AS r
+  WHERE
+    NOT v IS NULL
+), scale AS (
+  SELECT
+    u,
+    CAST(TRUNC(409599.9999996275e0 / SQRT(CAST(SUM(CAST(c.c AS INT128) * CAST(c.c AS INT128)) AS DOUBLE))) AS BIGINT) AS m
+  FROM (
+    SELECT
+      u,
+      COUNT(*) AS c
+    FROM (
+      SELECT
+        *
+      FROM kept
+    ) AS r
+    GROUP BY
+      u,
+      k0
+  ) AS c
+  GROUP BY
+    u
+  HAVING
+    SUM(CAST(c.c AS INT128) * CAST(c.c AS INT128)) > 10000
+), coarse AS (
+  SELECT
+    k0,
+    (
+      v - 0
+    ) // 641 AS b,
+    SUM(w) AS w
+  FROM (
+    SELECT
+      p.k0,
+      p.v,
+      COALESCE(scale.m, 4096) AS w
+    FROM (
+      SELECT
+        *
+      FROM kept
+    ) AS p
+    LEFT JOIN scale
+      ON p.u = scale.u
+  ) AS h
+  GROUP BY
+    k0,
+    (
+      v - 0
+    ) // 641
+), spread AS (
+  SELECT
+    k0,
+    b,
+    w,
+    (
+      SUM(w) OVER (PARTITION BY k0 ORDER BY b) - w
+    ) AS below,
+    SUM(w) OVER (PARTITION BY k0) AS n
+  FROM coarse
+), near AS (
+  SELECT
+    k0,
+    b,
+    below,
+    n
+  FROM spread
+  WHERE
+    (
+      CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 1677721600
+      AND CAST(n AS INT128) * 1 - (
+        CAST(below AS INT128) + CAST(w AS INT128)
+      ) * 2 < 1677721600
+    )
+), found AS (
+  SELECT
+    g.k0,
+    g.b,
+    g.v,
+    g.w,
+    near.below AS start,
+    near.n
+  FROM (
+    SELECT
+      near.k0,
+      near.b,
+      h.v,
+      SUM(h.w) AS w
+    FROM (
+      SELECT
+        *,
+        (
+          v - 0
+        ) // 641 AS b
+      FROM (
+        SELECT
+          p.k0,
+          p.v,
+          COALESCE(scale.m, 4096) AS w
+        FROM (
+          SELECT
+            *
+          FROM kept
+        ) AS p
+        LEFT JOIN scale
+          ON p.u = scale.u
+      ) AS h
+    ) AS h
+    JOIN near
+      ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
+    GROUP BY
+      near.k0,
+      near.b,
+      h.v
+  ) AS g
+  JOIN near
+    ON g.b = near.b AND g.k0 IS NOT DISTINCT FROM near.k0
+), placed AS (
+  SELECT
+    k0,
+    v,
+    w,
+    start + (
+      SUM(w) OVER (PARTITION BY k0, b ORDER BY v) - w
+    ) AS below,
+    n
+  FROM found
+)
+SELECT
+  k0,
+  v,
+  CAST(w AS BIGINT) AS w,
+  CAST(below AS BIGINT) AS below,
+  CAST(n AS BIGINT) AS n
+FROM placed
+WHERE
+  (
+    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 1677721600
+    AND CAST(n AS INT128) * 1 - (
+      CAST(below AS INT128) + CAST(w AS INT128)
+    ) * 2 < 1677721600
+  )
+ORDER BY
+  k0,
+  v;
+
+-- release 1
+-- groups: one group
+-- one unit moves: l1 131072000, l2 131072000
+--   s0: Σ dose (steps of 1/131072, at most 131072000)
+-- one unit moves: l1 100, l2 100
+--   s3: COUNT(*) (steps of 1, at most 100)
+-- a0: COUNT(*) (bigint) = s3, rounded, at least 0
+-- a4: SUM(dose) (double) = 1/131072 · s0
+-- note: each person counts with at most 100 rows
+-- note: COUNT(DISTINCT dose) credits each person with at most 100 values
+-- note: dose is clipped into [0, 10]
+-- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+SELECT
+  s0,
+  s3
+FROM (
+  WITH partial AS (
+    SELECT
+      u,
+      (
+        COALESCE(SUM(v0), 0)
+      ) AS s0,
+      (
+        COUNT(*)
+      ) AS s1,
+      (
+        COUNT(*)
+      ) AS s3
+    FROM (
+      SELECT
+        t2."patient_id" AS u,
+        CASE
+          WHEN CASE WHEN t1."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."dose" END < 0e0
+          THEN 0
+          WHEN CASE WHEN t1."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."dose" END > 10e0
+          THEN 1310720
+          ELSE CAST(CASE WHEN t1."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."dose" END * 131072e0 AS BIGINT)
+        END AS v0,
+        (
+          CASE WHEN t1."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."dose" END + 0e0
+        ) AS v1,
+        NOT CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END IS NULL AS f2
+      FROM "main"."prescription" AS t1
+      JOIN "main"."visit" AS t2
+        ON t1."visit_id" = t2."id"
+    ) AS r
+    GROUP BY
+      u
+  ), clamped AS (
+    SELECT
+      u,
+      CAST(CASE WHEN s0 > 131072000 THEN 131072000 ELSE s0 END AS BIGINT) AS s0,
+      CASE WHEN s1 > 0 THEN 1 ELSE 0 END AS s1,
+      CAST(CASE WHEN s3 > 100 THEN 100 ELSE s3 END AS BIGINT) AS s3
+    FROM partial
+  ), released AS (
+    SELECT
+      SUM(clamped.s0) AS s0,
+      SUM(clamped.s1) AS s1,
+      SUM(clamped.s3) AS s3
+    FROM clamped
+  ), distinct_s2 AS (
+    WITH people AS MATERIALIZED (
+      SELECT
+        t2."patient_id" AS u,
+        CASE
+          WHEN CASE WHEN t1."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."dose" END < 0e0
+          THEN 0
+          WHEN CASE WHEN t1."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."dose" END > 10e0
+          THEN 1310720
+          ELSE CAST(CASE WHEN t1."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."dose" END * 131072e0 AS BIGINT)
+        END AS v0,
+        (
+          CASE WHEN t1."dose" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."dose" END + 0e0
+        ) AS v1,
+        NOT CASE WHEN t1."dose" BETWEEN (
+          -1.7976931348623157e308
+        ) AND 1.7976931348623157e308 THEN t1."dose" END IS NULL AS f2
+      FROM "main"."prescription" AS t1
+      JOIN "main"."visit" AS t2
+        ON t1."visit_id" = t2."id"
+    ), many AS MATERIALIZED (
+      SELECT
+        u
+      FROM people AS r
+      WHERE
+        f2
+      GROUP BY
+        u
+      HAVING
+        COUNT(*) > 100
+    )
+    SELECT
+      COUNT(*) AS s2
+    FROM (
+      SELECT DISTINCT
+        v1
+      FROM (
+        SELECT
+          v1
+        FROM people AS r
+        WHERE
+          f2 AND NOT u IN (
+            SELECT
+              u
+            FROM many
+          )
+        UNION ALL
+        SELECT
+          v1
+        FROM (
+          SELECT
+            *,
+            ROW_NUMBER() OVER (PARTITION BY u ORDER BY h, v1) AS q
+          FROM (
+            SELECT
+              *,
+              LEFT(MD5(CONCAT(MD5(CAST(u AS TEXT)), ',', MD5(CAST(v1 AS TEXT)))), 12) AS h
+            FROM (
+              SELECT DISTINCT
+                u,
+                v1
+              FROM people AS r
+              WHERE
+                f2 AND r.u IN (
+                  SELECT
+                    u
+                  FROM many
+                )
+            ) AS d
+          ) AS d
+        ) AS d
+        WHERE
+          q <= 100
+      ) AS d
+    ) AS d
+  )
+  SELECT
+    COALESCE(released.s0, 0) AS s0,
+    COALESCE(released.s1, 0) AS s1,
+    COALESCE(distinct_s2.s2, 0) AS s2,
+    COALESCE(released.s3, 0) AS s3
+  FROM released
+  CROSS JOIN distinct_s2
+) AS part;
+
+-- outer
+-- note: the groups that are not shown are added up in one row, where drug is '(other)' and GROUPING(drug) is 1
+-- note: NULL in that row, since it does not add up over groups: COUNT(DISTINCT patient_id), COUNT(DISTINCT dose), MEDIAN(dose)
+SELECT
+  dpsql_release_0.k0 AS "drug",
+  dpsql_release_0.a0 AS "count",
+  dpsql_release_0.a1 AS "count",
+  dpsql_release_0.a2 AS "count",
+  dpsql_release_0.a3 AS "median",
+  dpsql_release_0.a4 AS "sum"
+FROM dpsql_release_0;
