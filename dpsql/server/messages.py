@@ -167,8 +167,36 @@ class Framer:
     def feed(self, data: bytes) -> None:
         self._data += data
 
+    @property
+    def whole(self) -> bool:
+        """Whether :meth:`next` has something to say: a message, or that what has come is none."""
+        try:
+            size = self._size()
+        except ProtocolViolation:
+            return True
+        return size is not None and len(self._data) >= size
+
     def next(self) -> Frontend | None:
         """The next message, None where it is not whole yet. Raises :class:`ProtocolViolation`."""
+        size = self._size()
+        if size is None or len(self._data) < size:
+            return None
+        head, kind = (5, chr(self._data[0])) if self.started else (4, "")
+        with memoryview(self._data) as view:
+            body = bytes(view[head:size])
+        del self._data[:size]
+        reader = _Reader(body)
+        if not self.started:
+            message = _first(reader)
+            self.started = isinstance(message, Startup)
+        else:
+            message = _READERS[kind](reader)
+        if reader.left and not isinstance(message, FunctionCall):
+            raise ProtocolViolation("invalid message format")
+        return message
+
+    def _size(self) -> int | None:
+        """Bytes of the first message; None where they have not come yet. Raises :class:`ProtocolViolation`."""
         head = 1 if self.started else 0
         if len(self._data) < head + 4:
             return None
@@ -179,20 +207,7 @@ class Framer:
             raise ProtocolViolation(f"invalid frontend message type {ord(kind)}")
         if length < least or length > min(self._limit, _LIMITS.get(kind, self._limit)):
             raise ProtocolViolation("invalid length of message")
-        if len(self._data) < head + length:
-            return None
-        with memoryview(self._data) as view:
-            body = bytes(view[head + 4 : head + length])
-        del self._data[: head + length]
-        reader = _Reader(body)
-        if not self.started:
-            message = _first(reader)
-            self.started = isinstance(message, Startup)
-        else:
-            message = _READERS[kind](reader)
-        if reader.left and not isinstance(message, FunctionCall):
-            raise ProtocolViolation("invalid message format")
-        return message
+        return head + int(length)
 
 
 @dataclass(slots=True)

@@ -91,6 +91,11 @@ class Protocol:
         """Whether bytes wait that are not a whole message yet."""
         return self._framer.buffered > 0
 
+    @property
+    def asked(self) -> bool:
+        """Whether what was fed is to be answered: a whole message, or what cannot become one."""
+        return self._framer.whole
+
     def feed(self, data: bytes) -> None:
         if self.session is not None:
             self.session.arrived = time.monotonic()

@@ -304,6 +304,9 @@ class Server:
         if not data:
             raise EOFError
         protocol.feed(data)
+        if not protocol.asked:
+            # Who sends a byte now and then takes no thread from those who ask.
+            return streams
         loop = asyncio.get_running_loop()
         self._busy.add(number)
         try:

@@ -77,6 +77,24 @@ def running(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory, certif
     proxy.close()
 
 
+def test_who_sends_a_byte_at_a_time_takes_no_thread(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads are for those who ask: two hundred who never finish a message hold up nobody."""
+    taken: list[object] = []
+    honest = running.server._threads.submit
+    monkeypatch.setattr(running.server._threads, "submit", lambda *work: (taken.append(work), honest(*work))[1])
+    with socket.create_connection(("127.0.0.1", running.port)) as raw:
+        raw.settimeout(60)
+        parameters = b"user\0bob\0database\0clinic\0\0"
+        data = struct.pack("!ii", 8 + len(parameters), 196608) + parameters
+        for place in range(len(data) - 1):
+            raw.sendall(data[place : place + 1])
+            time.sleep(0.005)
+        assert not taken
+        raw.sendall(data[-1:])
+        assert raw.recv(1) == b"R"
+        assert taken
+
+
 def test_a_statement_over_a_socket(running: Running) -> None:
     with psycopg.connect(running.dsn()) as connection:
         assert [row[0] for row in connection.execute(BY_SEX)] == ["F", "M"]

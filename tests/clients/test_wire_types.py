@@ -231,9 +231,14 @@ def test_any_bytes_are_messages_or_a_violation(started: bool, chunks: list[bytes
     try:
         for chunk in chunks:
             framer.feed(chunk)
-            list(messages(framer))
+            said = True
+            while said:
+                whole = framer.whole
+                said = framer.next() is not None
+                assert said == whole
             assert framer.buffered <= 1005
     except ProtocolViolation as violation:
+        assert whole
         assert violation.sqlstate in ("08P01", "22021")
 
 
