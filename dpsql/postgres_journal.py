@@ -165,8 +165,8 @@ class PostgresJournal:
                 writer.execute(SCHEMA)
                 facts = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}
             # One that was begun without a fact belongs to the first policy that states it.
-            kept = "INSERT INTO dpsql_ledger.fact VALUES (%s, %s) ON CONFLICT DO NOTHING"
-            writer.cursor().executemany(kept, list(facts.items()))
+            for fact in facts.items():
+                writer.execute("INSERT INTO dpsql_ledger.fact VALUES (%s, %s) ON CONFLICT DO NOTHING", fact)
 
     def _verify(self, reader: _Connection, wanted: Mapping[str, str]) -> str:
         """The ledger's identity, after its facts and totals were found to be sound."""

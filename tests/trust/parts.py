@@ -49,17 +49,17 @@ _NEIGHBOURS = "tests/properties/test_neighbours.py"
 _ONE_MORE = f"{_NEIGHBOURS}::test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity"
 
 PARTS = (
-    Part("audit", 16, module="tests.audit"),
-    Part("attacks", 8, tests=("tests/attacks",)),
+    Part("audit", 8, module="tests.audit"),
+    Part("ledger", 7, module="tests.ledger"),
     Part("operations", 4, tests=("tests/operations", "tests/engines/test_sandbox.py", "tests/engines/test_duckdb.py")),
-    Part("wire fuzz", 10, module="tests.fuzz"),
-    Part("ledger", 10, module="tests.ledger"),
+    Part("attacks", 4, tests=("tests/attacks",)),
     Part(
         "neighbours",
         4,
         tests=(_NEIGHBOURS, "tests/properties/test_histograms.py", "tests/properties/test_cumulative.py"),
         quick_tests=(f"{_ONE_MORE}[0]",),
     ),
-    Part("mutation", 12, module="tests.mutation", lanes=2),
+    Part("wire fuzz", 6, module="tests.fuzz", lanes=2),
+    Part("mutation", 14, module="tests.mutation", lanes=2),
 )
-"""The longest first, so that two lanes end together; what takes both, last."""
+"""The longest first, so that two lanes end together; what takes both, or measures how long somebody waits, last."""
