@@ -347,7 +347,7 @@ def fan_out_of_a_parent_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def one_row_per_unit_believed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(contribution.ContributionBound, "times", lambda bound, factor: bound)
+    patch.setattr(contribution.ContributionBound, "times", lambda bound, *rest: bound)
 
 
 @plant
