@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 TURN_SECONDS = 0.0005
 """How long a thread may go on while another one waits."""
-BURST = 100
+BURST = 10
 """Connections that are accepted at once."""
 RATE = 150.0
 """Connections that are accepted in a second beyond those."""

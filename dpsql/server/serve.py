@@ -109,6 +109,7 @@ class Server:
         self._protocols: dict[int, Protocol] = {}
         self._connections: dict[int, asyncio.Task[None]] = {}
         self._busy: set[int] = set()
+        self._door = asyncio.Lock()
         self._stopping: asyncio.Event | None = None
         self._hurry: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -307,11 +308,10 @@ class Server:
         if not protocol.asked:
             # Who sends a byte now and then takes no thread from those who ask.
             return streams
-        loop = asyncio.get_running_loop()
         self._busy.add(number)
         try:
             answers = protocol.respond()
-            while (chunk := await loop.run_in_executor(self._threads, _gathered, answers)) is not None:
+            while (chunk := await self._next(protocol, answers)) is not None:
                 if protocol.upgrade is Upgrade.TLS:
                     # What comes after our answer belongs to the handshake.
                     streams.writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -322,6 +322,12 @@ class Server:
         if protocol.upgrade is Upgrade.TLS and self._context is not None:
             return await self._encrypted(protocol, streams, self._context)
         return streams
+
+    async def _next(self, protocol: Protocol, answers: Iterator[bytes]) -> bytes | None:
+        """What is to be written next. Strangers are answered one after the other: however many knock at once, those who
+        have logged in wait for one of them."""
+        async with contextlib.nullcontext() if protocol.ready else self._door:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, _gathered, answers)
 
     async def _encrypted(self, protocol: Protocol, streams: _Streams, context: ssl.SSLContext) -> _Streams:
         """The same connection with TLS. What was sent in clear before the handshake is not read as if it had come
