@@ -121,6 +121,12 @@ def test_a_bomb_ends_within_the_limits(sandbox: Sandbox, name: str) -> None:
     assert time.perf_counter() - started < SECONDS + 60
 
 
+def test_the_engine_has_the_limit_that_was_asked_for(sandbox: Sandbox) -> None:
+    sandbox.run("SELECT 1", {})
+    (found,) = sandbox._connection.execute("SELECT current_setting('max_execution_time')").fetchall()
+    assert found == (SECONDS * 1000,)
+
+
 def test_a_bomb_does_not_spill_to_disk(sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     failure(sandbox, BOMBS["a sort"][0])
