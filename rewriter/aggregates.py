@@ -381,6 +381,3 @@ def check_measured(aggregate: Aggregate) -> None:
     if aggregate.function not in MEASURED:
         name = _WORDS.get(aggregate.function, aggregate.function.__name__.upper())
         raise Refused(f"{name} is not answered over people", hint=_INSTEAD.get(aggregate.function, _HINT))
-
-
-# One person's aggregates: exact, inside of a person's own group of rows.

@@ -1,4 +1,4 @@
-"""The aggregates over the rows of one person: one value of each person, of which sums over people are made later."""
+"""The aggregates over the rows of one person: exact, within the person's own rows; people are added up later."""
 
 from __future__ import annotations
 
