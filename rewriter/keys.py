@@ -24,7 +24,7 @@ from rewriter.coarse import Coarse, coarse
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import LIMITS, wrap
-from rewriter.interval import Interval, measure
+from rewriter.interval import measure
 from rewriter.query import Key
 from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node, variable_behind
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
@@ -369,7 +369,13 @@ def _is_finite(variable: Variable, step: str | None) -> bool:
 
 
 def _range_size(bounds: tuple[Scalar, Scalar], steps: int) -> int:
-    return (math.floor(Interval.of(*bounds).width) + 1) * steps
+    """How many days there are from the beginning of the first one, or of whatever a day has so many ``steps`` of.
+
+    >>> _range_size((datetime.datetime(2025, 1, 1, 13), datetime.datetime(2025, 1, 2, 5)), 1)
+    2
+    """
+    low, high = (math.floor(measure(end) * steps) for end in bounds)
+    return high - low + 1
 
 
 def _days(bounds: tuple[Scalar, Scalar], step: str | None) -> int:
