@@ -14,6 +14,7 @@ from rewriter.catalog import Catalog
 from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.errors import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
+from rewriter.functions_casts import common_type
 from rewriter.numbered import limited
 from rewriter.privacy_unit import Equality, OuterCondition, own
 from rewriter.relation import only
@@ -184,7 +185,8 @@ def _join(
         if not tests:
             raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
         state.sources[-1] = limited(source, tests, scope.resolve)
-        state.outer[source.alias] = OuterCondition(tuple(equalities), complete=all(map(_is_equality, tests)))
+        complete = len(equalities) == len(tests) and all(map(_is_equality, tests))
+        state.outer[source.alias] = OuterCondition(tuple(equalities), complete)
     else:
         state.equalities += equalities
         state.conditions += compiled
@@ -242,15 +244,19 @@ def _equalities(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
         return ()
     sides = (_unparenthesised(side) for side in (node.this, node.expression))
     (one, x), (other, y) = (scope.resolve(side) for side in sides if isinstance(side, exp.Column))
-    if not _compares_exactly(one.fields[x].type.kind, other.fields[y].type.kind):
+    if not _compares_exactly(one.fields[x], other.fields[y]):
         return ()
     left, right = sorted([(one.alias, x), (other.alias, y)])
     return [(left, right)]
 
 
-def _compares_exactly(one: Kind, other: Kind) -> bool:
-    """Whether values of two kinds are equal only where they are the same: two whole numbers may be one double."""
-    return one is other or {one, other} in ({Kind.INTEGER, Kind.DECIMAL}, {Kind.DATE, Kind.TIMESTAMP})
+def _compares_exactly(one: Value, other: Value) -> bool:
+    """Whether two values are equal only where they are the same: two whole numbers may be one double, and so may exact
+    numbers be that have more digits together than a decimal."""
+    kinds = {one.type.kind, other.type.kind}
+    if kinds <= {Kind.INTEGER, Kind.DECIMAL}:
+        return common_type([one, other]).kind is not Kind.DOUBLE
+    return len(kinds) == 1 or kinds == {Kind.DATE, Kind.TIMESTAMP}
 
 
 def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondition]) -> Iterator[str]:

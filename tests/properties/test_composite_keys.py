@@ -144,3 +144,58 @@ def test_two_whole_numbers_that_are_one_double_are_two_rows(policy: Path) -> Non
     assert sensitivity.l1 >= max(row["s0"] for row in found.groups.values()) == 2
     with pytest.raises(Refused, match="not by the same person"):
         measure("SELECT COUNT(*) FROM shop AS a JOIN shop AS b ON a.id = b.size", policy)
+
+
+WIDE = """
+CREATE TABLE region (name VARCHAR PRIMARY KEY, weight DOUBLE, code HUGEINT UNIQUE);
+CREATE TABLE person (id INT PRIMARY KEY, region VARCHAR, code DECIMAL(38,0));
+CREATE TABLE visit (person_id INT NOT NULL REFERENCES person (id), cost INT, at_ TIMESTAMP NOT NULL);
+INSERT INTO region SELECT n::VARCHAR, n, 1180591620717411303424::HUGEINT + n FROM range(3) t(n);
+INSERT INTO person SELECT n, '1', 1180591620717411303424 FROM range(3) t(n);
+INSERT INTO visit SELECT p, n % 2, TIMESTAMP '2025-01-01 13:00:00' + INTERVAL (16 * (n % 2)) HOURS
+FROM range(3) s(p), range(60) t(n);
+"""
+WIDE_POLICY = """
+database: duckdb:{}
+ledger: sqlite:ledger
+privacy_unit: person.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables:
+  region: {{public: true}}
+  person: {{columns: {{id: {{}}, region: {{values_from: region.name}}, code: {{}}}}}}
+  visit:
+    unit: person_id -> person.id
+    max_rows: 6
+    columns: {{person_id: {{}}, cost: {{}}, at_: {{range: ['2025-01-01 12:00:00', '2025-01-02 06:00:00']}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        # HUGEINT and decimals have more digits together than a decimal: 2⁷⁰ and 2⁷⁰ + 1 are compared as doubles.
+        "SELECT COUNT(*) FROM person AS p JOIN region AS r ON r.code = p.code",
+        "SELECT r.name, COUNT(*) FROM person AS p LEFT JOIN region AS r ON r.code = p.code GROUP BY r.name",
+        # A person has one region, but not all of their visits match it.
+        "SELECT r.name, COUNT(*) FROM person AS p JOIN visit AS v ON v.person_id = p.id"
+        " LEFT JOIN region AS r ON r.name = p.region AND r.weight = v.cost GROUP BY r.name",
+        # Less than a day, and two of them.
+        "SELECT date_trunc('day', at_), COUNT(*) FROM visit GROUP BY 1",
+        "SELECT at_::date, COUNT(*) FROM visit GROUP BY 1",
+    ],
+)
+def test_what_is_taken_to_be_one_row_or_one_group_is_one(tmp_path: Path, sql: str) -> None:
+    found = []
+    for name, more in (
+        ("all", ""),
+        ("fewer", "DELETE FROM visit WHERE person_id = 0; DELETE FROM person WHERE id = 0"),
+    ):
+        with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as connection:
+            connection.execute(WIDE)
+            connection.execute(more)
+        (tmp_path / "policy.yaml").write_text(WIDE_POLICY.format(f"{name}.duckdb"))
+        found.append(release(tmp_path / "policy.yaml", sql))
+    here, there = (one.groups for one in found)
+    ((names, sensitivity),) = found[0].blocks
+    moved = sum((row[one] - there.get(key, {}).get(one, 0)) ** 2 for key, row in here.items() for one in names)
+    assert moved <= sensitivity.l2_squared
