@@ -17,7 +17,7 @@ from rewriter.errors import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.numbered import limited
 from rewriter.privacy_unit import Equality, OuterCondition, own
 from rewriter.relation import only
-from rewriter.source import Source, find_field
+from rewriter.source import Source, find_field, may_be_missing
 from rewriter.total import compile_expression
 from rewriter.types import Kind
 from rewriter.value import Scope, Value
@@ -254,7 +254,7 @@ def _compares_exactly(one: Kind, other: Kind) -> bool:
 
 
 def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondition]) -> Iterator[str]:
-    """The null-supplying source of which no match passes ``x IS NULL``: x was compared, or is declared NOT NULL."""
+    """The null-supplying source of which no match passes ``x IS NULL``: x was compared, or is never read as NULL."""
     column = tested_for_null(test)
     if not isinstance(column, exp.Column):
         return
@@ -262,7 +262,7 @@ def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondi
     if not source.optional:
         return
     compared = any((source.alias, name) in equality for equality in outer[source.alias].equalities)
-    if compared or (source.table is not None and not source.table.columns[name].nullable):
+    if compared or (source.table is not None and not may_be_missing(source.table.columns[name])):
         yield source.alias
 
 

@@ -191,6 +191,12 @@ def table_node(table: Table, dialect: Dialect) -> exp.Table:
     return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
 
 
+def may_be_missing(column: Column) -> bool:
+    """Whether a row may have NULL where the column is read: also PostgreSQL's decimals can be NaN."""
+    is_numeric = column.type.kind is Kind.DECIMAL and column.engine_type.lower().startswith("numeric")
+    return column.nullable or is_numeric or _may_read_null(column)
+
+
 def _may_read_null(column: Column) -> bool:
     """Whether reading maps some values to NULL: NaN, infinities, times outside of the calendar, failed conversions."""
     return column.type.kind in (Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP) or column.engine_type.upper() in (

@@ -13,7 +13,7 @@ import pytest
 from dpsql.answer import Answer, Proxy, Session
 from dpsql.clinic import DATABASE, POLICY, build
 from dpsql.errors import Error
-from dpsql.testing import open_without_noise
+from dpsql.testing import measure, open_without_noise
 
 FIRST, LAST = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
 
@@ -318,13 +318,15 @@ def test_a_derived_group_has_one_value_in_its_guard_and_in_what_is_guarded(ana: 
     ("test", "most"),
     [
         ("v.patient_id IS NULL", 1),
-        ("(v.day) IS NULL AND sex = 'F'", 1),
+        ("(v.reason) IS NULL AND sex = 'F'", 1),
         ("r.name IS NULL AND v.patient_id IS NULL", 1),
         # What is not so, or may be so of a match, leaves as many rows as the policy allows.
         ("v.patient_id IS NOT NULL", 24),
         ("NOT v.patient_id IS NULL", 24),
         ("v.patient_id IS NULL OR v.cost > 300", 24),
         ("NULLIF(v.cost, 5) IS NULL", 24),
+        # A day without end is read as NULL, though no day is.
+        ("v.day IS NULL AND sex = 'F'", 24),
     ],
 )
 def test_people_without_a_match_count_once(ana: Session, data: duckdb.DuckDBPyConnection, test: str, most: int) -> None:
@@ -338,6 +340,35 @@ def test_people_without_a_match_count_once(ana: Session, data: duckdb.DuckDBPyCo
     ((truth,),) = data.execute(f"SELECT COUNT(*) {sql}").fetchall()
     # Visits beyond the bound of a few people weigh less.
     assert answer == truth if most == 1 else 0.99 * truth < answer <= truth
+
+
+ENDLESS = """
+database: duckdb:{name}.duckdb
+ledger: sqlite:{name}.ledger
+privacy_unit: person.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables:
+  person: {{columns: {{id: {{}}}}}}
+  visit: {{unit: person_id -> person.id, max_rows: 3, columns: {{person_id: {{}}, day: {{}}, cost: {{}}, price: {{}}}}}}
+"""
+
+
+@pytest.mark.parametrize("column", ["day", "cost", "price"])
+def test_numbers_and_days_that_are_none_are_matches_all_the_same(tmp_path: Path, column: str) -> None:
+    """They are read as NULL though the column is NOT NULL: as many as a person has rows."""
+    found = []
+    for name, many in (("with", 50), ("without", 0)):
+        with duckdb.connect(str(tmp_path / f"{name}.duckdb")) as connection:
+            connection.execute(
+                "CREATE TABLE person (id INT PRIMARY KEY); CREATE TABLE visit (person_id INT NOT NULL, day DATE NOT NULL,"
+                f"cost DOUBLE NOT NULL, price DECIMAL(6, 2) NOT NULL); INSERT INTO person SELECT 1 FROM range(sign({many}));"
+                f"INSERT INTO visit SELECT 1, 'infinity'::DATE, 'nan'::DOUBLE, 1 FROM range({many})"
+            )
+        (tmp_path / f"{name}.yaml").write_text(ENDLESS.format(name=name))
+        sql = f"SELECT COUNT(*) FROM person p LEFT JOIN visit v ON v.person_id = p.id WHERE v.{column} IS NULL"
+        found += measure(sql, tmp_path / f"{name}.yaml")
+    one, other = (release.groups[()]["s0"] for release in found)
+    assert abs(one - other) <= found[0].plan.statistics[0].bound == (1 if column == "price" else 3)
 
 
 @pytest.mark.parametrize(
