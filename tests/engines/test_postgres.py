@@ -240,6 +240,40 @@ def test_what_public_tables_hold_today_bounds_nobody_tomorrow(postgres: Server, 
     opened.close()
 
 
+def test_a_numeric_that_is_none_is_one_persons_matter(postgres: Server, tmp_path: Path) -> None:
+    """NaN is read as NULL, though the column is NOT NULL: as a number, and as a key."""
+    name = postgres.database(
+        "CREATE TABLE person (id numeric(9, 0) PRIMARY KEY); INSERT INTO person SELECT * FROM generate_series(1, 9);"
+        "CREATE TABLE visit (person_id numeric(9, 0) NOT NULL REFERENCES person, cost numeric(6, 2) NOT NULL);"
+        "INSERT INTO person VALUES ('nan'); INSERT INTO visit SELECT 'nan', 'nan' FROM generate_series(1, 60)"
+    )
+    (tmp_path / "none.yaml").write_text(NONE.format(database=postgres.url(name)))
+    opened = open_policy(tmp_path / "none.yaml")
+    plans = [
+        plan(split(sqlglot.parse_one(sql, read="postgres"), opened.catalog, POSTGRES).groupings[0], Norm.L2, POSTGRES)
+        for sql in (
+            "SELECT COUNT(*) FROM person p LEFT JOIN visit v ON v.person_id = p.id WHERE v.cost IS NULL",
+            "SELECT COUNT(*) FROM person WHERE id NOT IN (SELECT person_id FROM visit)",
+            "SELECT COUNT(*) FROM person p WHERE NOT EXISTS (SELECT 1 FROM visit v WHERE v.person_id = p.id)",
+        )
+    ]
+    before = [opened.engine.run(one).statistics["s0"][0] for one in plans]
+    with postgres.owner(name) as connection:
+        connection.execute("DELETE FROM visit; DELETE FROM person WHERE id = 'nan'")
+    for one, integer in zip(plans, before, strict=True):
+        assert abs(integer - opened.engine.run(one).statistics["s0"][0]) <= one.statistics[0].bound
+    opened.close()
+
+
+NONE = """
+database: {database}
+ledger: sqlite:none.ledger
+privacy_unit: person.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables: {{person: {{}}, visit: {{unit: person_id -> person.id, max_rows: 3, columns: {{cost: {{}}}}}}}}
+"""
+
+
 def test_a_constraint_that_is_dropped_ends_the_answers(
     postgres: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
