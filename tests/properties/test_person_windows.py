@@ -241,6 +241,9 @@ def test_a_window_that_mixes_people_is_refused_with_the_key_that_is_missing(tmp_
         ("person_id, reason", "n = 1", 12),
         ("person_id, day", "n <= 3", 12),
         ("person_id, 1", "n = 1", 1),
+        ("person_id", "n BETWEEN 5 AND 2", 2),
+        ("person_id", "n BETWEEN SYMMETRIC 5 AND 2", 5),
+        ("person_id", "n BETWEEN SYMMETRIC 1000 AND 1", 12),
     ],
 )
 def test_a_number_is_one_of_a_person_only_where_all_rows_of_the_person_are_numbered(
