@@ -112,7 +112,7 @@ def build_block(
     joins = list(select.args.get("joins") or ())
     if len(joins) == 1 and joins[0].side == "RIGHT":
         # a RIGHT JOIN b is b LEFT JOIN a: the same rows, and the preserved side comes first.
-        flipped = exp.Join(this=first, side="LEFT", on=joins[0].args.get("on"), using=joins[0].args.get("using"))
+        flipped = exp.Join(**{**joins[0].args, "this": first, "side": "LEFT"})
         first, joins = joins[0].this, [flipped]
     head = resolve(first)
     state = _Joined([head], set(), [], {}, [], [], [])
