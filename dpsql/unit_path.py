@@ -195,6 +195,9 @@ def joinable(one: SchemaColumn, other: SchemaColumn) -> bool:
         return True
     if one.type.kind is Kind.TEXT:
         return other.type.kind is Kind.TEXT and all(_is_plain_text(found.engine_type) for found in (one, other))
+    if one.type.kind is other.type.kind is Kind.DECIMAL:
+        types = (one.type, other.type)
+        return max(kind.precision - kind.scale for kind in types) + max(kind.scale for kind in types) <= 38
     return one.type.kind is other.type.kind
 
 

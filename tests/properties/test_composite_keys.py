@@ -7,7 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpsql.engines.column_types import column_type
+from dpsql.engines.schema import SchemaColumn
 from dpsql.testing import Measurement, measure, open_without_noise
+from dpsql.unit_path import joinable
 from rewriter.contribution import Norm
 from rewriter.errors import Refused
 from tests.engines.postgres_server import shared_server
@@ -199,3 +202,37 @@ def test_what_is_taken_to_be_one_row_or_one_group_is_one(tmp_path: Path, sql: st
     ((names, sensitivity),) = found[0].blocks
     moved = sum((row[one] - there.get(key, {}).get(one, 0)) ** 2 for key, row in here.items() for one in names)
     assert moved <= sensitivity.l2_squared
+
+
+def test_no_number_makes_a_comparison_with_a_public_one_fail(tmp_path: Path) -> None:
+    """The engine would raise where a number does not fit the other's type: for everybody, if one person's does not."""
+    with duckdb.connect(str(tmp_path / "wide.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE known (code DECIMAL(38,10)); INSERT INTO known VALUES (1), (2);"
+            "CREATE TABLE person (id INT PRIMARY KEY, code HUGEINT); INSERT INTO person VALUES (1, 1), (2, 1::HUGEINT << 126);"
+            "CREATE TABLE visit (person_id INT, code DECIMAL(38,10)); INSERT INTO visit VALUES (1, 1)"
+        )
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "database: duckdb:wide.duckdb\nledger: sqlite:ledger\nprivacy_unit: person.id\nbudget: {epsilon: 10, delta: 1e-6}\n"
+        "tables: {known: {public: true}, person: {columns: {id: {}, code: {}}},"
+        " visit: {unit: person_id -> person.id, max_rows: 1, columns: {code: {}}}}\n"
+    )
+    for condition in ("code IN (SELECT code FROM known)", "EXISTS (SELECT 1 FROM known AS k WHERE k.code = p.code)"):
+        found = release(policy, f"SELECT COUNT(*) FROM person AS p WHERE {condition}")
+        assert list(found.groups.values()) == [{"s0": 1}]
+
+
+def test_a_path_by_decimals_that_no_decimal_holds_both_of_is_refused() -> None:
+    def column(engine_type: str) -> SchemaColumn:
+        return SchemaColumn("id", engine_type, column_type(engine_type))
+
+    assert joinable(column("DECIMAL(38,0)"), column("DECIMAL(38,0)"))
+    assert joinable(column("DECIMAL(28,0)"), column("DECIMAL(38,10)"))
+    assert not joinable(column("DECIMAL(38,0)"), column("DECIMAL(38,10)"))
+
+
+@pytest.mark.parametrize("kind", ["ASOF RIGHT", "RIGHT SEMI", "RIGHT ANTI"])
+def test_a_join_of_another_kind_is_not_taken_for_a_right_join(policy: Path, kind: str) -> None:
+    with pytest.raises(Refused, match="JOIN is not answered"):
+        measure(f"SELECT COUNT(*) FROM tariff AS t {kind} JOIN line AS l ON t.year = l.year", policy)
