@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.dialects import Dialect, call, double, number, text
+from rewriter.dialects import Dialect, call, number, text
 from rewriter.errors import TYPE_MISMATCH
 from rewriter.functions_doubles import magnitude_of, reaching
 from rewriter.functions_literals import (
@@ -41,6 +41,7 @@ from rewriter.functions_values import (
     is_unknown,
     limits_of,
     literal,
+    one_zero,
     refuse,
     scalar_of,
     when,
@@ -361,20 +362,15 @@ def _boolean_to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
 
 
 def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
-    """As PostgreSQL prints the value; doubles without a trailing ``.0``, and 0 for -0."""
+    """As PostgreSQL prints the value; doubles without a trailing ``.0``."""
     if value.type.kind is Kind.BOOLEAN:
         words = when(duplicate(value.sql), text("true"), when(exp.Not(this=wrap(value.sql)), text("false")))
         return derive(_printed(words), TEXT, value, domain=Values(("true", "false", None)))
-    if value.type.kind is not Kind.DOUBLE:
-        return derive(_printed(dialect.cast(value.sql, TEXT)), TEXT, value)
-    sql = dialect.cast(without_sign_of_zero(value.sql), TEXT)
-    return derive(_printed(call("regexp_replace", sql, text(r"\.0$"), text(""))), TEXT, value)
-
-
-def without_sign_of_zero(sql: exp.Expr) -> exp.Expr:
-    """A double, 0.0 for -0.0: which of the two a person's MIN is, or their first row has, is the engine's choice among
-    equals, which depends on other people's rows. So nothing may tell them apart."""
-    return exp.Paren(this=exp.Add(this=wrap(sql), expression=double(0.0)))
+    if value.type.kind is Kind.DOUBLE:
+        printed = dialect.cast(one_zero(value.sql, dialect), TEXT)
+        return derive(_printed(call("regexp_replace", printed, text(r"\.0$"), text(""))), TEXT, value)
+    sql = dialect.cast(value.sql, TEXT)
+    return derive(_printed(sql), TEXT, value)
 
 
 def _printed(sql: exp.Expr) -> exp.Expr:

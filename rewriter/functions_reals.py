@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from rewriter import functions_doubles as doubles
 from rewriter.dialects import call, double, number
-from rewriter.functions_casts import coerce, without_sign_of_zero
+from rewriter.functions_casts import coerce
 from rewriter.functions_literals import whole_literal
 from rewriter.functions_numbers import divide, numeric
 from rewriter.functions_values import (
@@ -27,6 +27,7 @@ from rewriter.functions_values import (
     is_literal,
     literal,
     loose,
+    one_zero,
     refuse,
     rule,
     scalar_of,
@@ -145,7 +146,7 @@ def arctangent2(node: exp.Expr, context: Context) -> Value:
     one = finite(as_double(node.this, context, "ATAN2"), context.dialect)
     other = finite(as_double(node.args["expression"], context, "ATAN2"), context.dialect)
     interval = loose(Interval(Fraction(-math.pi), Fraction(math.pi)))
-    sides = (without_sign_of_zero(side.sql) for side in (one, other))
+    sides = (one_zero(value.sql, context.dialect) for value in (one, other))
     return derive(call("atan2", *sides), DOUBLE, one, other, interval=interval)
 
 
