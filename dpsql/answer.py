@@ -251,10 +251,8 @@ class Session:
             opened.wait_for_engine()
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
         tables: dict[str, Made] = {}
-        for calibration in priced.calibrations:
+        for calibration in priced.releases:
             plan = calibration.plan
-            if plan.identity in tables:
-                continue
             stored, found = priced.stored.get(plan.identity), priced.offers.get(plan.identity)
             if stored is not None:
                 tables[plan.identity] = Made(plan, stored)

@@ -50,9 +50,25 @@ class Priced:
     notes: tuple[str, ...] = ()
 
     @property
+    def releases(self) -> tuple[Calibration, ...]:
+        """One for each identity: what is charged is what is measured. A second place of the same release is neither.
+
+        >>> from rewriter.plan import Block, Sensitivity, Statistic
+        >>> block = Block((Statistic("n", Fraction(1), 1, "count"),), Sensitivity(l1=1, l2_squared=1))
+        >>> plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
+        >>> dear, cheap = (calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(e))) for e in (2, 1))
+        >>> Priced(Fraction(3), (dear, cheap), {}).loss == dear.loss
+        True
+        """
+        first: dict[str, Calibration] = {}
+        for calibration in self.calibrations:
+            first.setdefault(calibration.plan.identity, calibration)
+        return tuple(first.values())
+
+    @property
     def loss(self) -> PrivacyLoss:
-        fresh = {c.plan.identity: self._loss(c) for c in self.calibrations if c.plan.identity not in self.stored}
-        return sum(fresh.values(), PrivacyLoss())
+        fresh = (self._loss(one) for one in self.releases if one.plan.identity not in self.stored)
+        return sum(fresh, PrivacyLoss())
 
     def _loss(self, calibration: Calibration) -> PrivacyLoss:
         found = self.offers.get(calibration.plan.identity)
