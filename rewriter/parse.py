@@ -28,6 +28,7 @@ from rewriter.errors import (
     TOO_COMPLEX,
     Refused,
 )
+from rewriter.naming import keep_words
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
@@ -224,6 +225,7 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
     _check_size(tree)
+    keep_words(tree, source)
     for node in list(tree.find_all(exp.Placeholder, exp.Parameter)):
         name = node.name
         if name not in literals:
@@ -318,7 +320,8 @@ def literal(value: object) -> exp.Expression:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise Refused("a number must be finite", hint="pass NULL", sqlstate=BAD_PARAMETER)
-        return exp.Cast(this=exp.Literal.string(repr(value)), to=exp.DataType.build("double"))
+        # NumPy's doubles are floats that print their own name too.
+        return exp.Cast(this=exp.Literal.string(repr(float(value))), to=exp.DataType.build("double"))
     if isinstance(value, str):
         if "\0" in value:
             raise Refused("a parameter holds a NUL character", hint="remove it", sqlstate=BAD_PARAMETER)
