@@ -319,6 +319,20 @@ def test_a_double_of_numpy_is_a_parameter_like_any_other(proxy: Proxy) -> None:
     assert session.execute(sql, [np.float64(150.5)]).rows == session.execute(sql, [150.5]).rows
 
 
+def test_parameters_may_stand_side_by_side(proxy: Proxy) -> None:
+    session = proxy.session("ana")
+    spaced = session.execute("SELECT COUNT(*) FROM patient WHERE weight IN ($1, $2)", {"1": 70, "2": 71})
+    assert (
+        session.execute("SELECT COUNT(*) FROM patient WHERE weight IN ($1,$2)", {"1": 70, "2": 71}).rows == spaced.rows
+    )
+    assert session.execute("SELECT $1||$2||'$1,$2'", {"1": "a", "2": "b"}).rows == (("ab$1,$2",),)
+
+
+def test_a_decimal_without_decimals_is_no_integer(proxy: Proxy) -> None:
+    session = proxy.session("ana")
+    assert session.execute("SELECT 5 / ?, 5 / ?", [Decimal(2), 2]).rows == ((2.5, 2),)
+
+
 def test_forms_that_are_refused_say_which_form(proxy: Proxy) -> None:
     with pytest.raises(NotSupportedError) as raised:
         proxy.session("ana").execute(
