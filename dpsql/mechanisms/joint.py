@@ -34,7 +34,7 @@ from fractions import Fraction
 from dpsql.mechanisms.chain import Chain
 from dpsql.mechanisms.positions import Positions
 from dpsql.mechanisms.quantile import NOBODY, Exponential, TooFar, unit_weight
-from dpsql.mechanisms.sampling import Sampler, float_at_least
+from dpsql.mechanisms.sampling import Sampler, TooWide, float_at_least
 from dpsql.table import Rank
 from rewriter.plan import Choice
 
@@ -74,7 +74,11 @@ class Joint:
     def __post_init__(self) -> None:
         if list(self.fractions) != sorted({*self.fractions}) or not all(0 < q < 1 for q in self.fractions):
             raise ValueError("fractions between 0 and 1, least first")
-        if self._needed(_TOLERABLE, 3, _NOMINAL * self.choice.row) > self.choice.window:
+        try:
+            needed = self._needed(_TOLERABLE, 3, _NOMINAL * self.choice.row)
+        except TooWide:
+            needed = math.inf
+        if needed > self.choice.window:
             raise TooFar("the price is too low for so many quantiles")
 
     @property

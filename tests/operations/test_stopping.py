@@ -41,12 +41,29 @@ def slow(server: Operated, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[th
         yield begun, go
 
 
+class Ended:
+    """Whether the server said goodbye to a connection: to libpq, what comes in the same bytes as an answer is a notice."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+        self._told: list[str | None] = []
+        connection.add_notice_handler(lambda told: self._told.append(told.sqlstate))
+
+    def __call__(self) -> bool:
+        try:
+            self._connection.execute("SELECT 1")
+        except psycopg.OperationalError as ended:
+            return "57P01" in (ended.sqlstate, *self._told) or "terminating connection" in str(ended)
+        return "57P01" in self._told
+
+
 class Asking(threading.Thread):
     """One statement on a connection of its own, and what came of it."""
 
     def __init__(self, server: Operated, sql: str) -> None:
         super().__init__()
         self.connection, self._sql = server.connect(), sql
+        self.ended = Ended(self.connection)
         self.row: object = None
         self.problem: psycopg.Error | None = None
 
@@ -57,23 +74,15 @@ class Asking(threading.Thread):
             self.problem = problem
 
 
-def said_goodbye(connection: psycopg.Connection[Any]) -> bool:
-    try:
-        connection.execute("SELECT 1")
-    except psycopg.OperationalError as ended:
-        return "terminating connection" in str(ended) or ended.sqlstate == "57P01"
-    return False
-
-
 def test_what_runs_is_finished_and_everybody_is_told(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with operated(library, grace=PATIENCE) as server, slow(server, monkeypatch) as (begun, go):
-        idle, asking = server.connect(), Asking(server, COUNT + "1")
+        idle, asking = Ended(server.connect()), Asking(server, COUNT + "1")
         asking.start()
         assert begun.wait(PATIENCE)
         server.server.stop()
         eventually(lambda: not server.server.serving)
         assert "not accepting connections" in server.page("/ready")[1]
-        eventually(lambda: said_goodbye(idle))
+        eventually(idle)
         assert asking.is_alive(), "who waits is sent away at once, who asks is answered"
         with pytest.raises(psycopg.OperationalError):
             server.connect()
@@ -81,7 +90,7 @@ def test_what_runs_is_finished_and_everybody_is_told(library: Path, monkeypatch:
         asking.join(PATIENCE)
         assert asking.problem is None
         assert asking.row is not None
-        assert said_goodbye(asking.connection)
+        assert asking.ended()
     events = [line["event"] for line in server.audited()]
     assert events.count("login") == events.count("logout") == 2
 
@@ -96,7 +105,7 @@ def test_what_does_not_end_within_the_grace_is_ended(library: Path, monkeypatch:
         asking.join(PATIENCE)
         assert time.monotonic() - started < PATIENCE / 2
         assert asking.problem is not None
-        assert said_goodbye(asking.connection) or asking.problem.sqlstate == "57P01"
+        assert asking.ended() or asking.problem.sqlstate == "57P01"
 
 
 def test_who_asks_twice_does_not_want_to_wait(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:

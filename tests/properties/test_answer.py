@@ -272,7 +272,7 @@ def _ask_forever(folder: str, answers: multiprocessing.connection.Connection) ->
 def test_a_kill_never_leaves_a_released_answer_uncharged(folder: Path) -> None:
     context = multiprocessing.get_context("spawn")
     received = 0
-    for _ in range(3):
+    for _ in range(2):
         reader, writer = context.Pipe(duplex=False)
         process = context.Process(target=_ask_forever, args=(str(folder), writer))
         process.start()

@@ -633,7 +633,6 @@ def stored(number: int, keys: Sequence[str], groups: Sequence[Key], how: Calibra
 @pytest.mark.parametrize(
     ("accounting", "epsilons"),
     [
-        (Accounting.ZCDP, ("2", "1")),
         (Accounting.ZCDP, ("0.4", "0.5", "1")),
         (Accounting.PURE, ("0.4", "1")),
         *(

@@ -57,7 +57,7 @@ def check_histograms(databases: Neighbourhood, random: Random) -> list[float]:
     return shares
 
 
-@pytest.mark.parametrize("seeds", [range(3), range(4, 7)])
+@pytest.mark.parametrize("seeds", [range(2), range(4, 6)])
 def test_one_more_person_is_in_one_bin_of_a_histogram_at_most(seeds: range) -> None:
     shares: list[float] = []
     for seed in seeds:
@@ -158,7 +158,7 @@ def check_learned(databases: Neighbourhood, random: Random, questions: int) -> t
 def test_whatever_was_learned_one_person_moves_no_statistic_further_than_that() -> None:
     shares: list[float] = []
     planned = 0
-    for seed in range(200, 205):
+    for seed in range(200, 203):
         random = Random(seed)
         place = world(random)
         databases = Databases.of(place, worst_units(random, place, 2))
@@ -167,7 +167,7 @@ def test_whatever_was_learned_one_person_moves_no_statistic_further_than_that() 
         finally:
             databases.close()
         planned, shares = planned + more, shares + found
-    assert planned > 20
+    assert planned > 12
     assert sum(share > 0.9 for share in shares) > len(shares) / 20, "nobody was clipped"
 
 

@@ -149,6 +149,12 @@ def test_deciles_are_a_few_rows_away() -> None:
     assert np.mean(squares) < 1000
 
 
+def test_where_the_count_of_a_group_would_drown_values_are_not_picked_together() -> None:
+    wide = choice(QUARTILES, 5, row=1 << 62)
+    with pytest.raises(TooFar):
+        Joint(wide, QUARTILES, Exponential(Fraction(1, 100), True))
+
+
 def test_what_is_picked_around_quantiles_hides_a_row_whatever_the_engine_leaves_out() -> None:
     """Vectors at all distances, and so beyond the cap of the pick, up to where the engine tells of nothing."""
     random, most, gates = Random(5), Fraction(0), Counter[bool]()
