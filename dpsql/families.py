@@ -77,7 +77,7 @@ def families(releases: Sequence[Query]) -> tuple[Family, ...]:
     grouped: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     place = 0
     for query in releases:
-        arguments = [_trees(one.argument, one.condition) for one in query.aggregates]
+        arguments = [_trees(one.argument, one.condition, one.second, *one.row) for one in query.aggregates]
         keys = [[key.value.sql for key in grouping.keys] for grouping in query.groupings]
         every = [tree for trees in (*arguments, *keys) for tree in trees]
         rows, spelt = canonical([query.rows, query.unit], every)

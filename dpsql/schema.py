@@ -15,7 +15,7 @@ from dpsql.literal import typed, typed_range
 from dpsql.names import match, suggestion
 from dpsql.policy import BOUNDS, Policy
 from dpsql.problem import PolicyError, Problem, join
-from dpsql.unit_path import UnitPaths
+from dpsql.unit_path import UnitPaths, inexact
 from rewriter.catalog import Catalog, Column, Hop, Table
 from rewriter.types import Scalar
 
@@ -107,6 +107,9 @@ def _unit(policy: Policy, schema: Schema, names: Mapping[str, str], problems: li
         return None
     if policy.tables[names[table]].public:
         problems.append(Problem("privacy_unit", f"{table} is declared public, and its rows are people: remove public"))
+        return None
+    if not columns[found].exact:
+        problems.append(Problem("privacy_unit", f"{table}.{found} {inexact(columns[found])}"))
         return None
     return table, found
 

@@ -118,6 +118,8 @@ class UnitPaths:
         for owner, found in ((child, one), (parent, other)):
             if found.type is None:
                 raise self._report(table, f"{owner.name}.{found.name} has the type {found.engine_type}: not supported")
+            if not found.exact:
+                raise self._report(table, f"{owner.name}.{found.name} {inexact(found)}")
         if not joinable(one, other):
             types = f"{column} is {one.engine_type} and {parent.name}.{parent_column} is {other.engine_type}"
             raise self._report(table, f"{types}: a foreign key needs one type")
@@ -177,6 +179,12 @@ def foreign_key_paths(
         elif len(seen) < MAX_HOPS:
             for rest in foreign_key_paths(schema, hop.parent, unit, (*seen, hop.parent)):
                 yield (hop, *rest)
+
+
+def inexact(key: SchemaColumn) -> str:
+    """What to say of a key of which two values may be read as one: rows of two people would be joined."""
+    better = ", such as numeric(38,0)" if key.engine_type.lower().startswith("numeric") else ""
+    return f"has the type {key.engine_type}, of which two keys may be read as one: give it one that is exact{better}"
 
 
 def joinable(one: SchemaColumn, other: SchemaColumn) -> bool:

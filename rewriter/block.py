@@ -17,7 +17,7 @@ from rewriter.errors import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.numbered import limited
 from rewriter.privacy_unit import Equality, OuterCondition, own
 from rewriter.relation import only
-from rewriter.source import Source, find_field
+from rewriter.source import Source, find_field, may_be_missing
 from rewriter.total import compile_expression
 from rewriter.types import Kind
 from rewriter.value import Scope, Value
@@ -162,7 +162,7 @@ def _join(
             f"{' '.join(part for part in (side, kind) if part)} JOIN is not answered over people",
             hint="use INNER JOIN, or LEFT JOIN with the people on the left",
         )
-    source = resolve(join.this)
+    source = whole = resolve(join.this)
     if any(source.name.lower() == other.name.lower() for other in state.sources):
         raise Refused(f"{source.name} stands twice in FROM", hint="give each an alias", sqlstate="42712")
     if side == "LEFT":
@@ -183,8 +183,10 @@ def _join(
     if side == "LEFT":
         if not tests:
             raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
-        state.sources[-1] = limited(source, tests, scope.resolve)
-        state.outer[source.alias] = OuterCondition(tuple(equalities), complete=all(map(_is_equality, tests)))
+        matching = OuterCondition(tuple(equalities), complete=all(map(_is_equality, tests)))
+        by_unit = matching.complete and len(equalities) == len(tests) and _tie_units(equalities, before, whole)
+        state.sources[-1] = limited(whole.as_optional(by_unit=by_unit), tests, scope.resolve)
+        state.outer[source.alias] = matching
     else:
         state.equalities += equalities
         state.conditions += compiled
@@ -197,6 +199,17 @@ def _join(
     elif not compiled:
         parts["kind"] = "CROSS"
     state.joins.append(exp.Join(**parts))
+
+
+def _tie_units(equalities: Sequence[Equality], before: Sequence[Source], source: Source) -> bool:
+    """Whether each compares the unit of the rows so far with that of a source, neither of which is ever NULL."""
+    preserved = {(one.alias, name) for one in before for name, value in one.fields.items() if _is_unit(value)}
+    inner = {(source.alias, name) for name, value in source.fields.items() if _is_unit(value)}
+    return all({*pair} & preserved and {*pair} & inner for pair in equalities)
+
+
+def _is_unit(value: Value) -> bool:
+    return value.unit and not value.nullable
 
 
 def from_items(select: exp.Expr) -> list[exp.Expr]:
@@ -254,7 +267,7 @@ def _compares_exactly(one: Kind, other: Kind) -> bool:
 
 
 def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondition]) -> Iterator[str]:
-    """The null-supplying source of which no match passes ``x IS NULL``: x was compared, or is declared NOT NULL."""
+    """The null-supplying source of which no match passes ``x IS NULL``: x was compared, or is never read as NULL."""
     column = tested_for_null(test)
     if not isinstance(column, exp.Column):
         return
@@ -262,7 +275,7 @@ def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondi
     if not source.optional:
         return
     compared = any((source.alias, name) in equality for equality in outer[source.alias].equalities)
-    if compared or (source.table is not None and not source.table.columns[name].nullable):
+    if compared or (source.table is not None and not may_be_missing(source.table.columns[name])):
         yield source.alias
 
 

@@ -41,6 +41,7 @@ from rewriter.functions_values import (
     is_unknown,
     limits_of,
     literal,
+    one_zero,
     refuse,
     scalar_of,
     when,
@@ -373,9 +374,10 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     if value.type.kind is Kind.BOOLEAN:
         words = when(duplicate(value.sql), text("true"), when(exp.Not(this=wrap(value.sql)), text("false")))
         return derive(_printed(words), TEXT, value, domain=Values(("true", "false", None)))
-    sql = dialect.cast(value.sql, TEXT)
     if value.type.kind is Kind.DOUBLE:
-        sql = call("regexp_replace", sql, text(r"\.0$"), text(""))
+        printed = dialect.cast(one_zero(value.sql, dialect), TEXT)
+        return derive(_printed(call("regexp_replace", printed, text(r"\.0$"), text(""))), TEXT, value)
+    sql = dialect.cast(value.sql, TEXT)
     return derive(_printed(sql), TEXT, value)
 
 

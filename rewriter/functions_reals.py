@@ -27,6 +27,7 @@ from rewriter.functions_values import (
     is_literal,
     literal,
     loose,
+    one_zero,
     refuse,
     rule,
     scalar_of,
@@ -145,7 +146,8 @@ def arctangent2(node: exp.Expr, context: Context) -> Value:
     one = finite(as_double(node.this, context, "ATAN2"), context.dialect)
     other = finite(as_double(node.args["expression"], context, "ATAN2"), context.dialect)
     interval = loose(Interval(Fraction(-math.pi), Fraction(math.pi)))
-    return derive(call("atan2", one.sql, other.sql), DOUBLE, one, other, interval=interval)
+    sides = (one_zero(value.sql, context.dialect) for value in (one, other))
+    return derive(call("atan2", *sides), DOUBLE, one, other, interval=interval)
 
 
 def width_bucket(node: exp.Expr, context: Context) -> Value:

@@ -210,6 +210,11 @@ def in_calendar(value: Value, dialect: Dialect) -> Value:
     return replace(value, sql=guarded, nullable=True)
 
 
+def one_zero(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """The same double, 0.0 for -0.0: where people's rows have both, engines keep whichever comes first as the least."""
+    return exp.Paren(this=exp.Add(this=wrap(sql), expression=dialect.double(0.0)))
+
+
 # -- literals ----------------------------------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from rewriter.grouping import is_grouped, walk
 from rewriter.relation import Relation
 from rewriter.source import variable_behind
 from rewriter.total import compile_expression
-from rewriter.types import BOOLEAN
+from rewriter.types import BOOLEAN, Kind
 from rewriter.value import Scope, Value
 
 _SAME_PERSON = "compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)"
@@ -106,8 +106,13 @@ class Subqueries:
             raise Refused(f"{left.type} IN {right.type}", hint="cast one side", sqlstate=TYPE_MISMATCH)
         query = relation.rows.copy()
         query.set("expressions", [right.sql.copy()])
+        member: exp.Expr = exp.In(this=wrap(left.sql), query=exp.Subquery(this=query))
+        if relation.unit is not None and self.dialect.raises and Kind.DECIMAL in (left.type.kind, right.type.kind):
+            # PostgreSQL's decimals can be NaN, which is read as NULL: with one of them, NOT IN is true of nobody.
+            query.where(exp.Not(this=exp.Is(this=wrap(right.sql.copy()), expression=exp.Null())), copy=False)
+            member = exp.Coalesce(this=member, expressions=[exp.false()])
         return Value(
-            sql=exp.In(this=wrap(left.sql), query=exp.Subquery(this=query)),
+            sql=member,
             type=BOOLEAN,
             nullable=left.nullable or right.nullable,
             constant=left.constant or (left.unit and not left.nullable),

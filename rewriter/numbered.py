@@ -48,8 +48,10 @@ def _most(condition: exp.Expr, source: Source, resolve: Resolve) -> int | None:
         known = _is_numbered(condition.this, source, resolve) and None not in listed
         return len(set(listed)) if known else None
     if isinstance(condition, exp.Between):
-        high = _number(condition.args["high"])
-        return high if _is_numbered(condition.this, source, resolve) else None
+        # SYMMETRIC takes the ends in either order.
+        ends = [_number(condition.args[end]) for end in ("high", *(["low"] if condition.args.get("symmetric") else []))]
+        most = [end for end in ends if end is not None]
+        return max(most) if len(most) == len(ends) and _is_numbered(condition.this, source, resolve) else None
     if type(condition) not in _FLIPPED:
         return None
     kind, number, column = type(condition), _number(condition.expression), condition.this

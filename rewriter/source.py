@@ -119,9 +119,13 @@ class Source:
         """The same source, each of whose columns has one value per unit."""
         return replace(self, fields={name: replace(value, constant=True) for name, value in self.fields.items()})
 
-    def as_optional(self) -> Source:
-        """The same source on the null-supplying side of an outer join."""
-        fields = {name: _nullable(value) for name, value in self.fields.items()}
+    def as_optional(self, *, by_unit: bool = False) -> Source:
+        """The same source on the null-supplying side of an outer join.
+
+        ``by_unit``: of one unit either all rows have a match or none; else a column that is constant per unit is NULL
+        on some of them.
+        """
+        fields = {name: _nullable(value, constant=value.constant and by_unit) for name, value in self.fields.items()}
         return replace(self, fields=fields, optional=True)
 
     def reference(self, name: str) -> Value:
@@ -130,14 +134,14 @@ class Source:
         return replace(value, sql=value.sql.copy())
 
 
-def _nullable(value: Value) -> Value:
+def _nullable(value: Value, *, constant: bool) -> Value:
     sql = value.sql.copy()
     variable = sql.meta.get(VARIABLE)
     if isinstance(variable, Variable):
         sql.meta[VARIABLE] = replace(variable, optional=True)
     elif ORIGIN in sql.meta:
         del sql.meta[ORIGIN]
-    return replace(value, sql=sql, nullable=True, identifies=False)
+    return replace(value, sql=sql, nullable=True, identifies=False, constant=constant)
 
 
 def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: Dialect) -> Source:
@@ -190,6 +194,12 @@ def table_node(table: Table, dialect: Dialect) -> exp.Table:
     """A table in the engine's words, always with its schema, so that no CTE of the bounded query can hide it."""
     schema = exp.to_identifier(table.schema or dialect.default_schema, quoted=True)
     return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
+
+
+def may_be_missing(column: Column) -> bool:
+    """Whether a row may have NULL where the column is read: also PostgreSQL's decimals can be NaN."""
+    is_numeric = column.type.kind is Kind.DECIMAL and column.engine_type.lower().startswith("numeric")
+    return column.nullable or is_numeric or _may_read_null(column)
 
 
 def _may_read_null(column: Column) -> bool:

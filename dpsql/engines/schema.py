@@ -133,7 +133,8 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What was measured of a *public* table: its row count, and the columns whose values are distinct and not NULL."""
+    """What was measured of a *public* table: its row count, and, where nobody can write to it meanwhile, the columns
+    whose values are distinct and not NULL."""
 
     rows: int
     unique: frozenset[str] = frozenset()

@@ -111,6 +111,22 @@ def test_types_are_mapped_to_types_that_hold_all_their_values(engine: DuckDBEngi
     ]  # fmt: skip
 
 
+def test_texts_that_a_collation_calls_one_are_not_read(tmp_path: Path) -> None:
+    """Their group would be named as one person spells it, whoever's row comes first."""
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE t (a VARCHAR COLLATE NOCASE, b VARCHAR COLLATE NOACCENT, c VARCHAR COLLATE NFC, d VARCHAR,"
+            ' "e "" x" VARCHAR COLLATE POSIX, f INT);'
+            "CREATE VIEW v AS SELECT d AS plain, a AS folded, d COLLATE NOCASE AS told FROM t; CREATE TABLE gone (x TEXT);"
+            "CREATE VIEW broken AS SELECT x FROM gone; DROP TABLE gone"
+        )
+    opened = DuckDBEngine.open(tmp_path / "x.duckdb")
+    tables = opened.schema().tables
+    opened.close()
+    assert {name for name, column in tables["t"].columns.items() if column.type} == {"d", 'e " x', "f"}
+    assert {name for name, column in tables["v"].columns.items() if column.type} == {"plain"}
+
+
 def test_a_constraint_on_more_than_is_read_makes_nothing_unique(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "x.duckdb")) as connection:
         connection.execute("CREATE TABLE t (a TIMESTAMP_NS UNIQUE, b TIMESTAMP UNIQUE)")

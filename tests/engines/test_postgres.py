@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import sqlglot
 
 import dpsql.engines.postgres as module
 import dpsql.engines.postgres_line as line_module
@@ -22,8 +23,13 @@ from dpsql.engines.postgres import PostgresEngine
 from dpsql.engines.postgres_connection import PREPARED
 from dpsql.engines.schema import SchemaTable
 from dpsql.errors import OperationalError
+from dpsql.opening import open_policy
+from rewriter.contribution import Norm
+from rewriter.dialect_postgres import POSTGRES
 from rewriter.plan import Block, KeyColumn, Plan, Statistic
+from rewriter.planner import plan
 from rewriter.sensitivity import Sensitivity
+from rewriter.split import split
 from rewriter.types import DOUBLE, TEXT, decimal
 from tests.engines.postgres_server import PASSWORD, READER, Server, shared_server, start
 
@@ -190,6 +196,82 @@ class TestSchema:
     def test_names_that_differ_by_case_are_both_there(self, tables: dict[str, SchemaTable]) -> None:
         assert {"Person", "person"} <= tables.keys()
         assert list(tables["columns"].columns) == ["Id", "id"]
+
+
+LIVE = """
+database: {database}
+ledger: sqlite:live.ledger
+privacy_unit: person.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables: {{person: {{columns: {{id: {{}}, town: {{}}}}}}, town: {{public: true}}, keyed: {{public: true}}, single: {{public: true}}}}
+"""
+
+
+def test_what_public_tables_hold_today_bounds_nobody_tomorrow(postgres: Server, tmp_path: Path) -> None:
+    """They are written to while the proxy runs: only a key that the database enforces leaves a person one row."""
+    towns = "SELECT n AS name FROM generate_series(1, 3) AS g(n)"
+    name = postgres.database(
+        f"CREATE TABLE town AS {towns}; CREATE TABLE keyed AS {towns}; ALTER TABLE keyed ADD PRIMARY KEY (name);"
+        "CREATE TABLE single AS SELECT 1 AS factor; CREATE TABLE person (id int PRIMARY KEY, town int);"
+        "INSERT INTO person SELECT n, n % 3 + 1 FROM generate_series(1, 20) AS g(n)"
+    )
+    (tmp_path / "live.yaml").write_text(LIVE.format(database=postgres.url(name)))
+    keyed = "SELECT COUNT(*) FROM person JOIN keyed ON keyed.name = person.town"
+    asked = [
+        keyed,
+        "SELECT COUNT(*) FROM person JOIN town ON town.name = person.town",
+        "SELECT COUNT(*) FROM person CROSS JOIN single",
+        "SELECT factor, COUNT(*) FROM person CROSS JOIN single GROUP BY factor",
+    ]
+    opened = open_policy(tmp_path / "live.yaml")
+    queries = {sql: split(sqlglot.parse_one(sql), opened.catalog, POSTGRES).groupings[0] for sql in asked}
+    plans = {sql: plan(query, Norm.L2, POSTGRES) for sql, query in queries.items()}
+    with postgres.owner(name) as connection:
+        connection.execute(
+            "INSERT INTO town SELECT 2 FROM generate_series(1, 60); INSERT INTO single SELECT * FROM town"
+        )
+        before = {sql: opened.engine.run(plans[sql]).statistics["s0"] for sql in asked}
+        connection.execute("DELETE FROM person WHERE id = 1")
+    for sql, one in before.items():
+        other = opened.engine.run(plans[sql]).statistics["s0"]
+        moved = sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+        assert moved <= plans[sql].blocks[0].sensitivity.l2_squared, sql
+    assert plans[keyed].blocks[0].sensitivity.l1 == 1
+    opened.close()
+
+
+def test_a_numeric_that_is_none_is_one_persons_matter(postgres: Server, tmp_path: Path) -> None:
+    """NaN is read as NULL, though the column is NOT NULL: as a number, and as a key."""
+    name = postgres.database(
+        "CREATE TABLE person (id numeric(9, 0) PRIMARY KEY); INSERT INTO person SELECT * FROM generate_series(1, 9);"
+        "CREATE TABLE visit (person_id numeric(9, 0) NOT NULL REFERENCES person, cost numeric(6, 2) NOT NULL);"
+        "INSERT INTO person VALUES ('nan'); INSERT INTO visit SELECT 'nan', 'nan' FROM generate_series(1, 60)"
+    )
+    (tmp_path / "none.yaml").write_text(NONE.format(database=postgres.url(name)))
+    opened = open_policy(tmp_path / "none.yaml")
+    plans = [
+        plan(split(sqlglot.parse_one(sql, read="postgres"), opened.catalog, POSTGRES).groupings[0], Norm.L2, POSTGRES)
+        for sql in (
+            "SELECT COUNT(*) FROM person p LEFT JOIN visit v ON v.person_id = p.id WHERE v.cost IS NULL",
+            "SELECT COUNT(*) FROM person WHERE id NOT IN (SELECT person_id FROM visit)",
+            "SELECT COUNT(*) FROM person p WHERE NOT EXISTS (SELECT 1 FROM visit v WHERE v.person_id = p.id)",
+        )
+    ]
+    before = [opened.engine.run(one).statistics["s0"][0] for one in plans]
+    with postgres.owner(name) as connection:
+        connection.execute("DELETE FROM visit; DELETE FROM person WHERE id = 'nan'")
+    for one, integer in zip(plans, before, strict=True):
+        assert abs(integer - opened.engine.run(one).statistics["s0"][0]) <= one.statistics[0].bound
+    opened.close()
+
+
+NONE = """
+database: {database}
+ledger: sqlite:none.ledger
+privacy_unit: person.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables: {{person: {{}}, visit: {{unit: person_id -> person.id, max_rows: 3, columns: {{cost: {{}}}}}}}}
+"""
 
 
 def test_a_constraint_that_is_dropped_ends_the_answers(

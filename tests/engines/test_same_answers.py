@@ -166,8 +166,15 @@ def test_a_literal_means_the_same(known: tuple[Known, Known], condition: str) ->
 
 def test_the_catalogs_differ_by_the_engines_types_alone(known: tuple[Known, Known]) -> None:
     def plain(one: Catalog) -> dict[str, object]:
+        """Without what only a file that nobody writes to is known to keep unique."""
         return {
-            name: replace(table, columns={c.name: replace(c, engine_type="") for c in table.columns.values()})
+            name: replace(
+                table,
+                columns={
+                    c.name: replace(c, engine_type="", unique=c.unique and c.name != "population")
+                    for c in table.columns.values()
+                },
+            )
             for name, table in one.tables.items()
         }
 

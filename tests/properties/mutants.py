@@ -379,4 +379,4 @@ def outer_join_adds_no_group(patch: pytest.MonkeyPatch) -> None:
 def outer_join_adds_no_null(patch: pytest.MonkeyPatch) -> None:
     """NOT IN over a list with a NULL in it compares everybody with nobody."""
     honest = source._nullable
-    patch.setattr(source, "_nullable", lambda value: replace(honest(value), nullable=value.nullable))
+    patch.setattr(source, "_nullable", lambda value, **how: replace(honest(value, **how), nullable=value.nullable))

@@ -9,11 +9,17 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import sqlglot
 
 from dpsql.answer import Answer, Proxy, Session
 from dpsql.clinic import DATABASE, POLICY, build
 from dpsql.errors import Error
+from dpsql.opening import Opened, open_policy
 from dpsql.testing import open_without_noise
+from rewriter.contribution import Norm
+from rewriter.planner import plan
+from rewriter.sensitivity import Sensitivity
+from rewriter.split import split
 
 FIRST, LAST = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
 
@@ -318,13 +324,15 @@ def test_a_derived_group_has_one_value_in_its_guard_and_in_what_is_guarded(ana: 
     ("test", "most"),
     [
         ("v.patient_id IS NULL", 1),
-        ("(v.day) IS NULL AND sex = 'F'", 1),
+        ("(v.reason) IS NULL AND sex = 'F'", 1),
         ("r.name IS NULL AND v.patient_id IS NULL", 1),
         # What is not so, or may be so of a match, leaves as many rows as the policy allows.
         ("v.patient_id IS NOT NULL", 24),
         ("NOT v.patient_id IS NULL", 24),
         ("v.patient_id IS NULL OR v.cost > 300", 24),
         ("NULLIF(v.cost, 5) IS NULL", 24),
+        # A day without end is read as NULL, though no day is.
+        ("v.day IS NULL AND sex = 'F'", 24),
     ],
 )
 def test_people_without_a_match_count_once(ana: Session, data: duckdb.DuckDBPyConnection, test: str, most: int) -> None:
@@ -338,6 +346,78 @@ def test_people_without_a_match_count_once(ana: Session, data: duckdb.DuckDBPyCo
     ((truth,),) = data.execute(f"SELECT COUNT(*) {sql}").fetchall()
     # Visits beyond the bound of a few people weigh less.
     assert answer == truth if most == 1 else 0.99 * truth < answer <= truth
+
+
+VISITS = """
+database: duckdb:{name}.duckdb
+ledger: sqlite:{name}.ledger
+privacy_unit: person.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables:
+  person: {{columns: {{id: {{}}, sex: {{values: [f, m]}}}}}}
+  visit:
+    unit: person_id -> person.id
+    max_rows: 6
+    columns: {{person_id: {{}}, day: {{}}, cost: {{}}, price: {{range: [0, 9]}}, why: {{}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Opened, Opened]]:
+    """Four people with 40 visits each, at no cost and on no day; and three of them."""
+    folder = tmp_path_factory.mktemp("neighbours")
+    found = []
+    for name, people in (("four", 4), ("three", 3)):
+        with duckdb.connect(str(folder / f"{name}.duckdb")) as connection:
+            connection.execute(
+                "CREATE TABLE person (id INT PRIMARY KEY, sex TEXT NOT NULL); CREATE TABLE visit (person_id INT NOT NULL"
+                " REFERENCES person (id), day DATE NOT NULL, cost DOUBLE NOT NULL, price DECIMAL(6, 2) NOT NULL, why TEXT);"
+                f"INSERT INTO person SELECT i, 'f' FROM range({people}) t(i); INSERT INTO visit"
+                f" SELECT i, 'infinity'::DATE, 'nan'::DOUBLE, j % 2 * 9, 'a' FROM range({people}) t(i), range(40) s(j)"
+            )
+        (folder / f"{name}.yaml").write_text(VISITS.format(name=name))
+        found.append(open_policy(folder / f"{name}.yaml"))
+    yield found[0], found[1]
+    for opened in found:
+        opened.close()
+
+
+def sensitivity_of(sql: str, neighbours: tuple[Opened, Opened]) -> Sensitivity:
+    """What is claimed, after it was compared with what a person moves."""
+    (query,) = split(sqlglot.parse_one(sql, read="postgres"), neighbours[0].catalog).groupings
+    planned = plan(query, Norm.L2)
+    tables = [opened.engine.run(planned) for opened in neighbours]
+    one, other = (dict(zip(table.keys, table.statistics["s0"], strict=True)) for table in tables)
+    moved = sum((one.get(key, 0) - other.get(key, 0)) ** 2 for key in one.keys() | other.keys())
+    assert moved <= planned.blocks[0].sensitivity.l2_squared, sql
+    return planned.blocks[0].sensitivity
+
+
+@pytest.mark.parametrize(("column", "most"), [("day", 6), ("cost", 6), ("price", 1)])
+def test_numbers_and_days_that_are_none_are_matches_all_the_same(
+    neighbours: tuple[Opened, Opened], column: str, most: int
+) -> None:
+    """They are read as NULL though the column is NOT NULL: as many as a person has rows."""
+    sql = f"SELECT COUNT(*) FROM person p LEFT JOIN visit v ON v.person_id = p.id WHERE v.{column} IS NULL"
+    assert sensitivity_of(sql, neighbours).l1 == most
+
+
+@pytest.mark.parametrize(
+    ("joined", "once"),
+    [
+        ("(SELECT id, sex AS k FROM person) t ON t.id = v.person_id AND price > 4", False),
+        ("(SELECT person_id AS id, MAX(why) AS k FROM visit GROUP BY 1) t ON t.id = v.person_id AND price > 4", False),
+        ("(SELECT person_id AS id, MAX(why) AS k FROM visit GROUP BY 1) t ON t.id = v.person_id", True),
+    ],
+)
+def test_what_a_person_has_once_is_missing_beside_rows_without_a_match(
+    neighbours: tuple[Opened, Opened], joined: str, once: bool
+) -> None:
+    """A LEFT JOIN makes two groups of a person's rows, where some of them have no match."""
+    inside = f"FROM visit v LEFT JOIN {joined} GROUP BY"
+    assert (sensitivity_of(f"SELECT t.k, COUNT(*) {inside} t.k", neighbours).l1 == 6) == once
+    per_person = f"SELECT COUNT(*) FROM (SELECT person_id, t.k, COUNT(*) AS n {inside} person_id, t.k) AS made"
+    assert (sensitivity_of(per_person, neighbours).l1 == 1) == once
 
 
 @pytest.mark.parametrize(

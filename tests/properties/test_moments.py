@@ -208,6 +208,17 @@ def test_asked_together_they_are_the_same(exact: Proxy, folder: Path) -> None:
     assert all(near(float(one), float(other), 2e-3) for one, other in zip(mine, theirs, strict=True)), (mine, theirs)
 
 
+def test_those_of_other_columns_are_not_made_to_agree_with_them(exact: Proxy, folder: Path) -> None:
+    session = exact.session()
+    for figure in ("CORR(x, {})", "COVAR_POP(x, {})", "COUNT(DISTINCT (g, {}))"):
+        sql = " UNION ALL ".join(f"SELECT {figure.format(other)} AS r FROM person" for other in ("i", "d", "k"))
+        answer = session.execute(sql)
+        assert all(
+            near(mine[0], theirs[0], 2e-3) for mine, theirs in zip(answer.rows, engine(folder, sql), strict=True)
+        )
+        assert not any("agree" in note for note in answer.notices)
+
+
 def test_distinct_counts_beside_them_are_not_numbers_of_rows(exact: Proxy) -> None:
     sql = "SELECT COUNT(DISTINCT person_id), COUNT(DISTINCT FLOOR(cost / 10)), VAR_POP(cost), COUNT(*) FROM visit"
     alone = "SELECT COUNT(DISTINCT person_id), COUNT(DISTINCT FLOOR(cost / 10)) FROM visit"

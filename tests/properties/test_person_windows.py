@@ -109,6 +109,16 @@ def questions(random: Random) -> list[str]:
     found.append(f"SELECT reason, SUM(cost) FROM (SELECT DISTINCT ON (person_id) * FROM visit {latest}) t GROUP BY 1")
     first = "ROW_NUMBER() OVER (PARTITION BY person_id ORDER BY day)"
     found.append(f"SELECT reason, SUM(cost) FROM (SELECT * FROM visit QUALIFY {first} <= 2) t GROUP BY 1")
+    # 0.0 and -0.0 are equal, and so is what can be told of them.
+    zeros = "SELECT person_id, CASE WHEN reason = 'a' THEN 0 ELSE -1 END * (0 * cost::float) AS z FROM visit"
+    for least in ("MIN(z) AS y", "MAX(z) AS y", "MEDIAN(z) AS y"):
+        made = f"SELECT person_id, {least} FROM ({zeros}) t GROUP BY person_id"
+        found.append(f"SELECT COUNT(*) FILTER (WHERE ATAN2(y, -1) > 0) FROM ({made}) t")
+    ordered = f"SELECT FIRST_VALUE(z) OVER (PARTITION BY person_id ORDER BY z) AS y FROM ({zeros}) t"
+    found.append(f"SELECT COUNT(*) FILTER (WHERE y::text = '0') FROM ({ordered}) t")
+    found.append(
+        f"SELECT y::text, COUNT(*) FROM (SELECT person_id, z AS y FROM ({zeros}) t GROUP BY person_id, z) t GROUP BY 1"
+    )
     return found
 
 
@@ -241,6 +251,9 @@ def test_a_window_that_mixes_people_is_refused_with_the_key_that_is_missing(tmp_
         ("person_id, reason", "n = 1", 12),
         ("person_id, day", "n <= 3", 12),
         ("person_id, 1", "n = 1", 1),
+        ("person_id", "n BETWEEN 5 AND 2", 2),
+        ("person_id", "n BETWEEN SYMMETRIC 5 AND 2", 5),
+        ("person_id", "n BETWEEN SYMMETRIC 1000 AND 1", 12),
     ],
 )
 def test_a_number_is_one_of_a_person_only_where_all_rows_of_the_person_are_numbered(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -516,6 +517,23 @@ def test_texts_of_two_kinds_are_not_joined() -> None:
         assert ("tables.visit.unit" not in found(text, schema(people, visit))) == fits
     named = table("patient", column("id", TEXT, engine_type="varchar(10)"), key="id")
     assert found(text, schema(named, table("visit", column("pid", TEXT, engine_type="text")))) == {}
+
+
+def test_keys_that_are_read_as_one_are_no_keys() -> None:
+    """A numeric of any length is read as the nearest double: joins would mix people whose keys are near."""
+    text = with_tables("  patient: {}\n  visit: {unit: pid -> patient.id, max_rows: 3}")
+    loose = SchemaColumn("id", "numeric", DOUBLE, True, exact=False)
+    visit = table("visit", replace(loose, name="pid"))
+    assert "numeric(38,0)" in found(text, schema(table("patient", loose, key="id"), visit))["privacy_unit"]
+    chain = with_tables(
+        "  patient: {}\n  visit: {unit: pid -> patient.id, max_rows: 3}\n  lab: {unit: v -> visit.n, max_rows: 9}"
+    )
+    people, visits = (
+        table("patient", column("id", INTEGER), key="id"),
+        table("visit", column("pid", INTEGER), replace(loose, name="n"), key="n"),
+    )
+    wrong = found(chain, schema(people, visits, table("lab", replace(loose, name="v"))))
+    assert wrong.keys() == {"tables.lab.unit"}
 
 
 def test_check_warns_where_a_row_could_reach_two_people() -> None:
