@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from rewriter.dialects import Dialect, call, number, text
 from rewriter.errors import TYPE_MISMATCH
-from rewriter.functions_doubles import magnitude_of, reaching
+from rewriter.functions_doubles import magnitude_of, reaching, to_whole
 from rewriter.functions_literals import (
     DATE_TEXT,
     FALSE_WORDS,
@@ -133,7 +133,7 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
         scalar = scalar_of(value)
         if is_unknown(value) and isinstance(scalar, str):
             scalar = parse_text(scalar, type_)
-        return literal(convert(scalar, type_), type_, dialect)
+        return replace(literal(convert(scalar, type_), type_, dialect), halves_away=_is_exact(value, type_))
     interval = value.interval
     if value.type.kind in (Kind.INTEGER, Kind.DECIMAL) and type_.kind is Kind.DOUBLE:
         interval = _near(interval)
@@ -144,7 +144,13 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
     sql = dialect.cast(value.sql, type_)
     if type_ == DOUBLE:
         reaching(sql, magnitude_of(value))
-    return derive(sql, type_, value, interval=interval, domain=domain, limits=limits)
+    exact = _is_exact(value, type_)
+    return derive(sql, type_, value, interval=interval, domain=domain, limits=limits, halves_away=exact)
+
+
+def _is_exact(value: Value, type_: Type) -> bool:
+    """Whether a double stands for a NUMERIC: PostgreSQL makes doubles of integers and decimals beside doubles only."""
+    return type_ == DOUBLE and (value.halves_away or value.type.kind in (Kind.INTEGER, Kind.DECIMAL))
 
 
 def _near(interval: Interval | None) -> Interval | None:
@@ -222,7 +228,7 @@ def convert_to(value: Value, type_: Type, dialect: Dialect) -> Value:
     """An explicit conversion; NULL for rows that cannot be converted."""
     source = value.type
     if source == type_ and not is_unknown(value):
-        return replace(value, unit=False, identifies=False)
+        return replace(value, unit=False, identifies=False, halves_away=False)
     if is_null(value) or is_unknown(value):
         return widen(value, type_, dialect)
     if is_literal(value) and type_.kind is Kind.TEXT and source.kind is Kind.TEXT:
@@ -234,14 +240,15 @@ def convert_to(value: Value, type_: Type, dialect: Dialect) -> Value:
 
 
 def _to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
-    """Doubles round half to even, decimals half away from zero; NULL out of range."""
+    """Doubles round half to even, decimals and their quotients half away from zero; NULL out of range."""
     low, high = type_.limits
     limits = _known_limits(value)
     inside = limits is not None and low <= limits[0] and limits[1] <= high
     if inside and is_literal(value) and value.type.kind is Kind.INTEGER:
         return widen(value, type_, dialect)
-    sql = dialect.cast(value.sql, type_) if inside else dialect.try_cast(value.sql, type_, value.type)
-    interval = _rounded(value.interval, value.type.kind)
+    whole = to_whole(value, dialect) if value.halves_away else value.sql
+    sql = dialect.cast(whole, type_) if inside else dialect.try_cast(whole, type_, value.type)
+    interval = _rounded(value)
     return derive(
         sql,
         type_,
@@ -253,10 +260,11 @@ def _to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
     )
 
 
-def _rounded(interval: Interval | None, kind: Kind) -> Interval | None:
-    if interval is None or kind is Kind.INTEGER:
-        return interval
-    return interval.monotone(lambda end: Fraction(round(end)) if kind is Kind.DOUBLE else half_away(end))
+def _rounded(value: Value) -> Interval | None:
+    if value.interval is None or value.type.kind is Kind.INTEGER:
+        return value.interval
+    even = value.type.kind is Kind.DOUBLE and not value.halves_away
+    return value.interval.monotone(lambda end: Fraction(round(end)) if even else half_away(end))
 
 
 def half_away(value: Fraction) -> Fraction:
@@ -283,7 +291,7 @@ def _to_decimal(value: Value, sizes: Sequence[int], dialect: Dialect) -> Value:
         exact = decimal_type(value) if value.type.kind in (Kind.INTEGER, Kind.DECIMAL) else None
         if exact is not None:
             return widen(value, exact, dialect)
-        return convert_to(value, DOUBLE, dialect)
+        return replace(convert_to(value, DOUBLE, dialect), halves_away=True)
     if len(sizes) > 2 or not 1 <= sizes[0] <= 38 or (len(sizes) == 2 and sizes[1] > sizes[0]):
         raise refuse("numeric has 1 to 38 digits", "write numeric(15,2)", "22023")
     type_ = decimal(sizes[0], sizes[1] if len(sizes) == 2 else 0)
@@ -306,7 +314,7 @@ def _number_to_decimal(value: Value, type_: Type, dialect: Dialect) -> Value:
 
 
 def _to_double(value: Value, type_: Type, dialect: Dialect) -> Value:
-    return widen(value, type_, dialect)
+    return replace(widen(value, type_, dialect), halves_away=False)
 
 
 def _to_real(value: Value, dialect: Dialect) -> Value:

@@ -256,6 +256,16 @@ def power(base: Value, exponent: Value, context: Context) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=is_zero, true=of_zero), exp.If(this=is_real, true=raised)])
 
 
+def to_whole(value: Value, dialect: Dialect) -> exp.Expr:
+    """The nearest whole number, halves away from zero."""
+    if not dialect.raises:
+        return call("round", value.sql)
+    has_fraction = exp.LT(this=call("abs", duplicate(value.sql)), expression=double(2.0**52))
+    half = exp.Mul(this=call("sign", duplicate(value.sql)), expression=double(0.5))
+    whole = call("trunc", exp.Add(this=wrap(duplicate(value.sql)), expression=half))
+    return reaching(when(has_fraction, whole, value.sql), (0, max(magnitude_of(value)[1], 1)))
+
+
 def to_digits(name: str, value: Value, digits: int, context: Context) -> exp.Expr:
     """``round`` or ``trunc`` to a number of digits: halves away from zero."""
     if not context.dialect.raises:

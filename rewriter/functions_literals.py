@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 from sqlglot import exp
@@ -36,7 +37,7 @@ def number_literal(node: exp.Expr, context: Context) -> Value:
     if not re.fullmatch(r"\d+|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?", spelt, re.ASCII):
         raise refuse(f"{spelt} is not a number", "write digits, like 12 or 1.5", "42601")
     if "e" in spelt.lower():
-        return literal(_double(spelt), DOUBLE, context.dialect)
+        return replace(literal(_double(spelt), DOUBLE, context.dialect), halves_away=True)
     if spelt.isdigit() and (kind := integer_type((int(spelt), int(spelt)))) is not None:
         return literal(int(spelt), kind, context.dialect)
     value = Decimal(spelt)
@@ -47,7 +48,7 @@ def decimal_literal(value: Decimal, dialect: Dialect) -> Value:
     scale = max(0, -int(value.as_tuple().exponent))
     whole = max(1, value.adjusted() + 1)
     if whole + scale > 38:
-        return literal(_double(str(value)), DOUBLE, dialect)
+        return replace(literal(_double(str(value)), DOUBLE, dialect), halves_away=True)
     return literal(value, decimal(whole + scale, scale), dialect)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -31,7 +32,7 @@ from rewriter.functions_values import (
     wrap,
 )
 from rewriter.interval import Interval
-from rewriter.types import BOOLEAN, TEXT, Kind, Type
+from rewriter.types import BOOLEAN, DOUBLE, TEXT, Kind, Type
 from rewriter.value import Value
 
 
@@ -235,7 +236,9 @@ def _chosen(sql: exp.Expr, type_: Type, results: Sequence[Value], inputs: Sequen
         ends = [limits_of(result) for result in results if not (is_literal(result) and scalar_of(result) is None)]
         if ends:
             limits = min(low for low, _ in ends), max(high for _, high in ends)
-    return derive(sql, type_, *inputs, interval=interval, nullable=nullable, domain=domain, limits=limits)
+    chosen = derive(sql, type_, *inputs, interval=interval, nullable=nullable, domain=domain, limits=limits)
+    known = [result for result in results if not (is_literal(result) and scalar_of(result) is None)]
+    return replace(chosen, halves_away=type_ == DOUBLE and all(result.halves_away for result in known))
 
 
 def case(node: exp.Expr, context: Context) -> Value:
@@ -270,7 +273,8 @@ def coalesce(node: exp.Expr, context: Context) -> Value:
     domain = listed(values, type_, False)
     if domain is not None and None in domain.values:
         domain = type(domain)(tuple(scalar for scalar in domain.values if scalar is not None))
-    return derive(sql, type_, *values, interval=chosen.interval, nullable=False, domain=domain)
+    away = chosen.halves_away
+    return derive(sql, type_, *values, interval=chosen.interval, nullable=False, domain=domain, halves_away=away)
 
 
 def nullif(node: exp.Expr, context: Context) -> Value:
@@ -281,7 +285,8 @@ def nullif(node: exp.Expr, context: Context) -> Value:
     sql = when(equal, literal(None, kept.type, context.dialect).sql, kept.sql if kept is not one else one.sql)
     domain = listed([kept], kept.type, True)
     limits = limits_of(kept) if kept.type.kind is Kind.INTEGER else None
-    return derive(sql, kept.type, left, right, interval=kept.interval, nullable=True, domain=domain, limits=limits)
+    found = derive(sql, kept.type, left, right, interval=kept.interval, nullable=True, domain=domain, limits=limits)
+    return replace(found, halves_away=kept.halves_away)
 
 
 def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
@@ -300,7 +305,8 @@ def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
                 interval = pick(interval, value.interval) if interval and value.interval else None
         nullable = all(value.nullable for value in values)
         limits = chosen.sql.meta.get("limits")
-        return derive(sql, type_, *values, interval=interval, nullable=nullable, domain=chosen.domain, limits=limits)
+        found = derive(sql, type_, *values, interval=interval, nullable=nullable, domain=chosen.domain, limits=limits)
+        return replace(found, halves_away=chosen.halves_away)
 
     return rule(function, "this", "expressions", "ignore_nulls")
 

@@ -1,21 +1,23 @@
 """Arithmetic, and functions that keep a number's type, none of which raises.
 
 Integers are widened by what their types can hold, so that nothing overflows: two BIGINTs multiply as HUGEINTs, and
-beyond 128 bits as doubles. Decimals keep all their digits up to 38, beyond as doubles; a quotient of decimals is a
-double. Doubles that come out as NaN or ±inf, where PostgreSQL raises, become NULL; a result too small for a
-double is 0, where PostgreSQL raises.
+beyond 128 bits as doubles. Decimals keep all their digits up to 38, beyond as doubles; a quotient of decimals is the
+double next to it, and rounds as PostgreSQL's NUMERIC does (``halves_away``). Doubles that come out as NaN or ±inf,
+where PostgreSQL raises, become NULL; a result too small for a double is 0, where PostgreSQL raises.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter import functions_doubles as doubles
-from rewriter.dialects import call, number
+from rewriter.dialects import call, double, number
 from rewriter.errors import TYPE_MISMATCH
 from rewriter.functions_casts import decimal_type, half_away, unify, widen
 from rewriter.functions_literals import whole_literal
@@ -42,6 +44,9 @@ from rewriter.functions_values import (
 from rewriter.interval import Interval
 from rewriter.types import DOUBLE, INTEGER, Kind, Type, decimal
 from rewriter.value import Value
+
+_MOST_SCALE = 22
+"""Powers of ten up to this one are exact doubles."""
 
 # -- operators ---------------------------------------------------------------------------------------------------
 
@@ -140,7 +145,8 @@ def _exact(
     if small:
         interval = loose(interval)
     sql = doubles.total(kind, one, other, context)
-    return derive(sql, DOUBLE, left, right, interval=interval, raw=not small)
+    away = one.halves_away and other.halves_away
+    return derive(sql, DOUBLE, left, right, interval=interval, raw=not small, halves_away=away)
 
 
 def _as_integers(left: Value, right: Value, type_: Type, context: Context) -> tuple[exp.Expr, exp.Expr]:
@@ -159,11 +165,40 @@ def divide(left: Value, right: Value, context: Context) -> Value:
     interval = None
     if left.interval and right.interval:
         interval = left.interval.divide(right.interval)
-    exact = DOUBLE in (left.type, right.type)
-    one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
+    is_double = DOUBLE in (left.type, right.type)
+    scale = 0 if is_double else max(_scale(left), _scale(right))
+    one, other = (_whole(side, scale, context) for side in (left, right))
     other = finite(other, context.dialect)
     sql = doubles.quotient(one, other, context)
-    return derive(sql, DOUBLE, left, right, interval=interval if exact else loose(interval), raw=True)
+    exact = one.halves_away and other.halves_away
+    interval = interval if is_double else loose(interval)
+    return derive(sql, DOUBLE, left, right, interval=interval, raw=True, halves_away=exact)
+
+
+def _scale(value: Value) -> int:
+    """How many decimals an integer or decimal has."""
+    if is_literal(value) and isinstance(scalar := scalar_of(value), Decimal):
+        return max(0, -int(scalar.normalize().as_tuple().exponent))
+    return value.type.scale
+
+
+def _whole(value: Value, scale: int, context: Context) -> Value:
+    """As a double, times 10**scale: whole where that many decimals are all there are, and exact below 2**53.
+
+    So 1.2 / 0.1 is 12, as in PostgreSQL, and not the 11.999… of doubles that are only near to them.
+    """
+    if not 0 < scale <= _MOST_SCALE:
+        return widen(value, DOUBLE, context.dialect)
+    scalar = scalar_of(value) if is_literal(value) else None
+    if isinstance(scalar, int | Decimal):
+        scaled = literal(float(Decimal(scalar).scaleb(scale)), DOUBLE, context.dialect)
+        return replace(scaled, halves_away=True)
+    wide = widen(value, DOUBLE, context.dialect)
+    sql: exp.Expr = exp.Mul(this=wrap(wide.sql), expression=double(10.0**scale))
+    if value.type.scale:
+        sql = call("round", sql)
+    doubles.reaching(sql, (0, doubles.magnitude_of(value)[1] + math.ceil(scale * 3.33)))
+    return derive(sql, DOUBLE, value, halves_away=True)
 
 
 def integer_quotient(left: Value, right: Value, context: Context) -> Value:
@@ -223,7 +258,8 @@ def modulo(left: Value, right: Value, context: Context) -> Value:
     if DOUBLE in (left.type, right.type):
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
         sql = doubles.remainder(one, finite(other, context.dialect), context)
-        return derive(sql, DOUBLE, left, right, interval=interval, raw=True)
+        exact = one.halves_away and other.halves_away
+        return derive(sql, DOUBLE, left, right, interval=interval, raw=True, halves_away=exact)
     type_, (one, other) = unify((left, right), context)
     if type_ == DOUBLE:
         return modulo(one, other, context)
@@ -267,7 +303,8 @@ def negate(node: exp.Expr, context: Context) -> Value:
 
 
 def negative(value: Value, type_: Type, interval: Interval | None, limits: Limits | None, raw: bool) -> Value:
-    return derive(exp.Neg(this=wrap(value.sql)), type_, value, interval=interval, limits=limits, raw=raw)
+    sql = exp.Neg(this=wrap(value.sql))
+    return derive(sql, type_, value, interval=interval, limits=limits, raw=raw, halves_away=value.halves_away)
 
 
 def _negative_literal(value: Value, context: Context) -> Value:
@@ -281,7 +318,8 @@ def _negative_literal(value: Value, context: Context) -> Value:
             if type_
             else literal(float(-scalar), DOUBLE, context.dialect)
         )
-    return literal(-scalar, value.type, context.dialect)  # type: ignore[operator]
+    less = literal(-scalar, value.type, context.dialect)  # type: ignore[operator]
+    return replace(less, halves_away=value.halves_away)
 
 
 # -- functions that keep the type ----------------------------------------------------------------------------------
@@ -305,7 +343,8 @@ def absolute(node: exp.Expr, context: Context) -> Value:
         interval = Interval(low, value.interval.magnitude)
     if value.type.kind is not Kind.INTEGER:
         raw = bool(value.sql.meta.get("raw"))
-        return derive(call("abs", value.sql), value.type, value, interval=interval, raw=raw)
+        size = call("abs", value.sql)
+        return derive(size, value.type, value, interval=interval, raw=raw, halves_away=value.halves_away)
     low_limit, high_limit = limits_of(value)
     limits = (0, max(abs(low_limit), abs(high_limit)))
     type_ = integer_type(limits, value.type.bits) or DOUBLE
@@ -339,9 +378,13 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     value = numeric(node.this, context, name.upper())
     interval = value.interval.monotone(function) if value.interval else None
     if value.type == DOUBLE:
-        sql = context.dialect.round_half_even(value.sql) if name == "round" else call(name, value.sql)
-        raw = bool(value.sql.meta.get("raw"))
-        return derive(sql, DOUBLE, value, interval=interval, domain=integer_domain(interval), raw=raw)
+        raw, away = bool(value.sql.meta.get("raw")), value.halves_away
+        if name != "round":
+            sql: exp.Expr = call(name, value.sql)
+        else:
+            sql = doubles.to_whole(value, context.dialect) if away else context.dialect.round_half_even(value.sql)
+        domain = integer_domain(interval)
+        return derive(sql, DOUBLE, value, interval=interval, domain=domain, raw=raw, halves_away=away)
     exact = decimal_type(value)
     if exact is None:
         return derive(widen(value, DOUBLE, context.dialect).sql, DOUBLE, value, interval=loose(interval))
@@ -354,7 +397,7 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
 
 
 def round_(node: exp.Expr, context: Context) -> Value:
-    """ROUND(x): doubles half to even; ROUND(x, n): half away from zero, like decimals."""
+    """ROUND(x): doubles half to even; decimals, their quotients, and ROUND(x, n): half away from zero."""
     return _to_digits(node, context, "round", half_away)
 
 
@@ -364,8 +407,8 @@ def truncate(node: exp.Expr, context: Context) -> Value:
 
 def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[Fraction], Fraction]) -> Value:
     if node.args.get("decimals") is None:
-        value_type = context.compile(node.this).type
-        even = name == "round" and value_type == DOUBLE
+        operand = context.compile(node.this)
+        even = name == "round" and operand.type == DOUBLE and not operand.halves_away
         return _to_whole(node, context, name, (lambda end: Fraction(round(end))) if even else function)
     digits = whole_literal(context.compile(node.args["decimals"]), f"the digits of {name.upper()}", -30, 30)
     value = numeric(node.this, context, name.upper())
@@ -385,6 +428,6 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
         if value.interval is not None:
             # scaling by a power of ten is not exact in doubles: a value near a half can go the other way
             interval = loose(Interval(value.interval.low - step, value.interval.high + step))
-        return derive(sql, DOUBLE, value, interval=interval, raw=True)
+        return derive(sql, DOUBLE, value, interval=interval, raw=True, halves_away=True)
     sql = call(name, widen(value, wider, context.dialect).sql, number(digits))
     return derive(sql, decimal(wider.precision, max(digits, 0)), value, interval=interval)

@@ -122,6 +122,7 @@ def derive(
     domain: Domain | None = None,
     limits: Limits | None = None,
     raw: bool = False,
+    halves_away: bool = False,
 ) -> Value:
     """A value computed from others: constant where they are, NULL where one can be (unless said otherwise)."""
     if limits is not None:
@@ -140,6 +141,7 @@ def derive(
         nullable=can_be_null or raw,
         constant=all(value.constant for value in inputs),
         domain=domain,
+        halves_away=halves_away,
     )
 
 

@@ -274,6 +274,7 @@ def _members(node: exp.Expr, key: Callable[[exp.Expr], exp.Expr]) -> list[exp.Ex
 
 def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope) -> exp.Expr:
     """An ordinal is a select item; a name is an input column or else an output column, as in PostgreSQL."""
+    node = _unparenthesised(node)
     if isinstance(node, exp.Literal) and not node.is_string:
         if not node.is_int or not 1 <= int(node.this) <= len(items):
             raise Refused(
@@ -293,7 +294,7 @@ def _group_key(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], 
 
 def _order(node: exp.Expr, scope: BlockScope, replacer: _Replacer, names: Sequence[str]) -> exp.Expr:
     """ORDER BY takes output names first; anything else is an expression over keys and aggregates."""
-    this = node.this
+    this = _unparenthesised(node.this)
     is_output = isinstance(this, exp.Column) and not this.table and output_name(this) in names
     is_ordinal = isinstance(this, exp.Literal)
     ordered: exp.Expr = node.copy()

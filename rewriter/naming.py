@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 NAMELESS = "?column?"
+_WORD = "dpsql_word"
 
 _NAMES: Mapping[type[exp.Expr], str] = {
     exp.ApproxDistinct: "approx_count_distinct",
@@ -15,7 +16,6 @@ _NAMES: Mapping[type[exp.Expr], str] = {
     exp.Interval: "interval",
     exp.LogicalAnd: "bool_and",
     exp.LogicalOr: "bool_or",
-    exp.Pow: "power",
     exp.StrPosition: "position",
     exp.StrToDate: "to_date",
     exp.TimeToStr: "to_char",
@@ -32,6 +32,14 @@ _TYPES: Mapping[str, str] = {
     "smallint": "int2",
 }
 _TRIMS: Mapping[str, str] = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+
+
+def keep_words(tree: exp.Expr, text: str) -> None:
+    """Note the names that functions are called by in ``text``: CEILING and CEIL are one to the parser."""
+    for node in tree.find_all(exp.Func, exp.Mod):
+        start, end = node.meta.get("start"), node.meta.get("end")
+        if isinstance(start, int) and isinstance(end, int) and text[start : end + 1].isidentifier():
+            node.meta[_WORD] = text[start : end + 1].lower()
 
 
 def output_name(node: exp.Expr) -> str:
@@ -59,9 +67,15 @@ def output_name(node: exp.Expr) -> str:
 
 
 def _of_cast(node: exp.Cast) -> str:
-    inner = output_name(node.this)
+    if node.meta.get(_WORD) == "div":
+        return "div"
     type_ = node.to.sql("postgres").lower().split("(")[0]
-    return inner if inner != NAMELESS else _TYPES.get(type_, type_)
+    inner = node.this
+    while isinstance(inner, exp.Paren) or type(inner) is exp.Cast:
+        inner = inner.this
+    name = output_name(inner)
+    weak = name == NAMELESS or (isinstance(inner, exp.Case) and name == "case")
+    return _TYPES.get(type_, type_) if weak else name
 
 
 def _of_case(node: exp.Case) -> str:
@@ -76,6 +90,8 @@ def _of_case(node: exp.Case) -> str:
 
 
 def _of_function(node: exp.Expr) -> str:
+    if isinstance(word := node.meta.get(_WORD), str):
+        return word
     if (known := _NAMES.get(type(node))) is not None:
         return known
     if isinstance(node, exp.Trim):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from rewriter.outer_numbers import STANDS_FOR_NUMERIC, printed, rounded, to_integer
 from rewriter.outer_types import sum_types
 from rewriter.types import Kind, Type
 
@@ -16,6 +17,7 @@ LONGEST = 10_000
 """Characters of a text that is put together from texts put together: doubled sixty times, it would fill any memory."""
 
 _WHOLE = "dpsql_whole"
+_INTEGERS = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 _WIDE = exp.DataType.build("decimal(38, 0)")
 _Schema = Mapping[str, Mapping[str, Type]]
 
@@ -29,6 +31,8 @@ def spelled(tree: exp.Query, schema: _Schema) -> exp.Query:
             node.set("this", node.name.lower())
     types = sum_types(copy, schema) if any(isinstance(node, exp.Sum) for node in nodes) else {}
     for node in reversed(nodes):
+        if (parts := _PARTS.get(type(node))) is not None:
+            parts(node, schema)
         if isinstance(node, exp.Sum):
             _widen(node, types.get(id(node)))
         elif (rule := _RULES.get(type(node))) is not None:
@@ -62,8 +66,15 @@ def _exact_part(operand: exp.Expr) -> exp.Expr:
     while isinstance(bare, exp.Paren | exp.Neg | exp.Add | exp.Sub | exp.Mul):
         bare = bare.this
     if isinstance(bare, exp.Extract):
-        return exp.Cast(this=operand, to=exp.DataType.build("double"))
+        return _double(operand)
     return operand
+
+
+def _double(operand: exp.Expr) -> exp.Expr:
+    """What is NUMERIC in PostgreSQL."""
+    cast = exp.Cast(this=operand, to=exp.DataType.build("double"))
+    cast.meta[STANDS_FOR_NUMERIC] = True
+    return cast
 
 
 def _whole_divide(node: exp.Expr) -> exp.Expr:
@@ -77,24 +88,62 @@ def _whole_divide(node: exp.Expr) -> exp.Expr:
 def _cast(node: exp.Expr) -> exp.Expr:
     """NUMERIC without digits holds any number in PostgreSQL, and three decimals in DuckDB."""
     to = node.args["to"]
+    if to.this in _INTEGERS:
+        to_integer(node)
     if to.this is not exp.DType.DECIMAL or to.expressions:
         return node
-    whole = node.this.meta.get(_WHOLE)
-    return exp.Cast(this=node.this, to=_WIDE.copy() if whole else exp.DataType.build("double"))
+    return exp.Cast(this=node.this, to=_WIDE.copy()) if node.this.meta.get(_WHOLE) else _double(node.this)
 
 
 def _widen(node: exp.Expr, type_: Type | None) -> None:
     """PostgreSQL's SUM of integers is BIGINT, of BIGINT it is NUMERIC; DuckDB's is always HUGEINT."""
     if type_ is None or type_.kind is not Kind.INTEGER:
         return
-    whole = node
-    while isinstance(whole.parent, exp.Filter | exp.Window) and whole.parent.this is whole:
-        whole = whole.parent
+    whole = _whole_call(node)
     to = exp.DataType.build("bigint") if type_.bits <= 32 else _WIDE.copy()
     _wrap(whole, exp.Cast(this=exp.Null(), to=to))
 
 
+def _correlation(node: exp.Expr, schema: _Schema) -> None:
+    """NULL where there is no variance; DuckDB says NaN."""
+    nothing = exp.Cast(this=exp.Literal.string("nan"), to=exp.DataType.build("double"))
+    _wrap(_whole_call(node), exp.Nullif(this=exp.Null(), expression=nothing))
+
+
+def _whole_call(node: exp.Expr) -> exp.Expr:
+    """An aggregate with its FILTER and OVER."""
+    while isinstance(node.parent, exp.Filter | exp.Window) and node.parent.this is node:
+        node = node.parent
+    return node
+
+
 # Texts
+
+
+def _print_pipe(node: exp.Expr, schema: _Schema) -> None:
+    for side in ("this", "expression"):
+        node.set(side, printed(node.args[side], schema))
+
+
+def _print_concat(node: exp.Expr, schema: _Schema) -> None:
+    node.set("expressions", [printed(one, schema, short=True) for one in node.expressions])
+
+
+def _print_cast(node: exp.Expr, schema: _Schema) -> None:
+    if node.args["to"].this in (exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.BPCHAR):
+        node.set("this", printed(node.this, schema))
+
+
+def _regexp(node: exp.Expr) -> exp.Expr:
+    """In PostgreSQL the dot matches a line's end too."""
+    flags = exp.Literal.string("is" if isinstance(node, exp.RegexpILike) else "s")
+    return exp.RegexpLike(this=node.this, expression=node.args["expression"], flag=flags)
+
+
+def _regexp_replace(node: exp.Expr, schema: _Schema) -> None:
+    flags = node.args.get("modifiers")
+    if flags is None or (isinstance(flags, exp.Literal) and not set(flags.name) - set("gi")):
+        node.set("modifiers", exp.Literal.string((flags.name if flags is not None else "") + "s"))
 
 
 def _like(node: exp.Expr) -> exp.Expr:
@@ -144,10 +193,11 @@ def _is_stored(column: exp.Column, schema: _Schema) -> bool:
 
 
 def _within(node: exp.Expr) -> exp.Expr:
-    """MODE() WITHIN GROUP (ORDER BY x) is MODE(x); PERCENTILE_CONT computes in doubles."""
+    """MODE() WITHIN GROUP (ORDER BY x) is MODE(x ORDER BY x); PERCENTILE_CONT computes in doubles."""
     ordered = node.args["expression"].expressions[0]
     if isinstance(node.this, exp.Mode):
-        return exp.Mode(this=ordered.this)
+        # Of several values that are as common, the first in this order.
+        return exp.Mode(this=exp.Order(this=ordered.this.copy(), expressions=[ordered]))
     if isinstance(node.this, exp.PercentileCont):
         ordered.set("this", exp.Cast(this=ordered.this.copy(), to=exp.DataType.build("double")))
     return node
@@ -170,7 +220,21 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.WithinGroup: _within,
     exp.Anonymous: _every,
     exp.Fetch: _fetch,
+    exp.RegexpLike: _regexp,
+    exp.RegexpILike: _regexp,
+    exp.Round: rounded,
 }
+
+_PARTS: Mapping[type[exp.Expr], Callable[[exp.Expr, _Schema], None]] = {
+    exp.DPipe: _print_pipe,
+    exp.Concat: _print_concat,
+    exp.ConcatWs: _print_concat,
+    exp.Cast: _print_cast,
+    exp.RegexpReplace: _regexp_replace,
+    exp.Corr: _correlation,
+    exp.RegrSlope: _correlation,
+}
+"""What is changed about a node that stays."""
 
 _ADDING = frozenset({exp.DPipe, exp.Concat, exp.ConcatWs})
 _MULTIPLYING = frozenset({exp.Replace, exp.RegexpReplace})

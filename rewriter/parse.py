@@ -28,6 +28,8 @@ from rewriter.errors import (
     TOO_COMPLEX,
     Refused,
 )
+from rewriter.markers import apart
+from rewriter.naming import keep_words
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
@@ -91,7 +93,11 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
     SetSetting(name='dpsql.epsilon', value='0.5')
     >>> parse("SELECT COUNT(*) FROM patient WHERE sex = ?", ["F"]).tree.args["where"].sql()
     "WHERE sex = 'F'"
+    >>> parse("SELECT COUNT(*) FROM patient WHERE age IN ($1,$2)", {"1": 30, "2": 31}).tree.args["where"].sql()
+    'WHERE age IN (30, 31)'
     """
+    if len(text) <= MAX_BYTES:
+        text = apart(text)
     tokens = _tokenize(text)
     if not tokens:
         raise Refused("there is no statement", hint="send a SELECT", sqlstate=SYNTAX)
@@ -224,6 +230,7 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
     _check_size(tree)
+    keep_words(tree, source)
     for node in list(tree.find_all(exp.Placeholder, exp.Parameter)):
         name = node.name
         if name not in literals:
@@ -313,12 +320,17 @@ def literal(value: object) -> exp.Expression:
             raise Refused("a number must be finite", hint="pass NULL", sqlstate=BAD_PARAMETER)
         if _is_long(value):
             raise _too_many_digits()
-        number = exp.Literal.number(format(abs(value), "f" if isinstance(value, Decimal) else "d"))
+        spelt = format(abs(value), "f" if isinstance(value, Decimal) else "d")
+        if isinstance(value, Decimal) and "." not in spelt:
+            # NUMERIC also without decimals: 5 / 2 is an integer.
+            spelt += "."
+        number = exp.Literal.number(spelt)
         return exp.Neg(this=number) if value < 0 else number
     if isinstance(value, float):
         if not math.isfinite(value):
             raise Refused("a number must be finite", hint="pass NULL", sqlstate=BAD_PARAMETER)
-        return exp.Cast(this=exp.Literal.string(repr(value)), to=exp.DataType.build("double"))
+        # NumPy's doubles are floats that print their own name too.
+        return exp.Cast(this=exp.Literal.string(repr(float(value))), to=exp.DataType.build("double"))
     if isinstance(value, str):
         if "\0" in value:
             raise Refused("a parameter holds a NUL character", hint="remove it", sqlstate=BAD_PARAMETER)

@@ -12,7 +12,7 @@ from rewriter.dialects import Dialect
 from rewriter.errors import NOT_ANSWERED, TYPE_MISMATCH, Refused
 from rewriter.missing import LACKS
 from rewriter.source import ORIGIN, VARIABLE, Origin, Source, Variable
-from rewriter.types import Kind, Type, decimal
+from rewriter.types import DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import range_lacks
 from rewriter.value import DOMAIN, Value, Values, growing
 
@@ -106,6 +106,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
                     unit=a.unit and b.unit,
                     identifies=a.unit and b.unit and a.identifies and b.identifies,
                     domain=_listed(a, b),
+                    halves_away=types[index] == DOUBLE and all(x.halves_away or x.type != DOUBLE for x in (a, b)),
                 ),
             )
         )

@@ -137,7 +137,7 @@ _VOLATILE = (
 )
 _RANDOM = (exp.Rand, exp.Randn, exp.Uuid)
 _RANDOM_NAMES = {"SETSEED", "GEN_RANDOM_UUID", "UUID_GENERATE_V4", "RANDOM_NORMAL", "UUIDV7"}
-_CLOCK_NAMES = {"CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY", "AGE"}
+_CLOCK_NAMES = {"CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"}
 _BITWISE = (
     exp.BitwiseAnd,
     exp.BitwiseOr,
@@ -184,7 +184,9 @@ def _refusal(node: exp.Expr) -> Refused:
     name = _name(node)
     if isinstance(node, _RANDOM) or name in _RANDOM_NAMES:
         return refuse(f"{name}() is random: its value is not a function of the row", "use columns and constants")
-    if isinstance(node, _VOLATILE) or name in _CLOCK_NAMES:
+    if name == "AGE" and len(node.expressions) > 1:
+        return refuse("AGE is not answered", "write (DATE '2024-12-31' - born) / 365.25 for years")
+    if isinstance(node, _VOLATILE) or name in _CLOCK_NAMES or name == "AGE":
         hint = "write the date, as in DATE '2024-12-31'"
         return refuse(f"{name} depends on the time of the query", hint)
     if isinstance(node, exp.Window):

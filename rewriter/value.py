@@ -49,7 +49,8 @@ class Value:
     ``constant``: the same on every row of one unit. ``unit``: it is the privacy unit's key.
     ``identifies``: equal values imply the same unit. ``domain`` is a finite superset of its values
     where one follows from the expression itself; it is also kept in ``sql.meta["domain"]``, so that it
-    can be found again inside a larger expression.
+    can be found again inside a larger expression. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC,
+    whose halves are rounded away from zero and not to the even neighbour.
     """
 
     sql: exp.Expr
@@ -60,6 +61,7 @@ class Value:
     unit: bool = False
     identifies: bool = False
     domain: Domain | None = None
+    halves_away: bool = False
 
     def __post_init__(self) -> None:
         if self.domain is not None:

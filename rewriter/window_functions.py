@@ -240,7 +240,8 @@ def _picked(argument: Value, sql: exp.Expr, *, nullable: bool) -> Value:
     domain = argument.domain
     if isinstance(domain, Values) and nullable and None not in domain.values:
         domain = Values((*domain.values, None))
-    value = Value(sql, argument.type, argument.interval, nullable, domain=domain)
+    away = argument.halves_away
+    value = Value(sql, argument.type, argument.interval, nullable, domain=domain, halves_away=away)
     if variable is not None:
         sql.meta[VARIABLE] = replace(variable, optional=variable.optional or nullable)
     return value

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from dpsql.answer import Proxy
@@ -296,6 +297,40 @@ def test_a_kill_never_leaves_a_released_answer_uncharged(folder: Path) -> None:
         received += len(answers)
         assert received >= 5
         assert _charges(folder) >= received
+
+
+def test_columns_are_called_by_the_functions_that_were_written(proxy: Proxy) -> None:
+    """As PostgreSQL 15 calls them."""
+    session = proxy.session("ana")
+    items = {
+        "VAR_SAMP(weight)": "var_samp", "VARIANCE(weight)": "variance", "CEILING(COUNT(*))": "ceiling",
+        "CEIL(COUNT(*))": "ceil", "MOD(COUNT(*), 2)": "mod", "COUNT(*) % 2": "?column?", "COUNT(*) ^ 2": "?column?",
+        "POW(COUNT(*), 2)": "pow", "LOG10(COUNT(*))": "log10", "DIV(COUNT(*), 2)": "div", "CHAR_LENGTH('a')": "char_length",
+        "STRPOS('a', 'b')": "strpos", "POSITION('a' IN 'b')": "position", "SUBSTR('a', 1)": "substr", "SUBSTRING('a', 1)": "substring",
+        "2.5::double precision::integer": "int4", "(CASE WHEN TRUE THEN 1 END)::text": "text", "COUNT(*)::text": "count",
+    }  # fmt: skip
+    columns = session.describe(f"SELECT {', '.join(items)} FROM patient")
+    assert [column.name for column in columns] == list(items.values())
+    assert session.describe("SELECT mod FROM (SELECT MOD(COUNT(*), 3) FROM patient) t")[0].name == "mod"
+
+
+def test_a_double_of_numpy_is_a_parameter_like_any_other(proxy: Proxy) -> None:
+    session, sql = proxy.session("ana"), "SELECT COUNT(*) FROM patient WHERE weight > ?"
+    assert session.execute(sql, [np.float64(150.5)]).rows == session.execute(sql, [150.5]).rows
+
+
+def test_parameters_may_stand_side_by_side(proxy: Proxy) -> None:
+    session = proxy.session("ana")
+    spaced = session.execute("SELECT COUNT(*) FROM patient WHERE weight IN ($1, $2)", {"1": 70, "2": 71})
+    assert (
+        session.execute("SELECT COUNT(*) FROM patient WHERE weight IN ($1,$2)", {"1": 70, "2": 71}).rows == spaced.rows
+    )
+    assert session.execute("SELECT $1||$2||'$1,$2'", {"1": "a", "2": "b"}).rows == (("ab$1,$2",),)
+
+
+def test_a_decimal_without_decimals_is_no_integer(proxy: Proxy) -> None:
+    session = proxy.session("ana")
+    assert session.execute("SELECT 5 / ?, 5 / ?", [Decimal(2), 2]).rows == ((2.5, 2),)
 
 
 def test_forms_that_are_refused_say_which_form(proxy: Proxy) -> None:

@@ -114,6 +114,13 @@ def test_where_nobody_can_be_in_any_group_every_total_is_zero(ana: Session, sets
     assert {row[0] for row in rows} == {0}
 
 
+def test_a_position_or_a_name_may_stand_in_parentheses(ana: Session) -> None:
+    plain = ana.execute("SELECT sex || '' AS s, COUNT(*) AS n FROM patient GROUP BY GROUPING SETS (s, ()) ORDER BY n")
+    for sets in ("GROUPING SETS ((1), ())", "ROLLUP ((s))", "GROUPING SETS (((1)), ())"):
+        sql = f"SELECT sex || '' AS s, COUNT(*) AS n FROM patient GROUP BY {sets} ORDER BY (n)"
+        assert ana.execute(sql).rows == plain.rows, sets
+
+
 def test_branches_of_a_union_agree(ana: Session) -> None:
     ana.execute("SET dpsql.epsilon = 0.02")
     sql = (

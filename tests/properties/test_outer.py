@@ -95,6 +95,17 @@ MEANINGS = [
      [(4,), (3,), (2,)]),
     ("SELECT I AS Total FROM R WHERE I = 1", [(1,)]),
     ("SELECT CASE WHEN n > 0 THEN ROUND(LN(n)::numeric, 2) END FROM r ORDER BY i LIMIT 2", [(1.95,), (None,)]),
+    ("SELECT (n / 2.0)::int, (n::float8 / 2)::int, ROUND(n / 2.0), ROUND(n::float8 / 2 - 1), AVG(n / 2.0)::int FROM r WHERE n = 7 GROUP BY n",
+     [(4, 4, 4.0, 2.0, 4)]),
+    ("SELECT ROUND(EXTRACT(DAY FROM d) / 2), (EXTRACT(DAY FROM d) / 2)::int, ROUND((n / 4)::numeric + 1.5) FROM r WHERE n = 7",
+     [(15.0, 15, 3.0)]),
+    ("SELECT ROUND(100.0 * n / 8, 2) || '%', ROUND(n / 3.0) || '%', CONCAT(FLOOR(n / 2.0), '/', n > 3, '/', r.x) FROM r WHERE n > 6 ORDER BY n",
+     [("87.50%", "2%", "3/t/1.5"), ("125.00%", "3%", "5/t/0")]),
+    ("SELECT r.x::text, CONCAT_WS('-', r.x, NULL, ROUND(r.n / 7.0, 1)) FROM r WHERE n = 10", [("0", "0-1.4")]),
+    ("SELECT n::float8 || 'x', (n > 3) || 'x' FROM r WHERE n = 7", [("7x", "truex")]),
+    ("SELECT 1 WHERE E'a\\nb' ~ 'a.b' AND E'A\\nb' ~* 'a.b' AND REGEXP_REPLACE(E'a\\nb', 'A.', '', 'i') = 'b'", [(1,)]),
+    ("SELECT MODE() WITHIN GROUP (ORDER BY i DESC), MODE() WITHIN GROUP (ORDER BY i) FROM r", [(4, 1)]),
+    ("SELECT CORR(i, i), REGR_SLOPE(i, n), CORR(i, n) FILTER (WHERE i < 9) OVER () FROM r WHERE i = 1 GROUP BY i, n", [(None, None, None)]),
     ("SELECT NULL IS DISTINCT FROM 1, NULL = 1, NOT NULL::boolean", [(True, None, None)]),
 ]  # fmt: skip
 

@@ -389,6 +389,7 @@ HOSTILE = [
     ("CURRENT_DATE - 3", "0A000"),
     ("CURRENT_TIMESTAMP", "0A000"),
     ("AGE(d)", "0A000"),
+    ("AGE(d, e)", "0A000"),
     ("gen_random_uuid()", "0A000"),
     ("pg_sleep(10)", "42883"),
     ("error('x')", "42883"),
@@ -514,6 +515,13 @@ def test_what_is_not_listed_is_refused_with_a_hint(text: str, sqlstate: str) -> 
         compile_expression(parse(text), CLIENT)
     assert caught.value.sqlstate == sqlstate
     assert caught.value.hint
+
+
+def test_age_between_two_dates_is_not_called_a_clock() -> None:
+    with pytest.raises(Refused) as caught:
+        compile_expression(parse("AGE(d, e)"), CLIENT)
+    assert "time of the query" not in str(caught.value)
+    compile_expression(parse("(DATE '2024-12-31' - d) / 365.25"), CLIENT)
 
 
 def test_a_refusal_of_a_typing_error_names_the_function() -> None:

@@ -67,6 +67,6 @@ ORDER BY
 -- outer
 SELECT
   (
-    '{' || COALESCE(CAST(dpsql_release_0.a1 AS TEXT), 'NULL') || ',' || COALESCE(CAST(dpsql_release_0.a0 AS TEXT), 'NULL') || '}'
+    '{' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a1 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || ',' || COALESCE(CAST(REGEXP_REPLACE(CAST(dpsql_release_0.a0 AS TEXT), '\.0$', '') AS TEXT), 'NULL') || '}'
   ) AS "percentile_cont"
 FROM dpsql_release_0;
