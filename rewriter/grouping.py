@@ -130,7 +130,8 @@ def take_apart(
     ]
     outer = exp.Select(expressions=expressions).from_(exp.to_table(table), copy=False)
     if (having := select.args.get("having")) is not None:
-        tests = [test.copy() for test in conjuncts(having.this) if not _is_certain(test)]
+        shown = _shows_rows(select)
+        tests = [test.copy() for test in conjuncts(having.this) if shown or not _is_certain(test)]
         if tests:
             outer.set("where", exp.Where(this=replacer.replace(canonical(exp.and_(*tests, copy=False), scope))))
     if distinct is not None:
@@ -158,11 +159,21 @@ def _unparenthesised(node: exp.Expr) -> exp.Expr:
 
 
 def _is_certain(test: exp.Expr) -> bool:
-    """``COUNT(1) > 0``, which Tableau adds: a group that is there has a row."""
-    if not isinstance(test, exp.GT | exp.NEQ) or not isinstance(test.this, exp.Count):
+    """``COUNT(1) > 0``, which Tableau adds: a group that is there has a row. A count that is not shown is not paid."""
+    if not isinstance(test, exp.GT | exp.NEQ) or not _counts_rows(test.this):
         return False
-    counted, limit = test.this.this, test.expression
-    return isinstance(counted, exp.Star | exp.Literal) and isinstance(limit, exp.Literal) and limit.name == "0"
+    return isinstance(test.expression, exp.Literal) and test.expression.name == "0"
+
+
+def _shows_rows(select: exp.Select) -> bool:
+    """Whether the number of rows is measured anyway, so that groups can be left out where it is shown as 0."""
+    parts = [*select.expressions, *(item for item in [select.args.get("order")] if item is not None)]
+    counts = (count for part in parts for count in part.find_all(exp.Count))
+    return any(_counts_rows(count) and not isinstance(count.parent, exp.Filter | exp.Window) for count in counts)
+
+
+def _counts_rows(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Count) and isinstance(node.this, exp.Star | exp.Literal)
 
 
 def expanded(select: exp.Select, scope: BlockScope) -> Iterator[exp.Expr]:

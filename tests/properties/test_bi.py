@@ -179,6 +179,8 @@ SAME = [
     "SELECT count(*) FROM patient WHERE (1=1) AND sex = ANY(ARRAY['F','M'])",
     "SELECT (region) AS r, count(*) FROM patient GROUP BY (region) ORDER BY 1 FETCH NEXT 3 ROWS ONLY",
     "SELECT count(*) FROM patient WHERE birth_year >= ((SELECT 1990))",
+    "SELECT region, COUNT(1) AS n FROM patient WHERE region <> 'Hesse' GROUP BY 1 HAVING (COUNT(1) > 0) ORDER BY 1",
+    "SELECT region FROM patient WHERE sex = 'X' GROUP BY 1 HAVING (COUNT(*) <> 0) ORDER BY COUNT(*), 1",
 ]
 
 
