@@ -129,7 +129,10 @@ def resolution(plans: Sequence[Plan]) -> float:
     return float(most) / 2**14
 
 
-def compare(asked: Question, ours: Table, theirs: Table, *, public: bool, score: Score, lattice: float) -> None:
+def compare(
+    asked: Question, ours: Table, theirs: Table, *, public: bool, score: Score, lattice: float, rows: float
+) -> None:
+    """``rows``: how many there may be without turning a boolean, which a notice says."""
     for key, cells in theirs.items():
         if key not in ours:
             # NULL is a group where it is declared; of several grouping sets, always.
@@ -142,7 +145,7 @@ def compare(asked: Question, ours: Table, theirs: Table, *, public: bool, score:
             if (other is None and "arithmetic" in asked.features) or (place and "window" in asked.features):
                 # SUM over nothing counts as 0 here; a window runs over the groups that are answered.
                 continue
-            if mine is None and isinstance(other, bool):
+            if isinstance(other, bool) and (mine is None or (rows > 1 and mine != other)):
                 score.undecided += 1
                 continue
             assert same(mine, other, lattice), f"{key}, column {place}: {mine!r}, DuckDB says {other!r}\n{asked.sql}"
@@ -245,7 +248,7 @@ def ask(asked: Question, session: Session, theirs: duckdb.DuckDBPyConnection, sc
         largest(asked, mine, other, public=public, lattice=resolution(plans))
         score.compared += 1
         return
-    compare(asked, mine, other, public=public, score=score, lattice=resolution(plans))
+    compare(asked, mine, other, public=public, score=score, lattice=resolution(plans), rows=few(answer))
     score.compared += 1
 
 
