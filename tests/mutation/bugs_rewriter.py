@@ -12,6 +12,8 @@ DISTINCT = "tests/properties/test_distinct.py"
 RANKS = "tests/properties/test_ranks.py"
 WINDOWS = "tests/properties/test_person_windows.py"
 TOTAL = "tests/properties/test_total.py"
+KEYS = "tests/properties/test_composite_keys.py"
+BI = "tests/properties/test_bi.py"
 
 BUGS: tuple[Bug, ...] = (
     # Moments
@@ -177,5 +179,55 @@ BUGS: tuple[Bug, ...] = (
         "(exp.GT(this=groups.copy(), expression=number(selection.max_groups)), number(0)),",
         "(exp.GT(this=groups.copy(), expression=number(selection.max_groups)), number(steps)),",
         HUNT,
+    ),
+    # What one person has once
+    bug(
+        "the greater end of what is written is believed to be the greater end",
+        "rewriter/numbered.py",
+        '*(["low"] if condition.args.get("symmetric") else [])',
+        "",
+        f"{WINDOWS}::test_a_number_is_one_of_a_person_only_where_all_rows_of_the_person_are_numbered",
+    ),
+    bug(
+        "what a person has once is had once beside rows without a match",
+        "rewriter/source.py",
+        "constant=value.constant and by_unit)",
+        "constant=value.constant)",
+        f"{BI}::test_what_a_person_has_once_is_missing_beside_rows_without_a_match",
+    ),
+    bug(
+        "a NaN in a column that is declared NOT NULL is no match",
+        "rewriter/source.py",
+        "return column.nullable or is_numeric or _may_read_null(column)",
+        "return column.nullable",
+        f"{BI}::test_numbers_and_days_that_are_none_are_matches_all_the_same",
+    ),
+    bug(
+        "a key is met once by whatever is compared with it",
+        "rewriter/block.py",
+        "return common_type([one, other]).kind is not Kind.DOUBLE",
+        "return True",
+        f"{KEYS}::test_what_is_taken_to_be_one_row_or_one_group_is_one",
+    ),
+    bug(
+        "of two equalities one is inexact, and the other is believed to be all",
+        "rewriter/block.py",
+        "complete = len(equalities) == len(tests) and all(map(_is_equality, tests))",
+        "complete = all(map(_is_equality, tests))",
+        f"{KEYS}::test_what_is_taken_to_be_one_row_or_one_group_is_one",
+    ),
+    bug(
+        "less than a day is one day",
+        "rewriter/keys.py",
+        "low, high = (math.floor(measure(end) * steps) for end in bounds)\n    return high - low + 1",
+        "low, high = (measure(end) * steps for end in bounds)\n    return math.floor(high - low) + 1",
+        f"{KEYS}::test_what_is_taken_to_be_one_row_or_one_group_is_one",
+    ),
+    bug(
+        "0.0 and -0.0 are told apart",
+        "rewriter/functions_reals.py",
+        "sides = (one_zero(value.sql, context.dialect) for value in (one, other))",
+        "sides = (value.sql for value in (one, other))",
+        WINDOWS,
     ),
 )
