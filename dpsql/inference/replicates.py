@@ -23,6 +23,11 @@ from rewriter.plan import Plan
 FEWEST = 39
 """The least number of replicates that has a 2.5 % quantile."""
 
+_ONE_SIDED = 4 / 3
+"""From this quotient of its sides on an interval is made even; of 399 replicates, chance alone makes it once in 350.
+
+Of the greater of two shares that differ by little, uneven ones held 76 to 95 times in 100, and even ones 95 to 98."""
+
 _SMOOTH = 1e6
 """From this scale on, discrete noise is continuous noise rounded."""
 
@@ -125,13 +130,17 @@ def replicate_ends(value: float, replicates: FloatArray) -> Ends | None:
     """The 95 % interval of a number, from what replicates make of it; None where they say too little.
 
     Replicates err around what was released as that errs around the truth, so their quantiles are turned around it
-    (Davison, Hinkley 1997, basic bootstrap).
+    (Davison, Hinkley 1997, basic bootstrap). Where they err to one side mostly, as the greatest of several numbers
+    does, they do not tell on which side the truth is: then both ends are as far.
 
-    >>> replicate_ends(10.0, np.arange(8.0, 47.0))
-    (-26.0, 12.0)
+    >>> replicate_ends(25.0, np.arange(8.0, 47.0)), replicate_ends(10.0, np.arange(8.0, 47.0))
+    ((4.0, 42.0), (-26.0, 46.0))
     """
     present = replicates[np.isfinite(replicates)]
     if len(present) < FEWEST or not math.isfinite(value):
         return None
     low, high = np.quantile(present, [0.025, 0.975], method="weibull")
-    return min(value, 2 * value - float(high)), max(value, 2 * value - float(low))
+    below, above = max(float(high) - value, 0.0), max(value - float(low), 0.0)
+    if max(below, above) > _ONE_SIDED * min(below, above):
+        below = above = max(below, above)
+    return value - below, value + above
