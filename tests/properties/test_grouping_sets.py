@@ -15,6 +15,7 @@ from dpsql.answer import Proxy, Session
 from dpsql.clinic import POLICY, build
 from dpsql.inference.consistent import infer_all
 from dpsql.table import NoisyTable
+from dpsql.testing import open_without_noise
 
 BUDGET = "budget: {epsilon: 10, delta: 1e-6, accounting: zcdp}"
 
@@ -114,11 +115,17 @@ def test_where_nobody_can_be_in_any_group_every_total_is_zero(ana: Session, sets
     assert {row[0] for row in rows} == {0}
 
 
-def test_a_position_or_a_name_may_stand_in_parentheses(ana: Session) -> None:
-    plain = ana.execute("SELECT sex || '' AS s, COUNT(*) AS n FROM patient GROUP BY GROUPING SETS (s, ()) ORDER BY n")
-    for sets in ("GROUPING SETS ((1), ())", "ROLLUP ((s))", "GROUPING SETS (((1)), ())"):
-        sql = f"SELECT sex || '' AS s, COUNT(*) AS n FROM patient GROUP BY {sets} ORDER BY (n)"
-        assert ana.execute(sql).rows == plain.rows, sets
+def test_a_position_or_a_name_may_stand_in_parentheses(folder: Path) -> None:
+    proxy = open_without_noise(folder / POLICY)
+    try:
+        ana = proxy.session("ana")
+        query = "SELECT sex || '' AS s, COUNT(*) AS n FROM patient GROUP BY {} ORDER BY {}"
+        plain = ana.execute(query.format("GROUPING SETS (s, ())", "n"))
+        assert len(plain.rows) == 3
+        for sets in ("GROUPING SETS ((1), ())", "ROLLUP ((s))", "GROUPING SETS (((1)), ())"):
+            assert ana.execute(query.format(sets, "(n)")).rows == plain.rows, sets
+    finally:
+        proxy.close()
 
 
 def test_branches_of_a_union_agree(ana: Session) -> None:
