@@ -1,7 +1,8 @@
 """What a release can be made of: the stored releases of its families, under the same policy and data version.
 
 Guarantee: whether anything is found, and what it costs, follows from text, policy and what was released before. The
-groups that are compared are public: no row of people is read for a price.
+groups that are compared are public: no row of people is read for a price. What was free once is made of the same
+releases again, whatever was released since: the same question has the same answer.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TypeVar
 
 from dpsql.calibrate import Calibration
@@ -37,6 +39,7 @@ class Reuse:
         self._lock = threading.Lock()
         self._offers: OrderedDict[object, Offer | None] = OrderedDict()
         self._made: OrderedDict[object, Made] = OrderedDict()
+        self._given: OrderedDict[object, Offer] = OrderedDict()
 
     def facts(self, plan: Plan) -> Facts | None:
         """What a release of the plan is to be stored with."""
@@ -53,8 +56,23 @@ class Reuse:
         entries = opened.store.related(sorted(families), version, self._scope, most=MOST_SOURCES)
         if not entries:
             return None
-        key = (plan, wanted.loss, *(entry.number for entry in entries))
-        return self._remembered(self._offers, key, lambda: self._offer(wanted, entries))
+        asked = (plan, wanted.loss)
+        with self._lock:
+            given = self._given.get(asked)
+        if given is not None and {entry.number for entry in entries}.issuperset(chain(*given.numbers)):
+            return given
+        key = (*asked, *(entry.number for entry in entries))
+        found = self._remembered(self._offers, key, lambda: self._offer(wanted, entries))
+        if found is not None and found.fresh is None:
+            self._give(asked, found)
+        return found
+
+    def _give(self, asked: object, found: Offer) -> None:
+        with self._lock:
+            self._given[asked] = found
+            self._given.move_to_end(asked)
+            if len(self._given) > _REMEMBERED:
+                self._given.popitem(last=False)
 
     def _offer(self, wanted: Calibration, entries: Sequence[Entry]) -> Offer | None:
         groups = self._groups(wanted.plan)

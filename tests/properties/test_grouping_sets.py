@@ -115,6 +115,22 @@ def test_where_nobody_can_be_in_any_group_every_total_is_zero(ana: Session, sets
     assert {row[0] for row in rows} == {0}
 
 
+def test_the_same_question_has_the_same_answer_whatever_was_released_since(ana: Session) -> None:
+    """The first time a total is made of regions; then there is a table by sex too, which it could be made of."""
+    ana.execute("SET dpsql.epsilon = 1")
+    ana.execute("SELECT region, COUNT(*) FROM patient WHERE birth_year < 1970 GROUP BY region")
+    ana.execute("SET dpsql.epsilon = 0.5")
+    sql = "SELECT sex, COUNT(*) AS n FROM patient WHERE birth_year < 1970 GROUP BY ROLLUP (sex)"
+    first = ana.execute(sql)
+    ana.execute("SET dpsql.epsilon = 0.9")
+    ana.execute("SELECT smoker, COUNT(*) FROM patient WHERE birth_year < 1970 GROUP BY smoker")
+    ana.execute("SET dpsql.epsilon = 0.5")
+    again = ana.execute(sql)
+    assert again.rows == first.rows
+    assert not again.price
+    assert any("derived" in note for note in first.notices)
+
+
 def test_a_position_or_a_name_may_stand_in_parentheses(folder: Path) -> None:
     proxy = open_without_noise(folder / POLICY)
     try:
