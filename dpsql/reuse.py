@@ -2,7 +2,7 @@
 
 Guarantee: whether anything is found, and what it costs, follows from text, policy and what was released before. The
 groups that are compared are public: no row of people is read for a price. What was free once is made of the same
-releases again, whatever was released since: the same question has the same answer.
+releases again while it is remembered, whatever was released since: the same question has the same answer.
 """
 
 from __future__ import annotations
