@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from random import Random
 
 import pytest
@@ -17,7 +18,7 @@ from tests.properties.neighbours import Databases, Unsound, check
 from tests.properties.relations import Relations
 
 
-def sound(seeds: range, statements: int) -> tuple[list[float], Counter[str]]:
+def sound(seeds: Iterable[int], statements: int) -> tuple[list[float], Counter[str]]:
     """The shares of their bounds that people used, and why statements were refused."""
     shares: list[float] = []
     refused: Counter[str] = Counter()
@@ -51,7 +52,8 @@ def sound(seeds: range, statements: int) -> tuple[list[float], Counter[str]]:
 
 
 def test_one_more_person_moves_no_nested_relation_further() -> None:
-    shares, refused = sound(range(60, 66), 12)
+    """In these worlds, claims were seen to be wrong that have been mended since."""
+    shares, refused = sound((116, 139, 140, 541, 551, 590), 12)
     assert len(shares) > 60, refused.most_common(5)
     assert sum(share > 0.9 for share in shares) > 3, "hardly a person comes near a bound"
 
