@@ -133,7 +133,7 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
         scalar = scalar_of(value)
         if is_unknown(value) and isinstance(scalar, str):
             scalar = parse_text(scalar, type_)
-        return replace(literal(convert(scalar, type_), type_, dialect), halves_away=_is_exact(value, type_))
+        return replace(literal(convert(scalar, type_), type_, dialect), halves_away=type_ == DOUBLE and value.exact)
     interval = value.interval
     if value.type.kind in (Kind.INTEGER, Kind.DECIMAL) and type_.kind is Kind.DOUBLE:
         interval = _near(interval)
@@ -144,13 +144,9 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
     sql = dialect.cast(value.sql, type_)
     if type_ == DOUBLE:
         reaching(sql, magnitude_of(value))
-    exact = _is_exact(value, type_)
-    return derive(sql, type_, value, interval=interval, domain=domain, limits=limits, halves_away=exact)
-
-
-def _is_exact(value: Value, type_: Type) -> bool:
-    """Whether a double stands for a NUMERIC: PostgreSQL makes doubles of integers and decimals beside doubles only."""
-    return type_ == DOUBLE and (value.halves_away or value.type.kind in (Kind.INTEGER, Kind.DECIMAL))
+    # PostgreSQL makes doubles of integers and decimals beside doubles only: else this one stands for a NUMERIC.
+    away = type_ == DOUBLE and value.exact
+    return derive(sql, type_, value, interval=interval, domain=domain, limits=limits, halves_away=away)
 
 
 def _near(interval: Interval | None) -> Interval | None:

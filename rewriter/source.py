@@ -161,7 +161,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             interval=column.interval,
             nullable=(column.nullable and column.name != unit_column) or _may_read_null(column),
             unit=column.name == unit_column,
-            halves_away=column.type.kind is Kind.DOUBLE and column.engine_type.lower().startswith("numeric"),
+            halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),
             identifies=column.name == unit_column
             or (private and (column.name in keys or (column.unique and not column.nullable))),
         )
@@ -198,8 +198,12 @@ def table_node(table: Table, dialect: Dialect) -> exp.Table:
 
 def may_be_missing(column: Column) -> bool:
     """Whether a row may have NULL where the column is read: also PostgreSQL's decimals can be NaN."""
-    is_numeric = column.type.kind is Kind.DECIMAL and column.engine_type.lower().startswith("numeric")
-    return column.nullable or is_numeric or _may_read_null(column)
+    return column.nullable or _is_numeric(column) or _may_read_null(column)
+
+
+def _is_numeric(column: Column) -> bool:
+    """Whether PostgreSQL stores it as a NUMERIC, which is read as a decimal or, without digits, as a double."""
+    return column.engine_type.lower().startswith("numeric")
 
 
 def _may_read_null(column: Column) -> bool:

@@ -61,7 +61,7 @@ def _unit_sum(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) 
     if _needs_lattice(argument.type):
         steps, granularity = _exact(aggregate, dialect)
         total = _scaled(_filtered(exp.Sum(this=steps), aggregate.condition), granularity, dialect)
-        return Value(total, DOUBLE, interval, halves_away=_is_exact(argument))
+        return Value(total, DOUBLE, interval, halves_away=argument.exact)
     total = _filtered(exp.Sum(this=argument.sql.copy()), aggregate.condition)
     if argument.type.kind is Kind.DECIMAL:
         wide = decimal(38, argument.type.scale)
@@ -79,12 +79,7 @@ def _unit_avg(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) 
     count = _filtered(exp.Count(this=argument.sql.copy()), aggregate.condition)
     # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
     mean = exp.Paren(this=dialect.divide(total, dialect.cast(count, DOUBLE)))
-    return Value(mean, DOUBLE, argument.interval, halves_away=_is_exact(argument))
-
-
-def _is_exact(argument: Value) -> bool:
-    """Whether PostgreSQL adds it up as a NUMERIC, and divides it as such."""
-    return argument.type != DOUBLE or argument.halves_away
+    return Value(mean, DOUBLE, argument.interval, halves_away=argument.exact)
 
 
 def _scaled(steps: exp.Expr, granularity: Fraction, dialect: Dialect) -> exp.Expr:

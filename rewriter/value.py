@@ -8,7 +8,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from rewriter.interval import Interval
-from rewriter.types import Scalar, Type
+from rewriter.types import Kind, Scalar, Type
 
 DOMAIN = "domain"
 """The ``meta`` key under which a node of our own trees carries its :class:`Domain`."""
@@ -62,6 +62,11 @@ class Value:
     identifies: bool = False
     domain: Domain | None = None
     halves_away: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether PostgreSQL computes it as an integer or a NUMERIC, not as a double."""
+        return self.halves_away or self.type.kind in (Kind.INTEGER, Kind.DECIMAL)
 
     def __post_init__(self) -> None:
         if self.domain is not None:

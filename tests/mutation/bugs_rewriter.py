@@ -198,7 +198,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a NaN in a column that is declared NOT NULL is no match",
         "rewriter/source.py",
-        "return column.nullable or is_numeric or _may_read_null(column)",
+        "return column.nullable or _is_numeric(column) or _may_read_null(column)",
         "return column.nullable",
         f"{BI}::test_numbers_and_days_that_are_none_are_matches_all_the_same",
     ),
