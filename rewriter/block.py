@@ -14,7 +14,7 @@ from rewriter.catalog import Catalog
 from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.errors import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
-from rewriter.functions_casts import common_type
+from rewriter.functions_casts import compared_as_doubles
 from rewriter.numbered import limited
 from rewriter.privacy_unit import Equality, OuterCondition, own
 from rewriter.relation import only
@@ -267,7 +267,7 @@ def _compares_exactly(one: Value, other: Value) -> bool:
     numbers be that have more digits together than a decimal."""
     kinds = {one.type.kind, other.type.kind}
     if kinds <= {Kind.INTEGER, Kind.DECIMAL}:
-        return common_type([one, other]).kind is not Kind.DOUBLE
+        return not compared_as_doubles(one, other)
     return len(kinds) == 1 or kinds == {Kind.DATE, Kind.TIMESTAMP}
 
 

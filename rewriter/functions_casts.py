@@ -66,6 +66,11 @@ from rewriter.value import Value, Values
 # -- common types ------------------------------------------------------------------------------------------------
 
 
+def compared_as_doubles(one: Value, other: Value) -> bool:
+    """Whether two exact numbers have more digits together than any decimal: then two that differ may be equal."""
+    return {one.type.kind, other.type.kind} <= {Kind.INTEGER, Kind.DECIMAL} and common_type([one, other]) == DOUBLE
+
+
 def common_type(values: Sequence[Value]) -> Type:
     """The type that all values widen to without error. Quoted literals follow the others, as in PostgreSQL."""
     typed = [value for value in values if not is_unknown(value) and not is_null(value)]

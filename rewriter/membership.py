@@ -19,7 +19,7 @@ from rewriter.block import condition, conjuncts, from_items
 from rewriter.catalog import Catalog
 from rewriter.dialects import Dialect
 from rewriter.errors import TYPE_MISMATCH, Refused
-from rewriter.functions_casts import common_type, widen
+from rewriter.functions_casts import compared_as_doubles, widen
 from rewriter.functions_values import wrap
 from rewriter.grouping import is_grouped, walk
 from rewriter.relation import Relation
@@ -28,7 +28,6 @@ from rewriter.total import compile_expression
 from rewriter.types import BOOLEAN, DOUBLE, Kind
 from rewriter.value import Scope, Value
 
-_EXACT = frozenset({Kind.INTEGER, Kind.DECIMAL})
 _SAME_PERSON = "compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)"
 
 
@@ -106,7 +105,7 @@ class Subqueries:
         comparable = left.type.kind is right.type.kind or (left.type.numeric and right.type.numeric)
         if not comparable:
             raise Refused(f"{left.type} IN {right.type}", hint="cast one side", sqlstate=TYPE_MISMATCH)
-        if {left.type.kind, right.type.kind} <= _EXACT and common_type([left, right]) == DOUBLE:
+        if compared_as_doubles(left, right):
             # No decimal has digits enough for both, and the engine would raise where one does not fit the other's.
             if relation.unit is not None:
                 raise Refused(f"{left.type} IN {right.type}", hint="give both one type", sqlstate=TYPE_MISMATCH)
