@@ -124,8 +124,24 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
             text = "a view has no row identity: under privacy_unit: row, name the table itself, or a key of the people"
             yield Problem(path, text, "warning")
         for column in table.columns.values():
+            here = join(path, "columns", column.name)
             if _is_unbounded(found.catalog, table, column):
-                yield _undeclared(join(path, "columns", column.name), "no range: SUM and AVG of it", policy)
+                yield _undeclared(here, "no range: SUM and AVG of it", policy)
+            yield from _total(table, column, join(here, "max_total"))
+
+
+def _total(table: Table, column: Column, path: str) -> Iterator[Problem]:
+    """A bound on one person's total that cuts single values, or that nobody can reach."""
+    interval = column.interval
+    if column.max_total is None or interval is None:
+        return
+    largest = max(abs(interval.low), abs(interval.high))
+    if column.max_total < largest:
+        text = f"{show(column.max_total)} is below {show(largest)}, one value of the column: narrow its values instead"
+        yield Problem(path, text, "warning")
+    elif table.max_rows is not None and table.max_rows * largest <= column.max_total:
+        text = f"no effect: max_rows {table.max_rows} times {show(largest)} is not more"
+        yield Problem(path, text, "info")
 
 
 def _undeclared(path: str, what: str, policy: Policy) -> Problem:

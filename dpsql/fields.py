@@ -71,6 +71,13 @@ def delta(value: object) -> Fraction:
     return number
 
 
+def positive(value: object) -> Fraction:
+    number = exact(value)
+    if number <= 0:
+        raise wrong(f"{show(number)} is not above 0")
+    return number
+
+
 def part(value: object) -> Fraction:
     number = exact(value)
     if not 0 < number < 1:

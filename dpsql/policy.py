@@ -41,6 +41,7 @@ Accounting = Annotated[Literal["zcdp", "pure", "approx"], BeforeValidator(fields
 MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice("refused", "declared"))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
+Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
@@ -160,19 +161,24 @@ class Limits(_Section):
 class Column(_Section):
     """What is declared of a column. Scalars are as written; :mod:`dpsql.schema` reads them as the column's type.
 
-    ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values.
+    ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values,
+    ``max_total`` the most that one person's values add up to, ``step`` the distance of neighbours in ``range``.
     """
 
     values: Domain | None = None
     values_from: Reference | None = None
     range: Ends | None = None
     max_distinct: Count | None = None
+    max_total: Positive | None = None
+    step: Positive | None = None
 
     @model_validator(mode="after")
     def _one_domain(self) -> Column:
         given = [name for name in ("values", "values_from", "range") if getattr(self, name) is not None]
         if len(given) > 1:
             raise wrong(f"{' and '.join(given)} exclude each other: keep one")
+        if self.step is not None and self.range is None:
+            raise wrong("step needs a range: the low end is the first value, and step the distance to the next")
         return self
 
 

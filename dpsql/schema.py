@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from dpsql import policy as declared
 from dpsql.engines.schema import Profile, Schema, SchemaColumn, SchemaTable
-from dpsql.literal import typed, typed_range
+from dpsql.literal import typed, typed_range, typed_step
 from dpsql.names import match, suggestion
 from dpsql.policy import BOUNDS, Policy
 from dpsql.problem import PolicyError, Problem, join
@@ -213,6 +214,8 @@ class _Draft:
             range=self._range(source, spec, path),
             engine_type=source.engine_type,
             max_distinct=spec.max_distinct,
+            max_total=self._max_total(source, spec, path),
+            step=self._step(source, spec, path),
         )
 
     def _unique(self, column: str, profile: Profile | None) -> bool:
@@ -242,6 +245,30 @@ class _Draft:
             return typed_range(*spec.range, source.type)
         except ValueError as error:
             self.problems.append(Problem(join(path, "range"), str(error)))
+            return None
+
+    def _max_total(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
+        if spec.max_total is None or source.type is None:
+            return None
+        problem = ""
+        if not source.type.numeric:
+            problem = f"a {source.type} has no total: leave it out"
+        elif self.spec.public:
+            problem = "a public table holds no people, and its values are not clipped: leave it out"
+        elif self.policy.privacy_unit is None:
+            problem = "has no meaning under privacy_unit: row, where each row is its own unit: give the column a range"
+        if problem:
+            self.problems.append(Problem(join(path, "max_total"), problem))
+            return None
+        return spec.max_total
+
+    def _step(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
+        if spec.step is None or source.type is None:
+            return None
+        try:
+            return typed_step(spec.step, spec.range, source.type)
+        except ValueError as error:
+            self.problems.append(Problem(join(path, "step"), str(error)))
             return None
 
 

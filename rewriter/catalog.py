@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from rewriter.interval import Interval
 from rewriter.missing import Learned
@@ -24,6 +25,9 @@ class Column:
     ``engine_type`` is the engine's own spelling of the type, for reading columns of unusual types.
     ``learned`` stands for a range that was not declared: values are clipped into it, and it lists no groups.
     ``max_distinct`` is how many different values one person is credited with where distinct values are counted.
+    ``max_total`` is the most that the magnitudes of one person's values add up to; who has more is scaled down to it.
+    ``step`` is the distance of neighbouring values, the first of which is the low end of ``range``; it divides the
+    range. Whether values lie there is the owner's word: a value between two of them is read as the one below.
     """
 
     name: str
@@ -36,6 +40,13 @@ class Column:
     engine_type: str = ""
     learned: Interval | None = None
     max_distinct: int | None = None
+    max_total: Fraction | None = None
+    step: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        for name, number in (("max_total", self.max_total), ("step", self.step)):
+            if number is not None and number <= 0:
+                raise ValueError(f"{name} of {self.name} is not above 0")
 
     @property
     def interval(self) -> Interval | None:

@@ -254,6 +254,18 @@ def test_yaml_1_1_turns_no_text_into_something_else() -> None:
         ("-> patient.id", "= patient.id", "tables.visit.unit", "column -> table.column"),
         ("patient_id -> patient.id", "patient_id ->", "tables.visit.unit", "column -> table.column"),
         ("patient_id -> patient.id", "[]", "tables.visit.unit", "empty list"),
+        ("[0, 5000]", "[0, 5000], max_total: 0", "tables.visit.columns.cost.max_total", "0 is not above 0"),
+        ("[0, 5000]", "[0, 5000], max_total: many", "tables.visit.columns.cost.max_total", "not a number"),
+        ("range: [0, 5000]", "step: 100", "tables.visit.columns.cost", "step needs a range"),
+        ("[0, 5000]", "[0, 5000], step: 300", "tables.visit.columns.cost.step", "write [0, 4800] or [0, 5100]"),
+        ("[0, 5000]", "[0, 5000], step: 0.001", "tables.visit.columns.cost.step", "finer than the values"),
+        ("2025-12-31]", "2025-12-31], max_total: 9", "tables.visit.columns.day.max_total", "a date has no total"),
+        (
+            "{public: true}",
+            "{public: true, columns: {people: {max_total: 9}}}",
+            "tables.region.columns.people.max_total",
+            "holds no people",
+        ),
         ("{public: true}", "{public: 1}", "tables.region.public", "neither true nor false"),
         ("{public: true}", "{public: true, max_rows: 3}", "tables.region", "holds no people"),
         ("{public: true}", "{columns: [name]}", "tables.region.columns", "mapping from names"),
@@ -559,6 +571,13 @@ def test_a_day_at_the_end_of_a_range_of_timestamps_is_a_whole_day() -> None:
     assert seen.range == (datetime.datetime(2020, 1, 1), datetime.datetime(2020, 12, 31, 23, 59, 59, 999999))
 
 
+def test_a_total_and_a_step_are_exact_numbers_of_the_catalog() -> None:
+    text = CLINIC.replace("[0, 5000]", "[0, 5000], max_total: 20000, step: 0.1")
+    cost = catalog(Policy.parse(text), DATABASE).tables["visit"].columns["cost"]
+    assert (cost.max_total, cost.step) == (20_000, Fraction(1, 10))
+    assert not any(path.startswith("tables.visit.columns.cost") for path in found(text, severity="warning"))
+
+
 def test_literals_are_read_as_the_type_of_their_column() -> None:
     text = with_tables(
         "  patient: {columns: {sex: {values: [NO, 007, 'null', null]}, smoker: {values: [true, false]},"
@@ -616,6 +635,8 @@ def test_check_warns_where_one_row_per_person_is_only_hoped_for() -> None:
         ("{epsilon: 3}", "{epsilon: 30}", "analysts.ana.budget.epsilon", "info"),
         ("{epsilon: 3}}", "{epsilon: 9}}\n  bob: {budget: {epsilon: 2}}", "analysts", "info"),
         ("'secret'", "'secret'", "analysts.ana.password", "warning"),
+        ("[0, 5000]", "[0, 5000], max_total: 4999", "tables.visit.columns.cost.max_total", "warning"),
+        ("[0, 5000]", "[0, 5000], max_total: 200_000", "tables.visit.columns.cost.max_total", "info"),
     ],
 )
 def test_check_tells_of_odd_numbers(old: str, new: str, path: str, severity: str) -> None:
