@@ -1,7 +1,7 @@
 """Everything that is wrong or unwise in a policy over its database, before an analyst finds out.
 
 Errors keep the policy from being used; warnings are refusals and losses of accuracy to come; infos are worth a look.
-It reads the schema and the file's mode, never a row.
+It reads the schema, the file's mode, and what was seen of keys that no constraint enforces.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dpsql.loss import PrivacyLoss
 from dpsql.policy import Policy
 from dpsql.problem import Problem, Severity, join
 from dpsql.schema import Fit, fit
+from dpsql.unique_keys import Looks
 from rewriter.catalog import Catalog, Column, Table
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
@@ -25,9 +26,12 @@ LARGE_EPSILON = Fraction(20)
 LARGE_DELTA = Fraction(1, 10_000)
 
 
-def problems(policy: Policy, schema: Schema, concerns: Sequence[Concern] = ()) -> list[Problem]:
-    """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's."""
-    found = fit(policy, schema)
+def problems(
+    policy: Policy, schema: Schema, concerns: Sequence[Concern] = (), looks: Looks | None = None
+) -> list[Problem]:
+    """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's, ``looks`` what
+    was seen of the keys that :attr:`dpsql.schema.Fit.claims` names."""
+    found = fit(policy, schema, looks=looks)
     every = [
         *found.problems,
         *_database(policy, concerns, found),

@@ -171,9 +171,10 @@ def _init(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from dpsql.check import problems
-    from dpsql.opening import open_engine
+    from dpsql.opening import look_at, open_engine
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
+    from dpsql.schema import fit
 
     try:
         policy = Policy.load(options.policy)
@@ -182,7 +183,8 @@ def _check(options: argparse.Namespace) -> int:
     else:
         engine = open_engine(policy.database)
         try:
-            found = list(problems(policy, engine.schema(), engine.concerns()))
+            looks = look_at(engine, fit(policy, engine.schema()).claims, policy.limits.seconds)
+            found = list(problems(policy, engine.schema(), engine.concerns(), looks))
         finally:
             engine.close()
     for problem in found:

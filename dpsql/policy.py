@@ -49,6 +49,8 @@ Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
 Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
+Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
+Owner = Annotated[Literal["public"], BeforeValidator(fields.choice("public"))]
 Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
@@ -163,6 +165,7 @@ class Column(_Section):
 
     ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values,
     ``max_total`` the most that one person's values add up to, ``step`` the distance of neighbours in ``range``.
+    ``owner: public``: whom the values refer to beside the owner of the row is nobody's secret.
     """
 
     values: Domain | None = None
@@ -171,6 +174,7 @@ class Column(_Section):
     max_distinct: Count | None = None
     max_total: Positive | None = None
     step: Positive | None = None
+    owner: Owner | None = None
 
     @model_validator(mode="after")
     def _one_domain(self) -> Column:
@@ -186,10 +190,14 @@ BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
 
 
 class Table(_Section):
-    """What is declared of a table. ``columns`` is None where the key is absent: all columns of a public table."""
+    """What is declared of a table. ``columns`` is None where it is absent: all columns of a public table.
+
+    ``key`` lists sets of columns of which no two rows share all values.
+    """
 
     public: Flag = False
     unit: Hops | None = None
+    key: Keys | None = None
     max_rows: Count | None = None
     max_groups: Count | None = None
     max_rows_per_group: Count | None = None

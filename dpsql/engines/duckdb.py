@@ -23,8 +23,9 @@ from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.key_scan import key_scan
 from dpsql.engines.load import Load
-from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
@@ -166,6 +167,17 @@ class DuckDBEngine:
         distinct = exp.select(*items).from_(_from(source)).sql("duckdb")
         counts = self._call(lambda cursor: _first(cursor.cursor.execute(distinct)))
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
+
+    def lasting(self, table: str) -> bool:
+        """The rows of a table stay as they are; a view may read what is not in the file, or compute by chance."""
+        return not self.schema().table(table).view
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
+        source = self.schema().table(table)
+        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql("duckdb")
+        repeats, nulls = self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout)
+        return Look(bool(repeats), bool(nulls), self.lasting(table))
 
     def concerns(self) -> tuple[Concern, ...]:
         """Nothing: the file is opened for reading, by this process alone."""

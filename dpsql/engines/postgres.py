@@ -32,11 +32,12 @@ from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.key_scan import key_scan
 from dpsql.engines.load import Load
 from dpsql.engines.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres_line import Interruption, Line
 from dpsql.engines.postgres_schema import read_concerns, read_schema
-from dpsql.engines.schema import Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import Concern, Look, Profile, Schema, SchemaTable
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.catalog import Column
@@ -149,6 +150,17 @@ class PostgresEngine:
         source = self.schema().table(table)
         count = exp.select("COUNT(*)").from_(_from(source)).sql(POSTGRES.name)
         return Profile(max(self._call(lambda line: int(_first(line.execute(count))[0])), 2))
+
+    def lasting(self, table: str) -> bool:
+        """Never: others write to the database."""
+        return False
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
+        source = self.schema().table(table)
+        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql(POSTGRES.name)
+        repeats, nulls = self._call(lambda line: _first(line.execute(sql)), timeout)
+        return Look(bool(repeats), bool(nulls), self.lasting(table))
 
     def _verify(self, line: Line) -> None:
         """Raise where a table that plans rely on has changed; looked up anew after a while."""

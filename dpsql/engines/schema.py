@@ -138,3 +138,16 @@ class Profile:
 
     rows: int
     unique: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the rows of a table say of some columns: whether two rows share all their values, and whether a row lacks
+    one. ``lasting``: nobody can change the rows while they are open.
+
+    It is for the owner's eyes: whether a policy is opened may depend on it, and nothing that an analyst sees.
+    """
+
+    repeats: bool
+    nulls: bool
+    lasting: bool
