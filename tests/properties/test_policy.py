@@ -414,6 +414,16 @@ def test_a_chain_may_be_written_in_steps_or_follow_from_foreign_keys(unit: str) 
     assert "id" in known.tables["visit"].columns, "what a path refers to is declared by it"
 
 
+@pytest.mark.parametrize("unit", ["row", "patient.id"])
+def test_a_policy_that_protects_no_table_is_an_error(unit: str) -> None:
+    head = HEAD.replace("patient.id", unit)
+    for tables in ("  visit: {public: true}\n  region: {public: true}", "  region: {public: true}"):
+        assert "protects nobody" in found(with_tables(tables, head))["tables"]
+    assert "protects nobody" in found(head + "tables: {}")["tables"]
+    with pytest.raises(PolicyError, match="protects nobody"):
+        catalog(Policy.parse(with_tables("  region: {public: true}", head)), DATABASE)
+
+
 def test_under_row_every_private_row_is_its_own_unit() -> None:
     text = with_tables("  visit: {columns: {cost: {}}}\n  region: {public: true}", HEAD.replace("patient.id", "row"))
     known = catalog(Policy.parse(text), DATABASE)
@@ -494,19 +504,6 @@ def test_what_does_not_fit_the_database_has_its_key_path(tables: str, path: str,
         catalog(Policy.parse(text), DATABASE)
 
 
-def test_two_ways_to_the_unit_are_not_chosen_between() -> None:
-    twice = table(
-        "referral",
-        column("of", INTEGER),
-        column("by", INTEGER),
-        references={"of": "patient.id", "by": "patient.id"},
-    )
-    database = schema(PATIENT, twice)
-    assert "2 foreign-key paths" in found(with_tables("  patient: {}\n  referral: {}"), database)["tables.referral"]
-    chosen = Policy.parse(with_tables("  patient: {}\n  referral: {unit: of -> patient.id}"))
-    assert catalog(chosen, database).tables["referral"].path == (Hop("of", "patient", "id", enforced=True),)
-
-
 def test_a_foreign_key_of_the_policy_alone_is_never_called_enforced() -> None:
     bare = schema(PATIENT, table("visit", column("patient_id", INTEGER)))
     text = with_tables("  patient: {}\n  visit: {unit: patient_id -> patient.id, max_rows: 3}")
@@ -546,13 +543,6 @@ def test_keys_that_are_read_as_one_are_no_keys() -> None:
     )
     wrong = found(chain, schema(people, visits, table("lab", replace(loose, name="v"))))
     assert wrong.keys() == {"tables.lab.unit"}
-
-
-def test_check_warns_where_a_row_could_reach_two_people() -> None:
-    loose = table("visit", *VISIT.columns.values(), references={"patient_id": "patient.id"})
-    text = with_tables("  patient: {}\n  visit: {max_rows: 3}\n  lab: {unit: visit_id -> visit.id, max_rows: 9}")
-    assert "belong to two people" in found(text, schema(PATIENT, loose, LAB), "warning")["tables.lab.unit"]
-    assert "tables.lab.unit" not in found(text, DATABASE, "warning")
 
 
 def test_one_row_per_person_by_the_databases_word_needs_no_bound() -> None:
