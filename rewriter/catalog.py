@@ -23,6 +23,7 @@ class Column:
     ``unique`` is True only where the database declares it, or the table is public and it was seen to be.
     ``engine_type`` is the engine's own spelling of the type, for reading columns of unusual types.
     ``learned`` stands for a range that was not declared: values are clipped into it, and it lists no groups.
+    ``closed`` is True only where the *database* lets no row have another value than those listed, NULL apart.
     ``max_distinct`` is how many different values one person is credited with where distinct values are counted.
     """
 
@@ -36,6 +37,7 @@ class Column:
     engine_type: str = ""
     learned: Interval | None = None
     max_distinct: int | None = None
+    closed: bool = False
 
     @property
     def interval(self) -> Interval | None:
