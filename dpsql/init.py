@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from dpsql.engines.column_types import enumerated
 from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
 from dpsql.errors import OperationalError
 from dpsql.fields import Place, without_password
@@ -348,8 +349,8 @@ def _domain(column: SchemaColumn) -> str:
     values: list[str] = []
     if column.type is not None and column.type.kind is Kind.BOOLEAN:
         values = ["true", "false"]
-    elif column.type is not None and column.engine_type.startswith("ENUM("):
-        values = [_quoted(value.replace("''", "'")) for value in re.findall(r"'((?:[^']|'')*)'", column.engine_type)]
+    elif column.type is not None and (labels := enumerated(column.engine_type)) is not None:
+        values = [_quoted(label) for label in labels]
     if not 1 <= len(values) <= MAX_LISTED:
         return ""
     return f"{{values: [{', '.join([*values, *([] if column.not_null else ['null'])])}]}}"
