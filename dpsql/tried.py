@@ -107,7 +107,7 @@ def tried_ends(
     if len({key for key, _ in keys}) == len(keys):
         answers = _all_at_once(question, rows, released, drawn, sandbox, cancellation)
     if answers is None:
-        answers = [list(sandbox.run(question.sql, tables, cancellation)[1]) for tables in drawn[:ONE_BY_ONE]]
+        answers = [list(sandbox.answer(question.sql, tables, cancellation).rows) for tables in drawn[:ONE_BY_ONE]]
     found = [dict(zip(_keys(answer, question.keys), answer, strict=True)) for answer in answers]
     ends = {at: _ends(rows, at, keys, found) for at in question.wanted}
     return {at: tuple(_not_negative(one) if at in question.nonnegative else one) for at, one in ends.items()}
@@ -150,9 +150,9 @@ def _all_at_once(
     stacked = {name: _stacked([released[name], *(tables[name] for tables in drawn)]) for name in released}
     numbers = ReleasedColumn(REPLICATE, INTEGER, tuple(range(len(drawn) + 1)))
     try:
-        _, answered = sandbox.run(
+        answered = sandbox.answer(
             question.all_at_once, {**stacked, REPLICATES: ReleasedTable((numbers,))}, cancellation
-        )
+        ).rows
     except Error:
         if cancellation.cancelled:
             raise
