@@ -248,7 +248,7 @@ def _hint(table: SchemaTable, column: SchemaColumn, keys: set[str], ways: set[st
     kind = column.type.kind if column.type else Kind.NULL
     if column.name in keys:
         return ""
-    if kind in (Kind.DATE, Kind.TIMESTAMP):
+    if column.type is not None and column.type.temporal:
         return "DECIDE: {range: [YYYY-MM-DD, YYYY-MM-DD]}"
     if column.type is not None and column.type.numeric:
         return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"

@@ -57,6 +57,10 @@ class Engine(Protocol):
         """What was measured of a table that the owner declared public; of no other table may it be asked."""
         ...
 
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        ...
+
     def concerns(self) -> tuple[Concern, ...]:
         """What is unwise about the way in which the database is opened."""
         ...
