@@ -306,7 +306,7 @@ class _Draft:
         kind = column.type.kind if column.type else Kind.NULL
         if column.name in self._keys(table):
             return ""
-        if kind in (Kind.DATE, Kind.TIMESTAMP):
+        if column.type is not None and column.type.temporal:
             return "DECIDE: {range: [YYYY-MM-DD, YYYY-MM-DD]}"
         if column.type is not None and column.type.numeric:
             return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"

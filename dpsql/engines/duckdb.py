@@ -31,6 +31,7 @@ from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.dialects import DUCKDB
 from rewriter.plan import Plan
+from rewriter.types import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -152,7 +153,18 @@ class DuckDBEngine:
         source = self.schema().table(table)
         items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
         sql = exp.select(*items).from_(_from(source)).sql("duckdb")
-        return self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
+        from dpsql.arrow_types import arrow_type
+
+        rows = self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
+        for place, name in enumerate(columns):
+            if (type_ := source.readable(name)[1]).kind is Kind.TIMESTAMPTZ:
+                rows = rows.set_column(place, name, rows.column(place).cast(arrow_type(type_)))
+        return rows
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        zones = "SELECT name FROM pg_timezone_names()"
+        return self._call(lambda cursor: frozenset(row[0] for row in cursor.cursor.execute(zones).fetchall()))
 
     def public_profile(self, table: str) -> Profile:
         """What was measured of a table that the owner declared public; of no other table may it be asked."""

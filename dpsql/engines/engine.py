@@ -68,6 +68,10 @@ class Engine(Protocol):
         """
         ...
 
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        ...
+
     def concerns(self) -> tuple[Concern, ...]:
         """What is unwise about the way in which the database is opened."""
         ...

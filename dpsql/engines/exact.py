@@ -149,5 +149,6 @@ _KEYS: Mapping[Kind, Callable[[object, Type], Scalar]] = {
     Kind.TEXT: _text,
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
+    Kind.TIMESTAMPTZ: _timestamp,
     Kind.INTERVAL: _null,
 }

@@ -141,6 +141,10 @@ class PostgresEngine:
         types = [arrow_type(source.readable(name)[1]) for name in columns]
         return pa.table([pa.array(v, t) for v, t in zip(values, types, strict=True)], names=list(columns))
 
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        return self._call(lambda line: frozenset(str(row[0]) for row in line.execute(_ZONES).fetchall()))
+
     def public_profile(self, table: str) -> Profile:
         """How many rows there are in a table that the owner declared public; of no other table may it be asked.
 
@@ -233,6 +237,9 @@ class PostgresEngine:
         with self._lock:
             while self._idle:
                 self._idle.pop().close()
+
+
+_ZONES = "SELECT name FROM pg_catalog.pg_timezone_names"
 
 
 def _kind(error: Exception) -> str:
