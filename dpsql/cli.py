@@ -174,6 +174,7 @@ def _check(options: argparse.Namespace) -> int:
     from dpsql.opening import open_engine
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
+    from dpsql.schema import declared_columns, fit
 
     try:
         policy = Policy.load(options.policy)
@@ -182,7 +183,9 @@ def _check(options: argparse.Namespace) -> int:
     else:
         engine = open_engine(policy.database)
         try:
-            found = list(problems(policy, engine.schema(), engine.concerns()))
+            schema = engine.schema()
+            unreadable = engine.unreadable(declared_columns(fit(policy, schema).catalog))
+            found = list(problems(policy, schema, (*engine.concerns(), *unreadable)))
         finally:
             engine.close()
     for problem in found:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from dpsql.accountant import Accountant, Accounting
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy
+from dpsql.engines.schema import Schema
 from dpsql.errors import NotSupportedError, OperationalError
 from dpsql.fields import Place
 from dpsql.ledger import Ledger
 from dpsql.policy import Limits, Policy
-from dpsql.problem import PolicyError
+from dpsql.problem import PolicyError, Problem, join
 from dpsql.sandbox import Sandbox
-from dpsql.schema import catalog
+from dpsql.schema import catalog, declared_columns, fit
 from dpsql.secrets import DATABASE, LEDGER, with_secret
 from dpsql.store import ReleaseStore
 from rewriter.catalog import Catalog
@@ -112,9 +113,20 @@ def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
     return ReleaseStore.open(beside, at=at or beside, paid=ledger.extent)
 
 
+def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
+    """Raise :class:`PolicyError` where a declared table cannot be read: its statements would be paid in vain."""
+    found = fit(policy, schema)
+    concerns = engine.unreadable(declared_columns(found.catalog))
+    if concerns:
+        raise PolicyError(
+            [Problem(join("tables", found.names[one.table or ""]), one.text, "error") for one in concerns]
+        )
+
+
 def _open(policy: Policy, engine: Engine) -> Opened:
     schema = engine.schema()
     drafted = catalog(policy, schema)
+    _check_readable(policy, schema, engine)
     profiles = {name: engine.public_profile(name) for name, table in drafted.tables.items() if table.public}
     known = catalog(policy, schema, profiles)
     engine.rely_on(known.tables)
