@@ -174,7 +174,7 @@ def _check(options: argparse.Namespace) -> int:
     from dpsql.opening import look_at, open_engine
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
-    from dpsql.schema import fit
+    from dpsql.schema import declared_columns, fit
 
     try:
         policy = Policy.load(options.policy)
@@ -183,8 +183,11 @@ def _check(options: argparse.Namespace) -> int:
     else:
         engine = open_engine(policy.database)
         try:
-            looks = look_at(engine, fit(policy, engine.schema()).claims, policy.limits.seconds)
-            found = list(problems(policy, engine.schema(), engine.concerns(), looks))
+            schema = engine.schema()
+            fitted = fit(policy, schema)
+            unreadable = engine.unreadable(declared_columns(fitted.catalog))
+            looks = look_at(engine, fitted.claims, policy.limits.seconds)
+            found = list(problems(policy, schema, (*engine.concerns(), *unreadable), looks))
         finally:
             engine.close()
     for problem in found:

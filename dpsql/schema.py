@@ -92,6 +92,11 @@ def fit(
     return Fit(Catalog(tables, unit, policy.minmax == "declared"), tuple(problems), names, tuple(keys.claims))
 
 
+def declared_columns(known: Catalog) -> dict[str, tuple[str, ...]]:
+    """The tables that a catalog declares, by the database's names, with their columns."""
+    return {name: tuple(table.columns) for name, table in known.tables.items()}
+
+
 def _profile(profiles: Mapping[str, Profile], *names: str) -> Profile | None:
     return next((profiles[name] for name in names if name in profiles), None)
 
