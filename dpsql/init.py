@@ -17,17 +17,12 @@ from dpsql.engines.column_types import enumerated
 from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
 from dpsql.errors import OperationalError
 from dpsql.fields import Place, without_password
+from dpsql.names import PEOPLE
 from dpsql.other_people import OtherPeople
 from dpsql.policy import Table
 from dpsql.unit_path import foreign_key_paths, joinable
 from rewriter.catalog import Hop
 from rewriter.types import Kind
-
-_PEOPLE = re.compile(
-    r"patient|person|people|customer|client|user|member|employee|student|citizen|subscriber|respondent|household"
-    r"|account|participant|subject|resident|worker|driver|rider|guest|donor|voter|teacher|player|passenger",
-    re.IGNORECASE,
-)
 
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _DOTTED = rf"{_WORD}\.{_WORD}"
@@ -95,7 +90,7 @@ def units(schema: Schema) -> list[Candidate]:
         for key in table.foreign_keys:
             if len(key.columns) == 1 and key.parent in schema.tables and _is_plain(key.parent, key.parent_columns[0]):
                 found.setdefault((key.parent, key.parent_columns[0]), [])
-        if len(table.primary_key) == 1 and (_PEOPLE.search(table.name) or len(schema.tables) == 1):
+        if len(table.primary_key) == 1 and (PEOPLE.search(table.name) or len(schema.tables) == 1):
             found.setdefault((table.name, table.primary_key[0]), [])
     for unit, reached in found.items():
         reached += [name for name in schema.tables if name != unit[0] and _paths(schema, name, unit)]
@@ -106,13 +101,13 @@ def units(schema: Schema) -> list[Candidate]:
     ]
     return sorted(
         candidates,
-        key=lambda unit: (not _PEOPLE.search(unit.table), -_nearest(schema, unit), -len(unit.reached_by)),
+        key=lambda unit: (not PEOPLE.search(unit.table), -_nearest(schema, unit), -len(unit.reached_by)),
     )
 
 
 def _nearest(schema: Schema, unit: Candidate) -> int:
     """How many tables lead to a unit without leading through a table that is named like other people."""
-    others = {name for name in schema.tables if name != unit.table and _PEOPLE.search(name)}
+    others = {name for name in schema.tables if name != unit.table and PEOPLE.search(name)}
     ways = {name: _paths(schema, name, (unit.table, unit.column)) for name in unit.reached_by if name not in others}
     return sum(any(not others & {hop.parent for hop in way} for way in found) for found in ways.values())
 
@@ -224,10 +219,17 @@ class _Draft:
             yield f"  # DECIDE: {first}"
             yield from (f"  # {line}" for line in others)
             yield f"  # {name}:"
-            yield f"  #   unit: column -> {'table.column' if self.unit is None else _quoted(str(self.unit), _DOTTED)}"
+            yield f"  #   unit: {self._way_to_say(table)}"
             yield "  #   max_rows: ?"
             yield "  #   columns:"
             yield from (f"  #   {line[4:]}" for line in self._columns(table))
+
+    def _way_to_say(self, table: SchemaTable) -> str:
+        """The unit of a table that is left out so far, as far as it is known."""
+        if self.unit is None:
+            return "column -> table.column"
+        steps = _first_steps(self.schema, table.name, self.unit)
+        return _steps((steps[0],)) if len(steps) == 1 else f"column -> {_quoted(str(self.unit), _DOTTED)}"
 
     def _asked(self, table: SchemaTable) -> Iterator[str]:
         """What the owner has to say of a table that is left out so far."""
@@ -250,7 +252,7 @@ class _Draft:
             verb = "refers" if len(users) == 1 else "refer"
             said = f", and {_listed(list(map(_quoted, users[:3])))} {verb} to it" if users else ""
             yield f"no foreign key leads from {name} to {unit}{said}."
-            if _PEOPLE.search(table.name):
+            if PEOPLE.search(table.name):
                 yield "It is named like other people, whom this policy does not protect: leave it out, or give a unit."
                 return
             yield "If a row may be about a person, give its way to them as unit."
@@ -300,7 +302,7 @@ class _Draft:
                 parent = _quoted(f"{key.parent}.{key.parent_columns[0]}", _DOTTED)
                 if key.parent in self.ways or self._leads(key.parent):
                     return ""
-                if _PEOPLE.search(key.parent):
+                if PEOPLE.search(key.parent):
                     return f"DECIDE: refers to {_quoted(key.parent)}, people whom this policy does not protect"
                 return f"DECIDE: {{values_from: {parent}}} if that table is public"
         kind = column.type.kind if column.type else Kind.NULL
