@@ -14,9 +14,61 @@ WINDOWS = "tests/properties/test_person_windows.py"
 TOTAL = "tests/properties/test_total.py"
 KEYS = "tests/properties/test_composite_keys.py"
 BI = "tests/properties/test_bi.py"
+ZONES = "tests/properties/test_zones.py"
+INSTANTS = "tests/engines/test_instants.py"
 VECTOR = "tests/properties/test_vector.py"
 
 BUGS: tuple[Bug, ...] = (
+    # Time zones
+    bug(
+        "a time that a clock shows twice taken for the first of the two",
+        "rewriter/zones.py",
+        "return moment - min(",
+        "return moment - max(",
+        f"{ZONES}::test_rules_of_a_zone_are_those_of_postgresql",
+    ),
+    bug(
+        "a time zone that is set and not looked at",
+        "dpsql/answer.py",
+        "replace(opened.engine.dialect, zone=zone)",
+        "opened.engine.dialect",
+        f"{INSTANTS}::test_literals_and_days_are_local",
+    ),
+    bug(
+        "an hour that a clock shows twice counted as one",
+        "rewriter/functions_time.py",
+        'if _TRUNCATIONS.index(unit) >= _TRUNCATIONS.index("day"):',
+        "if unit:",
+        f"{ZONES}::test_an_expression_over_instants_is_postgresqls",
+    ),
+    bug(
+        "local days listed as those of UTC",
+        "rewriter/zoned_days.py",
+        "first, last = local(low, zones[0]), local(high, zones[0])",
+        "first, last = low, high",
+        f"{ZONES}::test_listed_days_and_hours_are_those_that_instants_have",
+    ),
+    bug(
+        "days added to an instant in UTC",
+        "rewriter/functions_time.py",
+        "    if months or days:",
+        "    if months:",
+        f"{ZONES}::test_an_expression_over_instants_is_postgresqls",
+    ),
+    bug(
+        "instants that leave the calendar in another zone",
+        "rewriter/functions_zones.py",
+        "    if ends is not None:",
+        "    if ends is not None and type_ == TIMESTAMPTZ:",
+        f"{ZONES}::test_no_instant_leaves_the_calendar",
+    ),
+    bug(
+        "a literal instant compared as a local time where a clock is set",
+        "rewriter/functions_zones.py",
+        "or not zones.is_steady(scalar, zone)",
+        "or zone is None",
+        f"{ZONES}::test_an_expression_over_instants_is_postgresqls",
+    ),
     # Moments
     bug(
         "a middle of the range counted more finely than the norm has room for",
