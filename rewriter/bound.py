@@ -135,7 +135,7 @@ def _harmless_rows(
         for cell in vector.cells
         for addend in cell.addends
     )
-    countable = bool(work.vectors) and not whole
+    countable = bool(work.vectors) and not whole and all(vector.most_rows is None for vector in work.vectors)
     if one_group or selected or not simple or not countable or not limit or not contribution.rows:
         return None
     return limit if 2 * limit >= contribution.rows else None

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from fractions import Fraction
+from math import inf
 
 from sqlglot import exp
 
@@ -33,7 +34,17 @@ from rewriter.moments import present
 from rewriter.plan import Estimator, Linear, Ratio
 from rewriter.query import Aggregate
 from rewriter.strategies import weight
-from rewriter.summed import argument_of, bounded, inner, is_integer, note_clipping, show, steps_of, unit_of
+from rewriter.summed import (
+    argument_of,
+    bounded,
+    inner,
+    is_integer,
+    most_rows_of,
+    note_clipping,
+    show,
+    steps_of,
+    unit_of,
+)
 
 Found = tuple[Estimator, tuple[int, ...]]
 """How an output is finished, and the parts that it is the sum of."""
@@ -114,7 +125,7 @@ def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: 
 
     ``alone`` are the numbers of aggregates that need cells of their own.
     """
-    planned = _Planned(asked, builder, alone)
+    planned = _Planned(asked, builder, norm, alone)
     pairs = _measured(planned.wanted, builder, norm)
     return {number: planned.found(number, pairs[rows]) for number, rows in planned.places.items()}
 
@@ -122,7 +133,8 @@ def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: 
 class _Planned:
     """Which pairs are measured, and which of them an aggregate, by its number, is read off."""
 
-    def __init__(self, asked: Mapping[int, Aggregate], builder: Builder, alone: frozenset[int]) -> None:
+    def __init__(self, asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: frozenset[int]) -> None:
+        self._norm = norm
         self._asked = asked
         self._builder = builder
         self._alone = alone
@@ -131,8 +143,8 @@ class _Planned:
         self.wanted: dict[_Rows, _Wanted] = {}
         self.places: dict[int, _Rows] = {}
         self._means()
-        self._sums_of_means()
         self._counts_of_pairs()
+        self._sums_of_means()
         self._sums_and_counts()
 
     def found(self, number: int, pair: _Pair) -> Found:
@@ -157,9 +169,12 @@ class _Planned:
     def _sums_of_means(self) -> None:
         for number in self._of(exp.Sum):
             place = self._rows[number]
-            if place in self.wanted and (number not in self._alone or not self.wanted[place].interval.low):
-                self.places[number] = place
-                self.wanted[place].variances.append(self.wanted[place].of_sum)
+            if place not in self.wanted or (number in self._alone and self.wanted[place].interval.low):
+                continue
+            pair = self.wanted[place]
+            variance = pair.of_sum * self._widened(number)
+            if variance <= self._apart(pair.variances):
+                self._read(number, place, variance)
 
     def _counts_of_pairs(self) -> None:
         """Counts of the rows of a mean; of all rows, where a value is never missing, or NULLs have a cell."""
@@ -191,13 +206,29 @@ class _Planned:
             if not (every or present_) or (number in self._alone and interval.low):
                 continue
             nulls = (Nulls.CELL if every and argument.nullable else Nulls.NOTHING) if present_ else Nulls.ZERO
-            self.wanted[rows] = pair = _Wanted(one, interval, granularity, nulls, [])
-            pair.variances.append(pair.of_sum)
-            self.places[number] = rows
+            pair = _Wanted(one, interval, granularity, nulls, [])
+            variance = pair.of_sum * self._widened(number)
+            if variance + 2 > self._apart([1.0]) + 1:
+                continue
+            self.wanted[rows] = pair
+            self._read(number, rows, variance)
             for count in every:
                 self._read(count, rows, 3.0 if nulls is Nulls.CELL else 2.0)
             for count in present_:
                 self._read(count, rows, 2.0)
+
+    def _widened(self, number: int) -> float:
+        """The variance of a sum by the number of rows, over the one that the owner's word about totals leaves to it."""
+        one = self._asked[number]
+        rows = most_rows_of(one, bounded(one, self._builder.filters)[1], self._builder)
+        return (
+            1.0 if rows is None else max(1.0, self._builder.rows / float(rows)) ** 2 if self._builder.rows > 1 else inf
+        )
+
+    def _apart(self, variances: Sequence[float]) -> float:
+        """What a vector of its own for one more output adds to the variances of all, where shares are the best."""
+        power = 3 if self._norm is Norm.L1 else 2
+        return float((sum(variances) ** (1 / power) + 1) ** power) - sum(variances)
 
     def _read(self, number: int, place: _Rows, variance: float) -> None:
         self.places[number] = place

@@ -10,6 +10,7 @@ from sqlglot import exp
 from rewriter.cells import Builder
 from rewriter.clipping import clipped_steps, held, lattice
 from rewriter.interval import Interval
+from rewriter.most_total import most_in_total
 from rewriter.narrowing import narrowed
 from rewriter.query import Aggregate
 from rewriter.types import BIGINT, DOUBLE, Kind, Type, decimal
@@ -67,6 +68,21 @@ def unit_of(aggregate: Aggregate, granularity: Fraction) -> Fraction:
     """What a finished sum is a multiple of."""
     kind = sum_type(aggregate)
     return {Kind.INTEGER: Fraction(1), Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
+
+
+def most_rows_of(aggregate: Aggregate, interval: Interval, builder: Builder) -> Fraction | None:
+    """As many of the largest values as one person's values add up to, by the owner's word; None where that is no less
+    than the rows that a person has, or nothing is said."""
+    total = None if builder.one_row else most_in_total(argument_of(aggregate).sql)
+    rows = None if total is None or not interval.magnitude else total / interval.magnitude
+    return None if rows is None or 1 < builder.rows <= rows else rows
+
+
+def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder: Builder) -> None:
+    most = show(rows * interval.magnitude)
+    note = f"one person's {inner(aggregate)} adds up to at most {most}, from which the noise of its sum follows"
+    if note not in builder.notes:
+        builder.notes.append(note)
 
 
 def note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:

@@ -34,7 +34,9 @@ from rewriter.summed import (
     bounded,
     inner,
     is_integer,
+    most_rows_of,
     note_clipping,
+    note_total,
     range_of,
     steps_of,
     sum_type,
@@ -63,7 +65,7 @@ def workload(
     ``apart``: conditional counts and sums are measured as atoms, whatever else would be better for them alone. The
     aggregates at ``alone`` have cells of their own.
     """
-    builder = Builder(dialect, filters, rows, apart=apart)
+    builder = Builder(dialect, filters, rows, apart=apart, one_row=one_row)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
     _require_ranges(asked, filters)
     second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function in FIGURES}
@@ -153,7 +155,7 @@ def _sums(sums: dict[int, Aggregate], norm: Norm, builder: Builder) -> dict[int,
         together.setdefault((builder.spelt(argument.sql), interval, granularity), {})[number] = aggregate
     for (_, interval, granularity), same in together.items():
         first = next(iter(same.values()))
-        text = inner(first)
+        text, most_rows = inner(first), most_rows_of(first, interval, builder)
         family = Family(
             word=f"sums of {text}",
             what=f"Σ {text}",
@@ -163,10 +165,13 @@ def _sums(sums: dict[int, Aggregate], norm: Norm, builder: Builder) -> dict[int,
             summed=steps_of(first, interval, granularity, builder),
             most=int(interval.magnitude / granularity),
             granularity=granularity,
+            most_rows=most_rows,
         )
         members = [Member(a.condition, "" if a.condition is None else a.text) for a in same.values()]
         found |= zip(same, measure(family, members, builder, norm, None), strict=True)
         note_clipping(first, interval, builder)
+        if most_rows is not None:
+            note_total(first, interval, most_rows, builder)
     return found
 
 
