@@ -8,7 +8,7 @@ after ``perturb`` sees released numbers alone. A crash after the charge loses bu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -41,6 +41,7 @@ from dpsql.others import others_notes
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, draft, prepare
+from dpsql.present import present_notes
 from dpsql.pricing import Priced, Pricing, notices
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
@@ -51,6 +52,7 @@ from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
+from rewriter.presence import Empty
 from rewriter.types import TEXT
 
 _REMEMBERED = 512
@@ -59,9 +61,11 @@ _REMEMBERED = 512
 class Proxy:
     """One policy, opened: its engine, ledger, store and sandbox. Thread-safe; its sessions are not."""
 
-    def __init__(self, opened: Opened, sampler: Sampler) -> None:
+    def __init__(self, opened: Opened, sampler: Sampler, *, silent: bool = False) -> None:
         self._opened = opened
         self._sampler = sampler
+        # Only tests have a sampler of no noise.
+        self._silent = silent
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self.reuse = Reuse(opened)
         self.bounds = Bounds(opened, sampler)
@@ -109,33 +113,35 @@ class Proxy:
         self._opened.close()
 
     def prepare(
-        self, sql: str, parameters: Parameters, *, others: bool = False
+        self, sql: str, parameters: Parameters, *, others: bool = False, empty: Empty = Empty.AUTO
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         """What a text means under this policy, remembered by its exact text and parameters.
 
-        ``others``: groups that are not shown are added up in a row of their own.
+        ``others``: groups that are not shown are added up in a row of their own. ``empty`` says what becomes of
+        declared groups that nobody may be in.
         """
         try:
-            return self._prepare(sql, _frozen(parameters), others)
+            return self._prepare(sql, _frozen(parameters), others, empty)
         except TypeError:
-            return self._prepare_text(sql, _Given(parameters), others)
+            return self._prepare_text(sql, _Given(parameters), others, empty)
 
     def _prepare_text(
-        self, sql: str, given: _Given, others: bool
+        self, sql: str, given: _Given, others: bool, empty: Empty
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others))
+            return _Explained(self._prepared(statement.query, sql, others, empty))
         if isinstance(statement, Select):
-            return self._prepared(statement, sql, others)
+            return self._prepared(statement, sql, others, empty)
         return statement
 
-    def _prepared(self, select: Select, sql: str, others: bool) -> Prepared:
+    def _prepared(self, select: Select, sql: str, others: bool, empty: Empty) -> Prepared:
         opened = self._opened
         accounting, dialect = opened.accountant.accounting, opened.engine.dialect
 
         def over(catalog: Catalog) -> Prepared:
-            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect, others=others)
+            tree = select.tree.copy()
+            return prepare(tree, sql, catalog, accounting, opened.sandbox, dialect, others=others, empty=empty)
 
         try:
             return over(opened.catalog)
@@ -225,7 +231,7 @@ class Session:
     def _prepared(
         self, sql: str, parameters: Parameters
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
-        return self._proxy.prepare(sql, parameters, others=self.settings.other)
+        return self._proxy.prepare(sql, parameters, others=self.settings.other, empty=self.settings.empty)
 
     # The flow
 
@@ -294,7 +300,8 @@ class Session:
         sandbox = self._opened.sandbox
 
         def finish() -> Finished:
-            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
+            silent = self._proxy._silent
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived, silent=silent)
             virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
             columns, rows = sandbox.run(prepared.outer_sql, released | virtual, cancellation)
             bars = exact_bars(prepared.measured, rows, pieces)
@@ -313,7 +320,8 @@ class Session:
         prepared, purchase = settled.prepared, settled.purchase
         if purchase is None:
             priced = self._proxy.pricing.settled(settled, self.settings)
-            price, notes = priced.loss, (*prepared.notes, *others_notes(prepared.shapes, priced.calibrations))
+            others = others_notes(prepared.shapes, priced.calibrations)
+            price, notes = priced.loss, (*prepared.notes, *others, *_presence(prepared, priced))
             expected = self._expected(prepared, priced.calibrations)
         else:
             # What would be measured after a purchase follows from what it tells.
@@ -369,7 +377,7 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*settled.notices, *prepared.notes, *notices(priced)),
+            notices=(*settled.notices, *prepared.notes, *_presence(prepared, priced), *notices(priced)),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
@@ -389,6 +397,10 @@ class Session:
             scopes.append((share, opened.ledger.spent(self.analyst)))
         budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _presence(prepared: Prepared, priced: Priced) -> Iterator[str]:
+    return present_notes(prepared.shapes, priced.calibrations)
 
 
 def _paid(loss: PrivacyLoss, whole: Fraction) -> Fraction:

@@ -6,7 +6,10 @@ SELECT EXTRACT(YEAR FROM day) AS y, SUM(cost) FROM visit GROUP BY EXTRACT(YEAR F
 --   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
 -- one unit moves: l1 None, l2 20000000
 --   s0: Σ cost (steps of 1/100, at most 20000000)
+-- one unit moves: l1 None, l2 5120
+--   s1: COUNT(*) (steps of 1/128, at most 5120)
 -- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
+-- a1: COUNT(*) (bigint) = 1/128 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 WITH suspect AS MATERIALIZED (
@@ -27,7 +30,10 @@ WITH suspect AS MATERIALIZED (
     k0,
     (
       COALESCE(SUM(v0), 0)
-    ) AS s0
+    ) AS s0,
+    (
+      COUNT(*)
+    ) AS s1
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -54,7 +60,8 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0
+    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 40 THEN 40 ELSE s1 END AS BIGINT) AS s1
   FROM partial
 ), scale AS (
   SELECT
@@ -65,22 +72,33 @@ WITH suspect AS MATERIALIZED (
         19999999.99998181e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS m0,
+    CASE
+      WHEN SUM(clamped.s1 * clamped.s1) > 1600
+      THEN (
+        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s1 * clamped.s1) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m1
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 400000000000000
+    SUM(clamped.s0 * clamped.s0) > 400000000000000 OR SUM(clamped.s1 * clamped.s1) > 1600
 ), released AS (
   SELECT
     k0,
-    SUM(s0) AS s0
+    SUM(s0) AS s0,
+    SUM(s1) AS s1
   FROM (
     SELECT
       k0,
       (
         COALESCE(SUM(v0), 0)
-      ) AS s0
+      ) AS s0,
+      (
+        COUNT(*)
+      ) * 128 AS s1
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -111,7 +129,14 @@ WITH suspect AS MATERIALIZED (
           THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
           ELSE clamped.s0
         END
-      ) AS s0
+      ) AS s0,
+      SUM(
+        CASE
+          WHEN NOT scale.m1 IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m1) AS BIGINT)
+          ELSE clamped.s1 * 128
+        END
+      ) AS s1
     FROM clamped
     LEFT JOIN scale
       ON clamped.u = scale.u
@@ -139,7 +164,8 @@ WITH suspect AS MATERIALIZED (
 )
 SELECT
   keys.k0,
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -150,4 +176,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "y",
   dpsql_release_0.a0 AS "sum"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

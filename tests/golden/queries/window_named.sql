@@ -10,7 +10,10 @@ SELECT reason, AVG(n) FROM (
 -- one unit moves: l1 None, l2 6240
 --   s0: Σ(n - 1) (steps of 1/4, at most 6240)
 --   s1: Σ(40 - n) (steps of 1/4, at most 6240)
+-- one unit moves: l1 None, l2 5120
+--   s2: COUNT(*) (steps of 1/128, at most 5120)
 -- a0: AVG(n) (double) = 1 + 39 · s0 / (s0 + s1)
+-- a1: COUNT(*) (bigint) = 1/128 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 40]
 WITH partial AS (
@@ -24,7 +27,10 @@ WITH partial AS (
     ) AS s0,
     (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 40
-    ) AS s1
+    ) AS s1,
+    (
+      COUNT(*)
+    ) AS s2
   FROM (
     SELECT
       t3.u AS u,
@@ -57,7 +63,8 @@ WITH partial AS (
     u,
     k0,
     CAST(CASE WHEN s0 > 1560 THEN 1560 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 1560 THEN 1560 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s1 > 1560 THEN 1560 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
   FROM partial
 ), scale AS (
   SELECT
@@ -68,12 +75,19 @@ WITH partial AS (
         6239.999999994325e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS m0,
+    CASE
+      WHEN SUM(clamped.s2 * clamped.s2) > 1600
+      THEN (
+        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE))
+      )
+      ELSE NULL
+    END AS m1
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 2433600
+    SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 2433600 OR SUM(clamped.s2 * clamped.s2) > 1600
 ), released AS (
   SELECT
     clamped.k0,
@@ -90,7 +104,14 @@ WITH partial AS (
         THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m0) AS BIGINT)
         ELSE clamped.s1 * 4
       END
-    ) AS s1
+    ) AS s1,
+    SUM(
+      CASE
+        WHEN NOT scale.m1 IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.m1) AS BIGINT)
+        ELSE clamped.s2 * 128
+      END
+    ) AS s2
   FROM clamped
   LEFT JOIN scale
     ON clamped.u = scale.u
@@ -111,7 +132,8 @@ WITH partial AS (
 SELECT
   keys.k0,
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -122,4 +144,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "avg"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;
