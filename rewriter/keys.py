@@ -24,12 +24,14 @@ from rewriter.coarse import Coarse, coarse
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import LIMITS, wrap
+from rewriter.functions_zones import STEP, ZONE
 from rewriter.interval import measure
 from rewriter.query import Key
 from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node, variable_behind
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
 from rewriter.unbounded import learned_ranges
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
+from rewriter.zoned_days import finer, lists, zoned_days
 
 MAX_CELLS = 100_000
 """The most groups that a public key set may have; a larger one is selected under δ instead."""
@@ -258,6 +260,8 @@ class _Enumeration:
 
     def _rebuild(self, node: exp.Expr, step: str | None) -> exp.Expr:
         inner = _step_of(node) or step
+        if inner is not None and (zone := node.meta.get(ZONE)) is not None:
+            inner = f"{inner.split()[0]} {zone}"
         args: dict[str, object] = {}
         for name, value in node.args.items():
             if isinstance(value, exp.Expr):
@@ -285,12 +289,12 @@ class _Enumeration:
             beside = variable.table.public and any(known.alias == variable.alias for known in self.columns)
             if (self.closed and not beside) or not _is_finite(variable, step):
                 raise _NotEnumerable
-            self.columns[variable] = step if variable.column.type.kind is Kind.TIMESTAMP else None
-        elif variable.column.type.kind is Kind.TIMESTAMP:
-            if step is None or (self.closed and step == "HOUR" and self.columns[variable] == "DAY"):
+            self.columns[variable] = step if variable.column.type.clocked else None
+        elif variable.column.type.clocked:
+            known = self.columns[variable]
+            if step is None or known is None or (self.closed and not lists(known, step)):
                 raise _NotEnumerable
-            if step == "HOUR":
-                self.columns[variable] = "HOUR"
+            self.columns[variable] = finer(known, step)
         if variable.table.public:
             return exp.column(exp.to_identifier(variable.column.name, quoted=True), f"d_{variable.alias}")
         return exp.column("x", _table_of(variable))
@@ -313,7 +317,7 @@ class _Enumeration:
             query, size = self._column_domain(variable, step)
             item, range_ = _aliased(query, _table_of(variable)), variable.column.range
             listed = variable.column.values is not None or variable.column.values_from is not None
-            if range_ is not None and not listed and variable.column.type.temporal:
+            if range_ is not None and not listed and variable.column.type.temporal and " " not in (step or ""):
                 required = [one for one in left if any(one is other for other in needed)]
                 rest = [one for one in left if not any(one is other for other in needed)]
                 if (found := coarse(_table_of(variable), keys, required, rest, tight=tight)) is not None:
@@ -399,7 +403,10 @@ def _is_finite(variable: Variable, step: str | None) -> bool:
         return False
     if column.type.kind in (Kind.INTEGER, Kind.DATE):
         return _range_size(column.range, 1) <= MAX_CELLS
-    if column.type.kind is Kind.TIMESTAMP and step is not None:
+    if step is not None and " " in step:
+        periods = zoned_days(column.range, step)
+        return periods is not None and periods.size <= MAX_CELLS
+    if column.type.clocked and step is not None:
         return _range_size(column.range, 24 if step == "HOUR" else 1) <= MAX_CELLS
     return False
 
@@ -421,7 +428,7 @@ def _days(bounds: tuple[Scalar, Scalar], step: str | None) -> int:
 
 def _step_of(node: exp.Expr) -> str | None:
     """The unit that an expression cuts timestamps to, where it does: a day or an hour."""
-    unit: str | None = None
+    unit: str | None = node.meta.get(STEP)
     if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
         unit = str(node.args["unit"].name).upper()
     elif isinstance(node, exp.Extract):
@@ -479,6 +486,10 @@ def _range_query(
     if kind.kind is Kind.INTEGER:
         least, most = math.ceil(measure(low)), math.floor(measure(high))
         return _series(number(least), number(most), None, kind, dialect), most - least + 1
+    if step is not None and " " in step:
+        if (periods := zoned_days(bounds, step)) is None:
+            raise _NotEnumerable
+        return periods.query(dialect), periods.size
     unit = step or "DAY"
     ends = [dialect.cast(literal_of(end, kind, dialect), TIMESTAMP) for end in (low, high)]
     first = dialect.date_trunc(unit.lower(), ends[0])

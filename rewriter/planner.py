@@ -22,6 +22,9 @@ from rewriter.series import with_prefixes
 from rewriter.steps import groups_of_one, steps_along
 from rewriter.workload import workload
 
+_MOST_REPEATED = 2
+"""Joins without a key that are told of."""
+
 
 def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
@@ -122,4 +125,5 @@ def _clips(contribution: ContributionBound, work: Workload) -> bool:
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:
     if bound.unique or bound.rows is None:
         return ()
-    return (f"each person counts with at most {bound.rows} rows",)
+    most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]
+    return (f"each person counts with at most {bound.rows} rows", *map(str, most))

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import re
 
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, INTEGER, SMALLINT, TEXT, TIMESTAMP, Type, decimal
+from rewriter.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INTEGER,
+    SMALLINT,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Type,
+    decimal,
+)
 
 _TYPES = {
     "BOOLEAN": BOOLEAN,
@@ -27,7 +40,7 @@ _TYPES = {
     "TIMESTAMP_S": TIMESTAMP,
     "TIMESTAMP_MS": TIMESTAMP,
     "TIMESTAMP_NS": TIMESTAMP,
-    "TIMESTAMP WITH TIME ZONE": TIMESTAMP,
+    "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 

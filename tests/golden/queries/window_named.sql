@@ -7,13 +7,13 @@ SELECT reason, AVG(n) FROM (
 -- release 0
 -- groups: public, at most 3
 --   k0: reason (text)
--- one unit moves: l1 None, l2 6240
---   s0: Σ(n - 1) (steps of 1/4, at most 6240)
---   s1: Σ(40 - n) (steps of 1/4, at most 6240)
--- one unit moves: l1 None, l2 5120
---   s2: COUNT(*) (steps of 1/128, at most 5120)
+-- one unit moves: l1 None, l2 1635778560
+--   s0: Σ(n - 1) (steps of 1/1048576, at most 1635778560)
+--   s1: Σ(40 - n) (steps of 1/1048576, at most 1635778560)
+-- one unit moves: l1 None, l2 1342177280
+--   s2: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: AVG(n) (double) = 1 + 39 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = 1/128 · s2, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/33554432 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 40]
 WITH partial AS (
@@ -62,54 +62,47 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 1560 THEN 1560 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 1560 THEN 1560 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    CAST(CASE WHEN s0 > 1597440 THEN 1597440 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 1597440 THEN 1597440 ELSE s1 END AS BIGINT) AS s1,
+    s2
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 2433600
+      WHEN SUM(CAST(clamped.s2 AS INT128) * clamped.s2) > 1600
       THEN (
-        6239.999999994325e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s2 AS INT128) * clamped.s2) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0,
-    CASE
-      WHEN SUM(clamped.s2 * clamped.s2) > 1600
-      THEN (
-        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE))
-      )
-      ELSE NULL
-    END AS m1
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 2433600 OR SUM(clamped.s2 * clamped.s2) > 1600
+    SUM(CAST(clamped.s2 AS INT128) * clamped.s2) > 1600
 ), released AS (
   SELECT
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 4
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 1048576e0) AS BIGINT)
+        ELSE clamped.s0 * 1048576
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s1 * 4
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 1048576e0) AS BIGINT)
+        ELSE clamped.s1 * 1048576
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT scale.m1 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.m1) AS BIGINT)
-        ELSE clamped.s2 * 128
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+        ELSE LEAST(clamped.s2, 40) * 33554432
       END
     ) AS s2
   FROM clamped
