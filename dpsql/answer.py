@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -43,6 +43,7 @@ from dpsql.others import others_notes
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, draft, prepare
+from dpsql.present import present_notes
 from dpsql.pricing import Priced, Pricing, notices
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
@@ -54,6 +55,7 @@ from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
+from rewriter.presence import Empty
 from rewriter.types import TEXT
 from rewriter.zones import UTC
 
@@ -63,9 +65,11 @@ _REMEMBERED = 512
 class Proxy:
     """One policy, opened: its engine, ledger, store and sandbox. Thread-safe; its sessions are not."""
 
-    def __init__(self, opened: Opened, sampler: Sampler) -> None:
+    def __init__(self, opened: Opened, sampler: Sampler, *, silent: bool = False) -> None:
         self._opened = opened
         self._sampler = sampler
+        # Only tests have a sampler of no noise.
+        self._silent = silent
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self.reuse = Reuse(opened)
         self.bounds = Bounds(opened, sampler)
@@ -122,33 +126,35 @@ class Proxy:
         self._opened.close()
 
     def prepare(
-        self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC
+        self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC, empty: Empty = Empty.AUTO
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         """What a text means under this policy, remembered by its exact text and parameters.
 
         ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
+        ``empty`` says what becomes of declared groups that nobody may be in.
         """
         try:
-            return self._prepare(sql, _frozen(parameters), others, zone)
+            return self._prepare(sql, _frozen(parameters), others, zone, empty)
         except TypeError:
-            return self._prepare_text(sql, _Given(parameters), others, zone)
+            return self._prepare_text(sql, _Given(parameters), others, zone, empty)
 
     def _prepare_text(
-        self, sql: str, given: _Given, others: bool, zone: str
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others, zone))
+            return _Explained(self._prepared(statement.query, sql, others, zone, empty))
         if isinstance(statement, Select):
-            return self._prepared(statement, sql, others, zone)
+            return self._prepared(statement, sql, others, zone, empty)
         return statement
 
-    def _prepared(self, select: Select, sql: str, others: bool, zone: str) -> Prepared:
+    def _prepared(self, select: Select, sql: str, others: bool, zone: str, empty: Empty) -> Prepared:
         opened = self._opened
         accounting, dialect = opened.accountant.accounting, replace(opened.engine.dialect, zone=zone)
 
         def over(catalog: Catalog) -> Prepared:
-            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect, others=others)
+            tree = select.tree.copy()
+            return prepare(tree, sql, catalog, accounting, opened.sandbox, dialect, others=others, empty=empty)
 
         try:
             return over(opened.catalog)
@@ -245,7 +251,8 @@ class Session:
     def _prepared(
         self, sql: str, parameters: Parameters
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
-        return self._proxy.prepare(sql, parameters, others=self.settings.other, zone=self.settings.zone)
+        own = self.settings
+        return self._proxy.prepare(sql, parameters, others=own.other, zone=own.zone, empty=own.empty)
 
     # The flow
 
@@ -314,7 +321,8 @@ class Session:
         sandbox = self._opened.sandbox
 
         def finish() -> Finished:
-            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
+            silent = self._proxy._silent
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived, silent=silent)
             virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
             tables_below, sql, zone = released | virtual, prepared.outer_sql, prepared.zone
             columns, rows, undefined = (
@@ -338,7 +346,8 @@ class Session:
         prepared, purchase = settled.prepared, settled.purchase
         if purchase is None:
             priced = self._proxy.pricing.settled(settled, self.settings)
-            price, notes = priced.loss, (*prepared.notes, *others_notes(prepared.shapes, priced.calibrations))
+            others = others_notes(prepared.shapes, priced.calibrations)
+            price, notes = priced.loss, (*prepared.notes, *others, *_presence(prepared, priced))
             expected = self._expected(prepared, priced.calibrations)
         else:
             # What would be measured after a purchase follows from what it tells.
@@ -395,7 +404,13 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*settled.notices, *prepared.notes, *notices(priced), *finished.notes),
+            notices=(
+                *settled.notices,
+                *prepared.notes,
+                *_presence(prepared, priced),
+                *notices(priced),
+                *finished.notes,
+            ),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
@@ -415,6 +430,10 @@ class Session:
             scopes.append((share, opened.ledger.spent(self.analyst)))
         budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _presence(prepared: Prepared, priced: Priced) -> Iterator[str]:
+    return present_notes(prepared.shapes, priced.calibrations)
 
 
 def _paid(loss: PrivacyLoss, whole: Fraction) -> Fraction:

@@ -18,6 +18,7 @@ from rewriter.block import Block, BlockScope, build_block, from_items
 from rewriter.booleans import as_counts, plain_every
 from rewriter.catalog import Catalog, Table
 from rewriter.constants import plain_constants
+from rewriter.counted_groups import counted_groups, persons_of
 from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused
@@ -28,6 +29,7 @@ from rewriter.names import plain_names
 from rewriter.naming import output_name
 from rewriter.others import others
 from rewriter.percentiles import plain_quantiles
+from rewriter.presence import Empty, with_presence
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import Relation, only, union_all
 from rewriter.shown import with_rankings
@@ -71,19 +73,22 @@ def split(
     database: str | None = None,
     *,
     with_others: bool = False,
+    empty: Empty = Empty.AUTO,
 ) -> Program:
     """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
 
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
     ``with_others``: releases have a row of the groups that are selected and not shown, where there can be one.
+    ``empty`` says which public groups are read that nobody may be in.
     """
     splitter = _Splitter(catalog, dialect, with_others)
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
-    resolved = splitter.query(plain, {})
+    resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     releases = with_rankings(with_running_sums(splitter.releases, resolved.tree), resolved.tree)
-    return Program(releases, resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
+    releases, outer = with_presence(releases, resolved.tree, dialect, empty)
+    return Program(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:
@@ -362,7 +367,10 @@ class _Splitter:
             return self._projection(select, names, sources)
         if select.args.get("qualify"):
             raise Refused("QUALIFY beside GROUP BY is not answered", hint="put the aggregates into a subquery in FROM")
-        select = conditions_as_having(select, lambda query: self._is_answer(query, names))
+        moved = conditions_as_having(select, lambda query: self._is_answer(query, names))
+        if moved.args["from_"].this.alias_or_name != select.args["from_"].this.alias_or_name:
+            return self._select(moved, names, ctes)
+        select = moved
         block = self._block(select, names, sources)
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))

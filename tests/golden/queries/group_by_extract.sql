@@ -6,7 +6,10 @@ SELECT EXTRACT(YEAR FROM day) AS y, SUM(cost) FROM visit GROUP BY EXTRACT(YEAR F
 --   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
 -- one unit moves: l1 None, l2 1280000000
 --   s0: Σ cost (steps of 1/6400, at most 1280000000)
+-- one unit moves: l1 None, l2 1342177280
+--   s1: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: SUM(cost) (decimal(38,2)) = 1/6400 · s0
+-- a1: COUNT(*) (bigint) = 1/33554432 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 WITH suspect AS MATERIALIZED (
@@ -27,7 +30,10 @@ WITH suspect AS MATERIALIZED (
     k0,
     (
       COALESCE(SUM(v0), 0)
-    ) AS s0
+    ) AS s0,
+    (
+      COUNT(*)
+    ) AS s1
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -54,15 +60,16 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    s1
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 400000000000000
+      WHEN SUM(CAST(clamped.s1 AS INT128) * clamped.s1) > 1600
       THEN (
-        19999999.99998181e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s1 AS INT128) * clamped.s1) AS DOUBLE))
       )
       ELSE NULL
     END AS rows_factor
@@ -70,17 +77,21 @@ WITH suspect AS MATERIALIZED (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 400000000000000
+    SUM(CAST(clamped.s1 AS INT128) * clamped.s1) > 1600
 ), released AS (
   SELECT
     k0,
-    SUM(s0) AS s0
+    SUM(s0) AS s0,
+    SUM(s1) AS s1
   FROM (
     SELECT
       k0,
       CAST((
         COALESCE(SUM(v0), 0)
-      ) AS INT128) * 64 AS s0
+      ) AS INT128) * 64 AS s0,
+      CAST((
+        COUNT(*)
+      ) AS INT128) * 33554432 AS s1
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -111,7 +122,14 @@ WITH suspect AS MATERIALIZED (
           THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
           ELSE clamped.s0 * 64
         END
-      ) AS s0
+      ) AS s0,
+      SUM(
+        CASE
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s1, 40) * 33554432
+        END
+      ) AS s1
     FROM clamped
     LEFT JOIN scale
       ON clamped.u = scale.u
@@ -139,7 +157,8 @@ WITH suspect AS MATERIALIZED (
 )
 SELECT
   keys.k0,
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -150,4 +169,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "y",
   dpsql_release_0.a0 AS "sum"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;
