@@ -17,7 +17,7 @@ from sqlglot import exp
 from rewriter.aggregates import both
 from rewriter.atoms import numbered
 from rewriter.cells import Addend, Builder, Cell, Credit, Vector, Workload
-from rewriter.clipping import clipped_steps, held, lattice
+from rewriter.clipping import clipped_once, clipped_steps, held, lattice
 from rewriter.conditions import Signature, signatures
 from rewriter.contribution import Norm, least
 from rewriter.dialects import Dialect, double
@@ -272,6 +272,8 @@ def _pair_cells(
 def _steps(aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: Builder) -> exp.Expr:
     if aggregate.argument is None:
         raise AssertionError("SUM and AVG have an argument")
+    if aggregate.combines:
+        return clipped_once(aggregate.argument, interval, granularity, builder.dialect)
     return clipped_steps(aggregate.argument, interval, granularity, builder.dialect)
 
 
@@ -293,7 +295,7 @@ def _sums(sums: dict[int, Aggregate], pairs: dict[str, _Pair], norm: Norm, build
         inner = _inner(first)
         family = Family(
             word=f"sums of {inner}",
-            what=f"Σ {inner}",
+            what=inner if first.combines else f"Σ {inner}",
             unit=_unit(first, granularity),
             integer=_is_integer(first),
             minimum=0 if interval.low >= 0 else None,
@@ -318,14 +320,16 @@ def _unit(aggregate: Aggregate, granularity: Fraction) -> Fraction:
 
 
 def _note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
-    note = f"{_inner(aggregate)} is clipped into [{_show(interval.low)}, {_show(interval.high)}]"
-    if note not in builder.notes:
-        builder.notes.append(note)
+    said = f"{_inner(aggregate)} is clipped into [{_show(interval.low)}, {_show(interval.high)}]"
+    notes = aggregate.notes if aggregate.combines else (said,)
+    builder.notes += [note for note in notes if note not in builder.notes]
 
 
 def _inner(aggregate: Aggregate) -> str:
     """The argument as it was written: what stands between the outermost parentheses of the call."""
     text = aggregate.text
+    if aggregate.combines:
+        return text
     depth = 0
     start = text.index("(") + 1
     for position in range(start - 1, len(text)):
