@@ -33,19 +33,20 @@ WITH released AS (
     ) AS s1,
     (
       CAST(COUNT(*) FILTER(WHERE
-        g2 = 0) AS INT128) * 1024 + CAST(COUNT(*) FILTER(WHERE
-        g2 = 1) AS INT128) * 397
+        g3 = 0) AS INT128) * 1024 + CAST(COUNT(*) FILTER(WHERE
+        g3 = 1) AS INT128) * 397
     ) AS s2,
     (
       CAST(COUNT(*) FILTER(WHERE
-        g2 = 1) AS INT128) * 944
+        g3 = 1) AS INT128) * 944
     ) AS s3
   FROM (
     SELECT
       t4."id" AS u,
       CASE WHEN t4."height_cm" < 40 THEN 40 WHEN t4."height_cm" > 220 THEN 220 ELSE CAST(t4."height_cm" AS BIGINT) END AS v0,
       t4."sex" = 'M' AS f1,
-      CASE WHEN t4."sex" = 'F' THEN 0 ELSE 1 END AS g2
+      t4."sex" = 'M' AND NOT t4."height_cm" IS NULL AS f2,
+      CASE WHEN t4."sex" = 'F' THEN 0 ELSE 1 END AS g3
     FROM "main"."patient" AS t4
     WHERE
       t4."region" = 'north'

@@ -7,14 +7,14 @@ UNION ALL SELECT 'dear', COUNT(*) FROM visit WHERE cost > 100;
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 5120, l2 5120
---   s0: rows with COUNT(*) FILTER(WHERE reason = 'acute') and COUNT(*) FILTER(WHERE cost > 100) (steps of 1/128, at most 5120)
---   s1: rows with COUNT(*) FILTER(WHERE reason = 'acute') and not COUNT(*) FILTER(WHERE cost > 100) (steps of 1/128, at most 5120)
---   s2: rows with COUNT(*) FILTER(WHERE cost > 100) and not COUNT(*) FILTER(WHERE reason = 'acute') (steps of 1/128, at most 5120)
---   s3: rows with not COUNT(*) FILTER(WHERE reason = 'acute') and not COUNT(*) FILTER(WHERE cost > 100) (steps of 1/128, at most 5120)
--- a0: COUNT(*) (bigint) = 1/128 · s0 + 1/128 · s1 + 1/128 · s2 + 1/128 · s3, rounded, at least 0
--- a1: COUNT(*) FILTER(WHERE reason = 'acute') (bigint) = 1/128 · s0 + 1/128 · s1, rounded, at least 0
--- a2: COUNT(*) FILTER(WHERE cost > 100) (bigint) = 1/128 · s0 + 1/128 · s2, rounded, at least 0
+-- one unit moves: l1 1342177280, l2 1342177280
+--   s0: rows with COUNT(*) FILTER(WHERE reason = 'acute') and COUNT(*) FILTER(WHERE cost > 100) (steps of 1/33554432, at most 1342177280)
+--   s1: rows with COUNT(*) FILTER(WHERE reason = 'acute') and not COUNT(*) FILTER(WHERE cost > 100) (steps of 1/33554432, at most 1342177280)
+--   s2: rows with COUNT(*) FILTER(WHERE cost > 100) and not COUNT(*) FILTER(WHERE reason = 'acute') (steps of 1/33554432, at most 1342177280)
+--   s3: rows with not COUNT(*) FILTER(WHERE reason = 'acute') and not COUNT(*) FILTER(WHERE cost > 100) (steps of 1/33554432, at most 1342177280)
+-- a0: COUNT(*) (bigint) = 1/33554432 · s0 + 1/33554432 · s1 + 1/33554432 · s2 + 1/33554432 · s3, rounded, at least 0
+-- a1: COUNT(*) FILTER(WHERE reason = 'acute') (bigint) = 1/33554432 · s0 + 1/33554432 · s1, rounded, at least 0
+-- a2: COUNT(*) FILTER(WHERE cost > 100) (bigint) = 1/33554432 · s0 + 1/33554432 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: 3 counts are measured as 4 disjoint atoms
 WITH partial AS (
@@ -35,7 +35,8 @@ WITH partial AS (
     (
       COUNT(*) FILTER(WHERE
         g0 = 3)
-    ) AS s3
+    ) AS s3,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t4."patient_id" AS u,
@@ -53,51 +54,48 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 40 THEN 40 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2,
-    CAST(CASE WHEN s3 > 40 THEN 40 ELSE s3 END AS BIGINT) AS s3
+    CAST(CASE WHEN s0 > 40960 THEN 40960 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 40960 THEN 40960 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 40960 THEN 40960 ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE WHEN s3 > 40960 THEN 40960 ELSE s3 END AS BIGINT) AS s3,
+    n0
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0 * 128
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
+        ELSE measured.s0 * 33554432
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1 * 128
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
+        ELSE measured.s1 * 33554432
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s2 * 128
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
+        ELSE measured.s2 * 33554432
       END
     ) AS s2,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s3 * 128
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
+        ELSE measured.s3 * 33554432
       END
     ) AS s3
   FROM (
     SELECT
       *,
-      CASE
-        WHEN clamped.s0 + clamped.s1 + clamped.s2 + clamped.s3 > 40
-        THEN (
-          5119.999999995343e0 / CAST(clamped.s0 + clamped.s1 + clamped.s2 + clamped.s3 AS DOUBLE)
-        )
-        ELSE NULL
-      END AS m0
+      CASE WHEN clamped.n0 > 40 THEN (
+        39.99999999996362e0 / CAST(clamped.n0 AS DOUBLE)
+      ) ELSE NULL END AS rows_factor
     FROM clamped
   ) AS measured
 )

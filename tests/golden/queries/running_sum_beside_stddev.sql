@@ -9,10 +9,10 @@ SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) AS so_far, STDDEV(cost) FROM visit
 --   s0: Σ (1-t)² of cost (steps of 1/15029000000, at most 601160001080)
 --   s1: Σ 2t(1-t) of cost (steps of 1/27911000000, at most 601160001080)
 --   s2: Σ t² of cost (steps of 1/15029000000, at most 601160001080)
--- one unit moves: l1 4428267520, l2 √24740568550604800
+-- one unit moves: l1 283409121280, l2 √101337368783277260800
 --   measured as running sums up k0: Toeplitz(steps=2192, width=None)
---   s3: COUNT(*) (steps of 1/128, at most 5120)
--- a0: COUNT(*) (bigint) = 1/128 · s3, rounded, at least 0
+--   s3: COUNT(*) (steps of 1/8192, at most 327680)
+-- a0: COUNT(*) (bigint) = 1/8192 · s3, rounded, at least 0
 -- a1: STDDEV(cost) (double) = deviation over [0, 5000] in degree 2, of s0, s1, s2
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
@@ -54,7 +54,9 @@ WITH suspect AS MATERIALIZED (
     ) AS s2,
     (
       COUNT(*)
-    ) AS s3
+    ) AS s3,
+    COUNT(*) FILTER(WHERE
+      f1) AS n0
   FROM (
     SELECT
       u,
@@ -95,38 +97,32 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 601160001080 THEN 601160001080 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 601160001080 THEN 601160001080 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 601160001080 THEN 601160001080 ELSE s2 END AS BIGINT) AS s2,
-    CAST(CASE WHEN s3 > 40 THEN 40 ELSE s3 END AS BIGINT) AS s3
+    CAST(CASE WHEN s0 > 615587841105920 THEN 615587841105920 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 615587841105920 THEN 615587841105920 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 615587841105920 THEN 615587841105920 ELSE s2 END AS BIGINT) AS s2,
+    s3,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
-    CASE
-      WHEN SUM(
-        CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2
-      ) > 361393346898505601166400
-      THEN (
-        601160001079.4532e0 / SQRT(
-          CAST(SUM(
-            CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2
-          ) AS DOUBLE)
+    LEAST(
+      CASE
+        WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
+        THEN (
+          39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
         )
-      )
-      ELSE NULL
-    END AS m0,
-    CASE WHEN SUM(clamped.s3) > 40 THEN (
-      5119.999999995343e0 / CAST(SUM(clamped.s3) AS DOUBLE)
-    ) ELSE NULL END AS m1
+        ELSE NULL
+      END,
+      CASE WHEN SUM(clamped.s3) > 40 THEN (
+        39.99999999996362e0 / CAST(SUM(clamped.s3) AS DOUBLE)
+      ) ELSE NULL END
+    ) AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(
-      CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2
-    ) > 361393346898505601166400
-    OR SUM(clamped.s3) > 40
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600 OR SUM(clamped.s3) > 40
 ), released AS (
   SELECT
     k0,
@@ -156,9 +152,9 @@ WITH suspect AS MATERIALIZED (
         COALESCE(SUM(d1) FILTER(WHERE
           f1), 0) * 7
       ) AS s2,
-      (
+      CAST((
         COUNT(*)
-      ) * 128 AS s3
+      ) AS INT128) * 8192 AS s3
     FROM (
       SELECT
         u,
@@ -199,30 +195,30 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor) AS BIGINT)
           ELSE clamped.s0
         END
       ) AS s0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m0) AS BIGINT)
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor) AS BIGINT)
           ELSE clamped.s1
         END
       ) AS s1,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.m0) AS BIGINT)
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor) AS BIGINT)
           ELSE clamped.s2
         END
       ) AS s2,
       SUM(
         CASE
-          WHEN NOT scale.m1 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s3 AS DOUBLE) * scale.m1) AS BIGINT)
-          ELSE clamped.s3 * 128
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s3 AS DOUBLE) * scale.rows_factor * 8192e0) AS BIGINT)
+          ELSE LEAST(clamped.s3, 40) * 8192
         END
       ) AS s3
     FROM clamped
