@@ -19,7 +19,7 @@ from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.errors import Unbounded
 from rewriter.histogram import greatest
-from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, is_moderate, slots_of
+from rewriter.measured import OTHER, PUBLIC, Either, Measured, Other, Running, is_moderate, slots_of
 from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Chosen, Output, Plan
@@ -102,7 +102,7 @@ def prepare(
     groups that nobody may be in.
     Raises :class:`rewriter.errors.Refused`.
     """
-    program = split(tree, catalog, dialect, database, with_others=others, empty=empty)
+    program = split(tree, catalog, dialect, database, with_others=others, norms=_NORMS[accounting], empty=empty)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     related = families(program.releases)
     plans = _with_picks(plans, related, program, _NORMS[accounting], dialect)
@@ -229,11 +229,16 @@ def _independent(
     if not is_moderate(column.form):
         return OTHER
     released = {shape.name: [plan for place in shape.measurements for plan in plans[place]] for shape in shaped}
+    if isinstance(column.form, Either):
+        branches = tuple(_independent(branch, traced, shaped, plans) for branch in column.form.branches)
+        known = not any(isinstance(branch.form, Other) for branch in branches)
+        return replace(column, form=Either(branches)) if known else replace(OTHER, nonnegative=column.nonnegative)
     slots = slots_of(column.form)
     behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]
     if isinstance(column.form, Running):
         name = column.form.term[1]
-        return column if all(name in running_outputs(plan) for plan in behind) else OTHER
+        known = all(name in running_outputs(plan, column.form.window) for plan in behind)
+        return column if known else OTHER
     together = len(slots) > 1 and any(block.prefix is not None for plan in behind for block in plan.blocks)
     return OTHER if together else column
 

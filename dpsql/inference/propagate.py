@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +20,7 @@ from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width
 from dpsql.table import Noise, ReleasedColumn, ReleasedTable
 from rewriter.measured import Affine, Form, Mean, Measured, Quotient, Rounding, Term
 from rewriter.plan import Linear, Output, Plan
+from rewriter.query import Along
 
 Ends = tuple[float, float]
 """The lower and the upper end of a 95 % interval; infinite where nothing is known."""
@@ -36,8 +37,8 @@ class Piece:
     noises: Mapping[str, Noise]
     table: ReleasedTable
     first: int = 0
-    running: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """By output, the half-width of the running sum up to each row of the measurement, where it is measured for it."""
+    running: Callable[[Along], Mapping[str, Sequence[float]]] = field(default=lambda _: {})
+    """By output, the half-width of the sum over the window of each row of the measurement."""
     outputs: Mapping[str, Output] = field(init=False)
     columns: Mapping[str, ReleasedColumn] = field(init=False)
 
