@@ -33,7 +33,7 @@ from dpsql.error_bars import (
 )
 from dpsql.errors import DataError, OperationalError
 from dpsql.expected import expected_errors
-from dpsql.finished import Finished, FinishedAnswers
+from dpsql.finished import Finished, FinishedAnswers, undefined_notes
 from dpsql.inference.prefix import running_margins
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
@@ -46,6 +46,7 @@ from dpsql.prepared import Prepared, draft, prepare
 from dpsql.pricing import Priced, Pricing, notices
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
+from dpsql.sandbox import Computed
 from dpsql.settings import Settings, no_zone
 from dpsql.table import NoisyTable
 from dpsql.translated import translated
@@ -315,12 +316,17 @@ class Session:
         def finish() -> Finished:
             released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
             virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
-            columns, rows = sandbox.run(prepared.outer_sql, released | virtual, cancellation, prepared.zone)
+            tables_below, sql, zone = released | virtual, prepared.outer_sql, prepared.zone
+            columns, rows, undefined = (
+                sandbox.answer(sql, tables_below, cancellation, zone)
+                if released
+                else Computed(*sandbox.run(sql, tables_below, cancellation, zone))
+            )
             bars = exact_bars(prepared.measured, rows, pieces)
             if intervals and prepared.question.wanted:
                 tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
                 bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
-            return Finished(columns, rows, bars)
+            return Finished(columns, rows, bars, undefined_notes(rows, undefined=undefined) if released else ())
 
         how = (consistent, intervals)
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
@@ -389,7 +395,7 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*settled.notices, *prepared.notes, *notices(priced)),
+            notices=(*settled.notices, *prepared.notes, *notices(priced), *finished.notes),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:

@@ -19,7 +19,7 @@ from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.errors import Unbounded
 from rewriter.histogram import greatest
-from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, slots_of
+from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, is_moderate, slots_of
 from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Chosen, Output, Plan
@@ -212,8 +212,10 @@ def _independent(
     column: Measured, traced: Traced, shaped: tuple[Shape, ...], plans: tuple[tuple[Plan, ...], ...]
 ) -> Measured:
     """The column, where its error follows from its rows alone: groups that running sums are measured of depend on each
-    other, and only a plan that measures a running sum says how far off it is.
+    other, and only a plan that measures a running sum says how far off it is. Numbers of hundreds of digits are tried.
     """
+    if not is_moderate(column.form):
+        return OTHER
     released = {shape.name: [plan for place in shape.measurements for plan in plans[place]] for shape in shaped}
     slots = slots_of(column.form)
     behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]

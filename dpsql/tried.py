@@ -110,7 +110,8 @@ def tried_ends(
         answers = _all_at_once(question, rows, released, drawn, sandbox, cancellation)
     if answers is None:
         answers = [
-            list(sandbox.run(question.sql, tables, cancellation, question.zone)[1]) for tables in drawn[:ONE_BY_ONE]
+            list(sandbox.answer(question.sql, tables, cancellation, question.zone).rows)
+            for tables in drawn[:ONE_BY_ONE]
         ]
     found = [dict(zip(_keys(answer, question.keys), answer, strict=True)) for answer in answers]
     ends = {at: _ends(rows, at, keys, found) for at in question.wanted}
@@ -155,7 +156,7 @@ def _all_at_once(
     numbers = ReleasedColumn(REPLICATE, INTEGER, tuple(range(len(drawn) + 1)))
     try:
         every = {**stacked, REPLICATES: ReleasedTable((numbers,))}
-        _, answered = sandbox.run(question.all_at_once, every, cancellation, question.zone)
+        answered = sandbox.answer(question.all_at_once, every, cancellation, question.zone).rows
     except Error:
         if cancellation.cancelled:
             raise

@@ -199,8 +199,20 @@ def _check_cast(node: exp.Expr) -> None:
 
 
 def _check_like(node: exp.Expr) -> None:
+    pattern = node.args["expression"]
+    if isinstance(pattern, exp.Literal) and not isinstance(node.parent, exp.Escape) and _ends_escaped(pattern.name):
+        raise Refused("a LIKE pattern ends with an escape", hint=r"write \\ for one", sqlstate="22025")
     if isinstance(node.args["expression"], exp.Any | exp.All | exp.Array | exp.Tuple):
         raise Refused("LIKE ANY is not answered", hint="write x LIKE 'a%' OR x LIKE 'b%'")
+
+
+def _ends_escaped(pattern: str) -> bool:
+    r"""Whether a backslash at the end has nothing to escape.
+
+    >>> _ends_escaped("50%\\"), _ends_escaped(r"50\\%")
+    (True, False)
+    """
+    return (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
 
 
 def _check_extract(node: exp.Expr) -> None:
