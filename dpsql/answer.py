@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +19,7 @@ from dpsql.accountant import Accountant
 from dpsql.bounds import Bounds, Settled
 from dpsql.calibrate import Calibration, margins
 from dpsql.derive import Made
-from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.deadlines import Cancellation, Patience
 from dpsql.engines.load import Load
 from dpsql.engines.schema import Concern
 from dpsql.error_bars import (
@@ -55,6 +56,7 @@ from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
+from rewriter.plan import Plan
 from rewriter.presence import Empty
 from rewriter.types import TEXT
 from rewriter.zones import UTC
@@ -206,9 +208,11 @@ class Session:
     @translated
     def execute(self, sql: str, parameters: Parameters = (), cancellation: Cancellation | None = None) -> Answer:
         """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
+        seconds = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
+        patience = Patience.of(seconds, cancellation)
         prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
-            return self._release(prepared, cancellation or Cancellation())
+            return self._release(prepared, patience)
         if isinstance(prepared, _Explained):
             return _as_answer(self._explain(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):
@@ -256,26 +260,33 @@ class Session:
 
     # The flow
 
-    def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
-        timeout = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
+    def _release(self, prepared: Prepared, patience: Patience) -> Answer:
         try:
-            settled, priced, loss, tables = self._released(prepared, timeout, cancellation)
+            with ExitStack() as claims:
+                settled, priced, loss, tables = self._released(prepared, patience, claims)
         finally:
             # The turn that a charge waited for ends when all is read.
             self._opened.engine.load.leave()
-        return self._answer(settled, self._finish(settled.prepared, priced, tables, cancellation), loss, priced)
+        finished = self._finish(settled.prepared, priced, tables, patience.cancellation)
+        return self._answer(settled, finished, loss, priced)
 
     def _released(
-        self, prepared: Prepared, timeout: float, cancellation: Cancellation
+        self, prepared: Prepared, patience: Patience, claims: ExitStack
     ) -> tuple[Settled, Priced, PrivacyLoss, dict[str, Made]]:
-        opened = self._opened
-        settled = self._settle(prepared, timeout, cancellation)
-        prepared, priced = settled.prepared, self._proxy.pricing.settled(settled, self.settings)
+        opened, pricing = self._opened, self._proxy.pricing
+        if prepared.missing:
+            self._claim(claims, (plans[0] for plans in prepared.plans), patience)
+        settled = self._settle(prepared, patience)
+        prepared, priced = settled.prepared, pricing.settled(settled, self.settings)
+        if priced.loss and settled.purchase is None:
+            # Others may have bought meanwhile what this would buy.
+            self._claim(claims, (one.plan for one in priced.bought), patience)
+            priced = pricing.settled(settled, self.settings)
         loss = priced.loss
         if settled.purchase is not None:
             loss = settled.purchase.loss
         elif loss:
-            opened.wait_for_engine()
+            opened.wait_for_engine(patience)
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
         tables: dict[str, Made] = {}
         for calibration in priced.releases:
@@ -284,30 +295,34 @@ class Session:
             if stored is not None:
                 tables[plan.identity] = Made(plan, stored)
             elif found is None:
-                tables[plan.identity] = Made(plan, self._measured(calibration, timeout, cancellation))
+                tables[plan.identity] = Made(plan, self._measured(calibration, patience))
             else:
-                rest = None if found.fresh is None else self._measured(found.fresh, timeout, cancellation)
+                rest = None if found.fresh is None else self._measured(found.fresh, patience)
                 tables[plan.identity] = self._proxy.reuse.made(found, rest)
         return settled, priced, loss, tables
 
-    def _measured(self, calibration: Calibration, timeout: float, cancellation: Cancellation) -> NoisyTable:
+    def _claim(self, claims: ExitStack, plans: Iterable[Plan], patience: Patience) -> None:
+        """Wait until nobody else buys one of these releases. Who wants no release of others waits for nobody."""
+        if self.settings.reuse:
+            claims.enter_context(self._opened.claimed(plans, patience))
+
+    def _measured(self, calibration: Calibration, patience: Patience) -> NoisyTable:
         """Read, perturbed and kept. It was charged before."""
         opened, plan = self._opened, calibration.plan
-        noisy = perturb(opened.engine.run(plan, timeout, cancellation), calibration, self._proxy._sampler)
+        exact = opened.engine.run(plan, patience.seconds, patience.cancellation)
+        noisy = perturb(exact, calibration, self._proxy._sampler)
         if calibration.loss:
             opened.store.put(plan.identity, self._proxy.policy.data_version, noisy, self._proxy.reuse.facts(plan))
         return noisy
 
-    def _settle(self, prepared: Prepared, timeout: float, cancellation: Cancellation) -> Settled:
+    def _settle(self, prepared: Prepared, patience: Patience) -> Settled:
         """The query with the bounds that the policy leaves open: known, or charged for together with it, and read."""
-        bounds, epsilon = self._proxy.bounds, self.settings.epsilon
-        return bounds.settle(
+        return self._proxy.bounds.settle(
             prepared,
             self.analyst,
-            epsilon,
+            self.settings.epsilon,
             lambda: self._proxy.pricing.most(prepared, self.settings),
-            timeout,
-            cancellation,
+            patience,
         )
 
     def _finish(
