@@ -170,8 +170,8 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpsql.check import problems
-    from dpsql.opening import look_at, open_engine
+    from dpsql.check import problems, unsaid
+    from dpsql.opening import look_at, open_engine, referring
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
     from dpsql.schema import fit
@@ -183,8 +183,11 @@ def _check(options: argparse.Namespace) -> int:
     else:
         engine = open_engine(policy.database)
         try:
-            looks = look_at(engine, fit(policy, engine.schema()).claims, policy.limits.seconds)
-            found = list(problems(policy, engine.schema(), engine.concerns(), looks))
+            schema, seconds = engine.schema(), policy.limits.seconds
+            first = fit(policy, schema)
+            looks = look_at(engine, first.claims, seconds)
+            people = referring(engine, unsaid(policy, schema), first.catalog.unit, seconds)
+            found = list(problems(policy, schema, engine.concerns(), looks, people))
         finally:
             engine.close()
     for problem in found:

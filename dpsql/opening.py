@@ -130,6 +130,20 @@ def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Cla
     return looks
 
 
+def referring(
+    engine: Engine, columns: Iterable[tuple[str, str]], unit: tuple[str, str] | None, seconds: float
+) -> set[tuple[str, str]]:
+    """Those of columns that seem to hold keys of people, for the owner."""
+    found: set[tuple[str, str]] = set()
+    for column in columns:
+        try:
+            if unit is not None and engine.refers(column, unit, seconds):
+                found.add(column)
+        except Error:
+            continue
+    return found
+
+
 def _open(policy: Policy, engine: Engine) -> Opened:
     schema = engine.schema()
     drafted = fit(policy, schema)
