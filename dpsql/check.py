@@ -1,7 +1,8 @@
 """Everything that is wrong or unwise in a policy over its database, before an analyst finds out.
 
 Errors keep the policy from being used; warnings are refusals and losses of accuracy to come; infos are worth a look.
-It reads the schema, the file's mode, and what was seen of keys that no constraint enforces.
+It reads the schema, the file's mode, and what was seen of keys that no constraint enforces; an engine's concerns say
+which tables cannot be read.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ def _database(policy: Policy, concerns: Sequence[Concern], found: Fit) -> Iterat
         yield Problem("ledger", text, "warning")
     for concern in concerns:
         if concern.table is None:
-            yield Problem("database", concern.text, "warning")
+            yield Problem("database", concern.text, concern.severity)
         elif concern.table in found.names:
-            yield Problem(join("tables", found.names[concern.table]), concern.text, "warning")
+            yield Problem(join("tables", found.names[concern.table]), concern.text, concern.severity)
 
 
 def _budget(policy: Policy) -> Iterator[Problem]:

@@ -174,7 +174,7 @@ def _check(options: argparse.Namespace) -> int:
     from dpsql.opening import look_at, open_engine, referring
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
-    from dpsql.schema import fit
+    from dpsql.schema import declared_columns, fit
 
     try:
         policy = Policy.load(options.policy)
@@ -184,10 +184,11 @@ def _check(options: argparse.Namespace) -> int:
         engine = open_engine(policy.database)
         try:
             schema, seconds = engine.schema(), policy.limits.seconds
-            first = fit(policy, schema)
-            looks = look_at(engine, first.claims, seconds)
-            people = referring(engine, unsaid(policy, schema), first.catalog.unit, seconds)
-            found = list(problems(policy, schema, engine.concerns(), looks, people))
+            fitted = fit(policy, schema)
+            unreadable = engine.unreadable(declared_columns(fitted.catalog))
+            looks = look_at(engine, fitted.claims, seconds)
+            people = referring(engine, unsaid(policy, schema), fitted.catalog.unit, seconds)
+            found = list(problems(policy, schema, (*engine.concerns(), *unreadable), looks, people))
         finally:
             engine.close()
     for problem in found:

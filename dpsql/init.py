@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from dpsql.engines.column_types import enumerated
 from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
 from dpsql.errors import OperationalError
 from dpsql.fields import Place, without_password
@@ -307,7 +308,7 @@ class _Draft:
         kind = column.type.kind if column.type else Kind.NULL
         if column.name in self._keys(table):
             return ""
-        if kind in (Kind.DATE, Kind.TIMESTAMP):
+        if column.type is not None and column.type.temporal:
             return "DECIDE: {range: [YYYY-MM-DD, YYYY-MM-DD]}"
         if column.type is not None and column.type.numeric:
             return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"
@@ -350,8 +351,8 @@ def _domain(column: SchemaColumn) -> str:
     values: list[str] = []
     if column.type is not None and column.type.kind is Kind.BOOLEAN:
         values = ["true", "false"]
-    elif column.type is not None and column.engine_type.startswith("ENUM("):
-        values = [_quoted(value.replace("''", "'")) for value in re.findall(r"'((?:[^']|'')*)'", column.engine_type)]
+    elif column.type is not None and (labels := enumerated(column.engine_type)) is not None:
+        values = [_quoted(label) for label in labels]
     if not 1 <= len(values) <= MAX_LISTED:
         return ""
     return f"{{values: [{', '.join([*values, *([] if column.not_null else ['null'])])}]}}"

@@ -29,6 +29,8 @@ def typed(written: Written, type_: Type) -> Scalar:
 def typed_range(low: Written, high: Written, type_: Type) -> tuple[Scalar, Scalar]:
     """A closed range. A day as the upper end of timestamps means until its last microsecond. Raises ValueError.
 
+    Instants (``timestamptz``) are written in UTC.
+
     >>> from rewriter.types import TIMESTAMP
     >>> typed_range(Written("2020-01-01"), Written("2020-12-31"), TIMESTAMP)[1]
     datetime.datetime(2020, 12, 31, 23, 59, 59, 999999)
@@ -39,7 +41,7 @@ def typed_range(low: Written, high: Written, type_: Type) -> tuple[Scalar, Scala
         # Clipping bounds stay decimal: the interval that a policy spells has no binary neighbours.
         return number(low), number(high)
     ends = typed(low, type_), typed(high, type_)
-    if type_.kind is Kind.TIMESTAMP and _is_date(high):
+    if type_.clocked and _is_date(high):
         last = datetime.timedelta(days=1) - datetime.timedelta(microseconds=1)
         return ends[0], ends[1] + last  # type: ignore[operator]
     return ends
@@ -138,6 +140,7 @@ _READERS: Mapping[Kind, Callable[[Written, Type], Scalar]] = {
     Kind.TEXT: _text,
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
+    Kind.TIMESTAMPTZ: _timestamp,
 }
 
 

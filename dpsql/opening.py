@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from dpsql.accountant import Accountant, Accounting
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy
-from dpsql.engines.schema import Look
+from dpsql.engines.schema import Look, Schema
 from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.fields import Place
 from dpsql.ledger import Ledger
 from dpsql.policy import Limits, Policy
-from dpsql.problem import PolicyError
+from dpsql.problem import PolicyError, Problem, join
 from dpsql.sandbox import Sandbox
-from dpsql.schema import catalog, fit
+from dpsql.schema import catalog, declared_columns, fit
 from dpsql.secrets import DATABASE, LEDGER, with_secret
 from dpsql.store import ReleaseStore
 from dpsql.unique_keys import Claim
@@ -144,9 +144,20 @@ def referring(
     return found
 
 
+def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
+    """Raise :class:`PolicyError` where a declared table cannot be read: its statements would be paid in vain."""
+    found = fit(policy, schema)
+    concerns = engine.unreadable(declared_columns(found.catalog))
+    if concerns:
+        raise PolicyError(
+            [Problem(join("tables", found.names[one.table or ""]), one.text, "error") for one in concerns]
+        )
+
+
 def _open(policy: Policy, engine: Engine) -> Opened:
     schema = engine.schema()
     drafted = fit(policy, schema)
+    _check_readable(policy, schema, engine)
     looks = look_at(engine, drafted.claims, policy.limits.seconds)
     public = [name for name, table in catalog(policy, schema, looks=looks).tables.items() if table.public]
     known = catalog(policy, schema, {name: engine.public_profile(name) for name in public}, looks)

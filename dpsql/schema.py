@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql import policy as declared
+from dpsql.engines.column_types import enumerated
 from dpsql.engines.schema import Profile, Schema, SchemaColumn, SchemaTable
 from dpsql.literal import typed, typed_range, typed_step
 from dpsql.names import match, suggestion
@@ -20,7 +21,7 @@ from dpsql.problem import PolicyError, Problem, join
 from dpsql.unique_keys import Claim, Known, Looks, UniqueKeys
 from dpsql.unit_path import UnitPaths, inexact
 from rewriter.catalog import Catalog, Column, Hop, Table
-from rewriter.types import Scalar
+from rewriter.types import Kind, Scalar
 
 _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
@@ -85,8 +86,15 @@ def fit(
                 entity=unit is not None and unit[0] == real,
             )
     for real, table in list(tables.items()):
-        tables[real] = _with_domains(table, specs[real], join("tables", names[real]), tables, problems)
+        tables[real] = _with_domains(
+            table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems
+        )
     return Fit(Catalog(tables, unit, policy.minmax == "declared"), tuple(problems), names, tuple(keys.claims))
+
+
+def declared_columns(known: Catalog) -> dict[str, tuple[str, ...]]:
+    """The tables that a catalog declares, by the database's names, with their columns."""
+    return {name: tuple(table.columns) for name, table in known.tables.items()}
 
 
 def _profile(profiles: Mapping[str, Profile], *names: str) -> Profile | None:
@@ -227,12 +235,14 @@ class _Draft:
         if source.type is None:
             self.problems.append(Problem(path, f"the type {source.engine_type} is not supported: leave the column out"))
             return None
+        values = self._values(source, spec, path)
         return Column(
             name=real,
             type=source.type,
             nullable=not source.not_null,
             unique=self._unique(real, profile),
-            values=self._values(source, spec, path),
+            values=values,
+            closed=values is not None and _has_no_other(source, values),
             range=self._range(source, spec, path),
             engine_type=source.engine_type,
             max_distinct=spec.max_distinct,
@@ -295,7 +305,12 @@ class _Draft:
 
 
 def _with_domains(
-    table: Table, spec: declared.Table, path: str, tables: Mapping[str, Table], problems: list[Problem]
+    table: Table,
+    source: SchemaTable,
+    spec: declared.Table,
+    path: str,
+    tables: Mapping[str, Table],
+    problems: list[Problem],
 ) -> Table:
     """The table, with each ``values_from`` in the database's names. A domain is read from public tables alone."""
     columns = dict(table.columns)
@@ -304,12 +319,29 @@ def _with_domains(
         if declaration.values_from is None or real is None:
             continue
         try:
-            source = _domain_source(columns[real], declaration.values_from, tables)
+            listed = _domain_source(columns[real], declaration.values_from, tables)
         except ValueError as error:
             problems.append(Problem(join(path, "columns", name, "values_from"), str(error)))
             continue
-        columns[real] = replace(columns[real], values_from=source)
+        closed = _refers(source, real, *listed)
+        columns[real] = replace(columns[real], values_from=listed, closed=closed)
     return replace(table, columns=columns)
+
+
+def _has_no_other(source: SchemaColumn, values: Iterable[Scalar | None]) -> bool:
+    """Whether the type of a column has no other values than these: an enumeration, or booleans."""
+    if source.type is not None and source.type.kind is Kind.BOOLEAN:
+        return {True, False} <= set(values)
+    labels = enumerated(source.engine_type)
+    return source.exact and labels is not None and set(labels) <= set(values)
+
+
+def _refers(source: SchemaTable, column: str, table: str, listed: str) -> bool:
+    """Whether the database keeps every value of a column among those of a public one, NULL apart."""
+    return source.columns[column].exact and any(
+        key.columns == (column,) and key.parent == table and key.parent_columns == (listed,)
+        for key in source.foreign_keys
+    )
 
 
 def _domain_source(column: Column, reference: tuple[str, str], tables: Mapping[str, Table]) -> tuple[str, str]:

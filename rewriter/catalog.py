@@ -25,6 +25,7 @@ class Column:
     to be so in rows that cannot change, or the bounded SQL reads one row of each value.
     ``engine_type`` is the engine's own spelling of the type, for reading columns of unusual types.
     ``learned`` stands for a range that was not declared: values are clipped into it, and it lists no groups.
+    ``closed`` is True only where the *database* lets no row have another value than those listed, NULL apart.
     ``max_distinct`` is how many different values one person is credited with where distinct values are counted.
     ``max_total`` is the most that the magnitudes of one person's values add up to; who has more is scaled down to it.
     ``step`` is the distance of neighbouring values, the first of which is the low end of ``range``; it divides the
@@ -43,6 +44,7 @@ class Column:
     max_distinct: int | None = None
     max_total: Fraction | None = None
     step: Fraction | None = None
+    closed: bool = False
 
     def __post_init__(self) -> None:
         for name, number in (("max_total", self.max_total), ("step", self.step)):

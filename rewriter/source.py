@@ -233,7 +233,12 @@ def _is_numeric(column: Column) -> bool:
 
 def _may_read_null(column: Column) -> bool:
     """Whether reading maps some values to NULL: NaN, infinities, times outside of the calendar, failed conversions."""
-    return column.type.kind in (Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP) or column.engine_type.upper() in (
+    return column.type.kind in (
+        Kind.DOUBLE,
+        Kind.DATE,
+        Kind.TIMESTAMP,
+        Kind.TIMESTAMPTZ,
+    ) or column.engine_type.upper() in (
         "UHUGEINT",
         "BIGNUM",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dpsql.engines.deadlines import Cancellation
@@ -75,8 +75,20 @@ class Engine(Protocol):
         """
         ...
 
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        ...
+
     def concerns(self) -> tuple[Concern, ...]:
         """What is unwise about the way in which the database is opened."""
+        ...
+
+    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
+        """Why columns of tables cannot be read, though the schema has them: an error of each table that fails.
+
+        No row is asked for. What a view is made of may be out of reach, and is known only when it is tried: then every
+        statement would be charged, and fail.
+        """
         ...
 
     def close(self) -> None: ...

@@ -110,6 +110,26 @@ class PostgresEngine:
         """What is unwise about the role, and whether policies hide rows from it."""
         return self._call(lambda line: read_concerns(line.connection))
 
+    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
+        """Views whose tables their owner may not read or that are gone, and tables of servers that do not answer."""
+
+        def tried(line: Line) -> tuple[Concern, ...]:
+            reasons = {name: self._unreadable(line, name, names) for name, names in columns.items()}
+            return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)
+
+        return self._call(tried)
+
+    def _unreadable(self, line: Line, name: str, columns: Sequence[str]) -> str | None:
+        table = self.schema().table(name)
+        items = [_read(table, column) for column in columns] or [exp.Literal.number(1)]
+        try:
+            line.execute(exp.select(*items).from_(_from(table)).limit(0).sql(POSTGRES.name))
+        except psycopg.Error as error:
+            if line.lost:
+                raise
+            return _why_unreadable(error)
+        return None
+
     def rely_on(self, tables: Iterable[str]) -> None:
         """From now on :meth:`run` answers only while these tables are declared as they were when they were read."""
         known = self.schema().tables
@@ -140,6 +160,10 @@ class PostgresEngine:
         values = list(zip(*rows, strict=True)) or [()] * len(columns)
         types = [arrow_type(source.readable(name)[1]) for name in columns]
         return pa.table([pa.array(v, t) for v, t in zip(values, types, strict=True)], names=list(columns))
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        return self._call(lambda line: frozenset(str(row[0]) for row in line.execute(_ZONES).fetchall()))
 
     def public_profile(self, table: str) -> Profile:
         """How many rows there are in a table that the owner declared public; of no other table may it be asked.
@@ -240,6 +264,22 @@ class PostgresEngine:
         with self._lock:
             while self._idle:
                 self._idle.pop().close()
+
+
+_ZONES = "SELECT name FROM pg_catalog.pg_timezone_names"
+
+
+def _why_unreadable(error: psycopg.Error) -> str:
+    """Before any row is read, for the owner: what is wrong with a table, and what to do."""
+    match error.sqlstate or "":
+        case "42501":
+            return "dpsql's role may not read all that it is made of: GRANT SELECT, to the owner of a view too"
+        case "55000":
+            return "it has no rows to read yet: REFRESH MATERIALIZED VIEW"
+        case state if state.startswith(("08", "HV")):
+            return "the server that its rows are on does not answer: check its address and USER MAPPING"
+        case state:
+            return f"it cannot be read (SQLSTATE {state or 'unknown'}): does SELECT * FROM it work as dpsql's role?"
 
 
 def _kind(error: Exception) -> str:
