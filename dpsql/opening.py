@@ -146,6 +146,20 @@ def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Cla
     return looks
 
 
+def referring(
+    engine: Engine, columns: Iterable[tuple[str, str]], unit: tuple[str, str] | None, seconds: float
+) -> set[tuple[str, str]]:
+    """Those of columns that seem to hold keys of people, for the owner."""
+    found: set[tuple[str, str]] = set()
+    for column in columns:
+        try:
+            if unit is not None and engine.refers(column, unit, seconds):
+                found.add(column)
+        except Error:
+            continue
+    return found
+
+
 def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
     """Raise :class:`PolicyError` where a declared table cannot be read: its statements would be paid in vain."""
     found = fit(policy, schema)
