@@ -8,8 +8,9 @@ after ``perturb`` sees released numbers alone. A crash after the charge loses bu
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -22,6 +23,7 @@ from dpsql.engines.load import Load
 from dpsql.engines.schema import Concern
 from dpsql.error_bars import (
     exact_bars,
+    in_zone,
     known_margins,
     pieced,
     tried_bars,
@@ -31,7 +33,7 @@ from dpsql.error_bars import (
 )
 from dpsql.errors import DataError, OperationalError
 from dpsql.expected import expected_errors
-from dpsql.finished import Finished, FinishedAnswers
+from dpsql.finished import Finished, FinishedAnswers, undefined_notes
 from dpsql.inference.prefix import running_margins
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
@@ -44,7 +46,8 @@ from dpsql.prepared import Prepared, draft, prepare
 from dpsql.pricing import Priced, Pricing, notices
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
-from dpsql.settings import Settings
+from dpsql.sandbox import Computed
+from dpsql.settings import Settings, no_zone
 from dpsql.table import NoisyTable
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
@@ -52,6 +55,7 @@ from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.types import TEXT
+from rewriter.zones import UTC
 
 _REMEMBERED = 512
 
@@ -69,6 +73,8 @@ class Proxy:
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
+        self._lock = threading.Lock()
+        self._zones: frozenset[str] | None = None
 
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
@@ -105,34 +111,41 @@ class Proxy:
             raise OperationalError("the policy does not name this analyst", sqlstate="28000", hint=hint)
         return Session(self, analyst)
 
+    def zones(self) -> frozenset[str]:
+        """The time zones that a session may have: those that the engine and the outer SELECT's database know."""
+        with self._lock:
+            if self._zones is None:
+                self._zones = self._opened.engine.zones() & self._opened.sandbox.zones()
+            return self._zones
+
     def close(self) -> None:
         self._opened.close()
 
     def prepare(
-        self, sql: str, parameters: Parameters, *, others: bool = False
+        self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         """What a text means under this policy, remembered by its exact text and parameters.
 
-        ``others``: groups that are not shown are added up in a row of their own.
+        ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
         """
         try:
-            return self._prepare(sql, _frozen(parameters), others)
+            return self._prepare(sql, _frozen(parameters), others, zone)
         except TypeError:
-            return self._prepare_text(sql, _Given(parameters), others)
+            return self._prepare_text(sql, _Given(parameters), others, zone)
 
     def _prepare_text(
-        self, sql: str, given: _Given, others: bool
+        self, sql: str, given: _Given, others: bool, zone: str
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others))
+            return _Explained(self._prepared(statement.query, sql, others, zone))
         if isinstance(statement, Select):
-            return self._prepared(statement, sql, others)
+            return self._prepared(statement, sql, others, zone)
         return statement
 
-    def _prepared(self, select: Select, sql: str, others: bool) -> Prepared:
+    def _prepared(self, select: Select, sql: str, others: bool, zone: str) -> Prepared:
         opened = self._opened
-        accounting, dialect = opened.accountant.accounting, opened.engine.dialect
+        accounting, dialect = opened.accountant.accounting, replace(opened.engine.dialect, zone=zone)
 
         def over(catalog: Catalog) -> Prepared:
             return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect, others=others)
@@ -193,12 +206,19 @@ class Session:
         if isinstance(prepared, _Explained):
             return _as_answer(self._explain(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):
-            self.settings = self.settings.changed(prepared.name, prepared.value, self._proxy.policy.statement)
+            self.change(prepared.name, prepared.value)
             return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
         if isinstance(prepared, ShowSetting):
             value = self.settings.shown(prepared.name)
             return Answer((AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), budget=self.budget, tag="SHOW")
         return Answer(tag=prepared.command, budget=self.budget)
+
+    def change(self, name: str | None, value: str | None) -> None:
+        """SET, or RESET where there is no value. Raises DataError 22023 for what there is not, or is not allowed."""
+        changed = self.settings.changed(name, value, self._proxy.policy.statement)
+        if changed.zone not in (UTC, self.settings.zone) and changed.zone not in self._proxy.zones():
+            raise no_zone(changed.zone)
+        self.settings = changed
 
     @translated
     def describe(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...]:
@@ -225,7 +245,7 @@ class Session:
     def _prepared(
         self, sql: str, parameters: Parameters
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
-        return self._proxy.prepare(sql, parameters, others=self.settings.other)
+        return self._proxy.prepare(sql, parameters, others=self.settings.other, zone=self.settings.zone)
 
     # The flow
 
@@ -296,12 +316,17 @@ class Session:
         def finish() -> Finished:
             released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
             virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
-            columns, rows = sandbox.run(prepared.outer_sql, released | virtual, cancellation)
+            tables_below, sql, zone = released | virtual, prepared.outer_sql, prepared.zone
+            columns, rows, undefined = (
+                sandbox.answer(sql, tables_below, cancellation, zone)
+                if released
+                else Computed(*sandbox.run(sql, tables_below, cancellation, zone))
+            )
             bars = exact_bars(prepared.measured, rows, pieces)
             if intervals and prepared.question.wanted:
                 tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
                 bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
-            return Finished(columns, rows, bars)
+            return Finished(columns, rows, bars, undefined_notes(rows, undefined=undefined) if released else ())
 
         how = (consistent, intervals)
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
@@ -362,6 +387,7 @@ class Session:
             rows = widened_rows(columns, prepared.measured, rows, finished.bars)
             known = widened_margins(columns, prepared.measured, known)
             columns = widened_columns(columns, prepared.measured)
+        rows = in_zone(columns, rows, prepared.zone)
         return Answer(
             columns=columns,
             rows=rows,
@@ -369,7 +395,7 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*settled.notices, *prepared.notes, *notices(priced)),
+            notices=(*settled.notices, *prepared.notes, *notices(priced), *finished.notes),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:

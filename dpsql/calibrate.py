@@ -32,7 +32,8 @@ from dpsql.mechanisms.top_k import PICKS, TopK, part_of_picks
 from dpsql.picks import Joined, Modal, Picked
 from dpsql.picks import picked as pick
 from dpsql.table import Noise
-from rewriter.plan import Block, Chosen, Plan, Selection, Top
+from rewriter.measured import EXTREME
+from rewriter.plan import Block, Chosen, Moment, Plan, Selection, Top
 from rewriter.sensitivity import Sensitivity
 
 Mechanism = Laplace | Gaussian
@@ -137,6 +138,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     if not whole:
         return Calibration(plan, (), None)
     _check_price(accounting, price)
+    _check_sizes(plan)
     peeled = None if plan.top is None else _peel(plan, plan.top, accounting, price)
     rest = price if peeled is None else _less(price, peeled.share)
     share = split_price(rest, whole)
@@ -193,6 +195,19 @@ def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
         raise error(f"a {accounting} ledger is not paid like this", sqlstate="XX000")
     if not paid:
         raise error("an answer has a price above 0", sqlstate="22023", hint="SET dpsql.epsilon = 0.1")
+
+
+def _check_sizes(plan: Plan) -> None:
+    """Refuse sums whose squares no double holds: all that is known of their errors is computed in doubles."""
+    sizes = [one.granularity * step for one in plan.statistics for step in (1, max(one.bound, 1))]
+    moments = [output.estimator for output in plan.outputs if isinstance(output.estimator, Moment)]
+    # A variance is a square, and its error is squared again.
+    sizes += [(axis.high - axis.low) ** 2 for one in moments for axis in (one.x, one.y) if axis.degree]
+    sizes += [max(abs(axis.low), abs(axis.high)) ** 2 or Fraction(1) for one in moments for axis in (one.x, one.y)]
+    if any(not 1 / EXTREME <= size <= EXTREME for size in sizes if size):
+        raise error(
+            "numbers of this size are not added up", sqlstate="22003", hint="declare a narrower range, or divide them"
+        )
 
 
 def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:

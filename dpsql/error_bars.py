@@ -30,6 +30,7 @@ from rewriter.measured import Listed, Mean, Measured, Running
 from rewriter.plan import Plan
 from rewriter.trace import row_column
 from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
+from rewriter.zones import shown
 
 Column = Sequence[Ends | tuple[str, str] | None]
 """The ends of every cell; of an array, which is a text, two texts."""
@@ -149,6 +150,21 @@ def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[
                 texts.append("NULL" if end is None else str(end))
         low, high = ("{" + ",".join(texts) + "}" for texts in sides)
         found.append((low, high))
+    return tuple(found)
+
+
+def in_zone(columns: Sequence[AnswerColumn], rows: Cells, zone: str) -> tuple[tuple[Scalar | None, ...], ...]:
+    """Instants as a client gets them: with a zone, the session's."""
+    places = [place for place, column in enumerate(columns) if column.type.kind is Kind.TIMESTAMPTZ]
+    if not places:
+        return tuple(rows)
+    found = []
+    for row in rows:
+        cells = list(row)
+        for place in places:
+            value = cells[place]
+            cells[place] = shown(value, zone) if isinstance(value, datetime.datetime) else value
+        found.append(tuple(cells))
     return tuple(found)
 
 

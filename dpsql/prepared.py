@@ -19,7 +19,7 @@ from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.errors import Unbounded
 from rewriter.histogram import greatest
-from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, slots_of
+from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, is_moderate, slots_of
 from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Chosen, Output, Plan
@@ -30,6 +30,7 @@ from rewriter.selection import plan_top
 from rewriter.split import split
 from rewriter.trace import Traced, row_column, trace
 from rewriter.types import BIGINT, DOUBLE, INTEGER, Type
+from rewriter.zones import UTC
 
 _NORMS = {
     Accounting.PURE: (Norm.L1,),
@@ -52,7 +53,7 @@ class Prepared:
     ``columns`` first and then the numbers of the released rows behind each row, which are of the tables ``origins``;
     ``measured`` says how each column follows from those, ``question`` is what replicates are asked for the others.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
-    ``notes`` say what is answered from the policy alone.
+    ``notes`` say what is answered from the policy alone. ``zone`` is the session's time zone.
 
     Where the query lacks bounds that the owner left to be learned, they are ``missing``: what is here is then planned
     with the loosest ones, and is not to be run; ``with_bounds`` plans with those that were learned.
@@ -71,6 +72,7 @@ class Prepared:
     virtual: tuple[str, ...]
     private_tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    zone: str = UTC
     missing: tuple[Missing, ...] = ()
     with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
 
@@ -113,6 +115,7 @@ def prepare(
         traced = Traced(program.outer, tuple(OTHER if shaped else PUBLIC for _ in columns))
     traced = replace(traced, columns=tuple(_independent(one, traced, shaped, plans) for one in traced.columns))
     full = outer_sql(traced.tree, tables) if traced.slots else shown
+    names = [shape.name for shape in shaped]
     return Prepared(
         sql=sql,
         plans=plans,
@@ -123,10 +126,11 @@ def prepare(
         columns=columns,
         measured=traced.columns,
         origins=traced.origins,
-        question=_question(full, traced, [kind for _, kind in columns], tables, [shape.name for shape in shaped]),
+        question=_question(full, traced, [kind for _, kind in columns], tables, names, dialect.zone),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
         notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
+        zone=dialect.zone,
     )
 
 
@@ -208,8 +212,10 @@ def _independent(
     column: Measured, traced: Traced, shaped: tuple[Shape, ...], plans: tuple[tuple[Plan, ...], ...]
 ) -> Measured:
     """The column, where its error follows from its rows alone: groups that running sums are measured of depend on each
-    other, and only a plan that measures a running sum says how far off it is.
+    other, and only a plan that measures a running sum says how far off it is. Numbers of hundreds of digits are tried.
     """
+    if not is_moderate(column.form):
+        return OTHER
     released = {shape.name: [plan for place in shape.measurements for plan in plans[place]] for shape in shaped}
     slots = slots_of(column.form)
     behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]
@@ -234,7 +240,9 @@ def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...])
     return ()
 
 
-def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, released: Sequence[str]) -> Question:
+def _question(
+    full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, released: Sequence[str], zone: str
+) -> Question:
     """What replicates are asked: columns that nothing exact is known of, in rows known by all that is not measured."""
     slots = range(len(traced.columns), len(traced.columns) + traced.slots)
     wanted = tuple(
@@ -246,7 +254,8 @@ def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, 
     never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
     if not wanted:
         return Question(full, "", (), ())
-    return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted, never)
+    once = replicated_sql(traced.tree, tables, released, slots.stop)
+    return Question(full, once, (*keys, *slots), wanted, never, zone)
 
 
 def margin_name(column: str) -> str:

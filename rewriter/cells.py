@@ -59,7 +59,9 @@ class Vector:
 
     ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. What has a
     ``prefix`` is clipped in L1. ``weight`` is its share of the price, see :func:`rewriter.strategies.weight`.
-    ``credit``: the one cell counts distinct values, and is no sum over people.
+    ``credit``: the one cell counts distinct values, and is no sum over people. ``rows``: what counts the rows of which
+    each moves the vector by its most, so that a unit with too many is shortened by their number alone, whatever values
+    they have; None where the norm of the vector itself says by how much.
     """
 
     cells: tuple[Cell, ...]
@@ -70,6 +72,7 @@ class Vector:
     prefix: Prefix | None = None
     weight: Fraction = Fraction(1)
     credit: Credit | None = None
+    rows: Addend | None = None
 
 
 @dataclass(frozen=True, slots=True)

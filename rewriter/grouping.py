@@ -130,7 +130,8 @@ def take_apart(
     ]
     outer = exp.Select(expressions=expressions).from_(exp.to_table(table), copy=False)
     if (having := select.args.get("having")) is not None:
-        shown = _shows_rows(select)
+        # Without a key there is always one group, and the condition asks whether it has a row.
+        shown = not keys or _shows_rows(select)
         tests = [test.copy() for test in conjuncts(having.this) if shown or not _is_certain(test)]
         if tests:
             outer.set("where", exp.Where(this=replacer.replace(canonical(exp.and_(*tests, copy=False), scope))))

@@ -75,6 +75,30 @@ class Listed:
 Form = Affine | Quotient | Mean | Running | Listed | Other | Public
 
 
+EXTREME = Fraction(10) ** 100
+"""Numbers beyond this, or nearer to 0 than its inverse, have squares that no double holds."""
+
+
+def is_moderate(form: Form) -> bool:
+    """Whether an error bar of the form can be computed in doubles, whatever is released.
+
+    >>> is_moderate(Affine((((0, "n"), Fraction(10) ** 200),)))
+    False
+    """
+    if isinstance(form, Listed):
+        return all(is_moderate(item) for item in form.items)
+    if isinstance(form, Quotient):
+        return is_moderate(form.above) and is_moderate(form.below) and form.slack <= EXTREME
+    if isinstance(form, Mean):
+        return all(abs(number) <= EXTREME for number in (form.factor, form.constant, form.slack))
+    if not isinstance(form, Affine):
+        return True
+    weights = [abs(weight) for _, weight in form.terms if weight]
+    if any(size > EXTREME for size in (*weights, abs(form.constant), form.slack)):
+        return False
+    return all(weight >= 1 / EXTREME for weight in weights)
+
+
 @dataclass(frozen=True, slots=True)
 class Rounding:
     """The last thing done to a number: to ``digits`` places, to the nearest or toward zero."""

@@ -133,7 +133,8 @@ def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
         outputs=tuple(replace(one, parts=tuple(at[place] for place in one.parts)) for one in outputs),
         parts=tuple(plan.parts[place] for place in kept),
         orders=tuple((at[low], at[high]) for low, high in plan.orders if low in at and high in at),
-        exhaustive=False,  # it has not all parts that other measurements of the same rows have
+        exhaustive=False,
+        alone=True,  # it has not all parts that other measurements of the same rows have
         choices=(),
     )
 

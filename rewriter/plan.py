@@ -18,12 +18,18 @@ class KeyColumn:
     """A grouping key: column ``name`` of the engine's answer, as the analyst wrote it in ``text``.
 
     ``family`` is a name that two keys over the same rows share only when they are the same expression.
+    ``closed``: by proof, every row of people has one of the key's public values, whatever the database holds.
+    ``listed``: the owner listed the values one by one, and no condition left any of them out; ``lists_null``: NULL is
+    one of these.
     """
 
     name: str
     type: Type
     text: str
     family: str = field(default="", repr=False)
+    closed: bool = field(default=False, repr=False, compare=False)
+    listed: bool = field(default=False, repr=False, compare=False)
+    lists_null: bool = field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +274,9 @@ class Plan:
     group of the key set is in the answer. ``cells`` bounds the number of groups of a
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
-    group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
-    owner's word, every row of people is in one of them, so that they add up to what all rows have.
+    group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by proof,
+    every row of people is in one of them, so that they add up to what all rows have.
+    ``alone``: it has no parts that other measurements of the same rows could be made to agree with.
     ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
     ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
     a public key set, under the names of the keys, and reads no row of people; "" where there is none. With ``top``, the
@@ -287,6 +294,7 @@ class Plan:
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
     exhaustive: bool = False
+    alone: bool = False
     choices: tuple[Choice, ...] = ()
     groups: str = ""
     clips: bool = False

@@ -12,15 +12,18 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.distinct import credit_notes
 from rewriter.expanded import check_expanded
-from rewriter.keys import public_keys
+from rewriter.keys import PublicKeys, public_keys
 from rewriter.lineage import with_families
 from rewriter.others import of_total
 from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
 from rewriter.quantiles import quantiles
-from rewriter.query import Query, plain_columns
+from rewriter.query import Key, Query, plain_columns
 from rewriter.series import with_prefixes
 from rewriter.steps import groups_of_one, steps_along
 from rewriter.workload import workload
+
+_MOST_REPEATED = 2
+"""Joins without a key that are told of."""
 
 
 def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
@@ -68,7 +71,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     planned = Plan(
         sql="" if is_empty else bounded.tree.sql(dialect=dialect.name, comments=False),
         dialect=dialect.name,
-        keys=tuple(KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(query.keys)),
+        keys=_columns(query.keys, public),
         blocks=bounded.blocks,
         outputs=tuple(sorted(outputs, key=lambda output: int(output.name[1:]))),
         selection=bounded.selection,
@@ -83,6 +86,15 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     )
     named = with_families(planned, query, work, one_group=one_group)
     return named if query.only is None else of_total(named, query.only)
+
+
+def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:
+    """The keys with what is known of the values that are listed."""
+    columns = (KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(keys))
+    if public is None:
+        return tuple(columns)
+    known = zip(columns, public.closed, public.listed, public.lists_null, strict=True)
+    return tuple(replace(one, closed=c, listed=k, lists_null=n) for one, c, k, n in known)
 
 
 def _named(work: Workload, places: Sequence[int]) -> Workload:
@@ -113,4 +125,5 @@ def _clips(contribution: ContributionBound, work: Workload) -> bool:
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:
     if bound.unique or bound.rows is None:
         return ()
-    return (f"each person counts with at most {bound.rows} rows",)
+    most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]
+    return (f"each person counts with at most {bound.rows} rows", *map(str, most))

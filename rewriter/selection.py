@@ -75,6 +75,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
         blocks=tuple(_of_groups(block, groups) for block in base.blocks),
         top=top,
         exhaustive=False,
+        alone=True,
         notes=(*_notes(query, rows), *(note for note in base.notes if not note.startswith(_CLIPPED))),
     )
 

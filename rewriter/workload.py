@@ -232,11 +232,21 @@ def _pairs(means: Sequence[Aggregate], builder: Builder, norm: Norm) -> dict[str
             cells.append(_pair_cells(aggregate, interval, granularity, builder, column, place))
             pairs[key] = _Pair(cells[-1][0].name, cells[-1][1].name, interval, granularity)
         width = int(interval.width / granularity)
-        vectors = [tuple(cell for pair in cells for cell in pair)] if column is not None else cells
-        share = weight(len(cells) / len(vectors), norm)
-        builder.vectors += [Vector(vector, width, width * width, weight=share) for vector in vectors]
+        if column is not None:
+            share, vector = weight(len(cells), norm), tuple(cell for pair in cells for cell in pair)
+            builder.vectors.append(Vector(vector, width, width * width, weight=share))
+        else:
+            counted = [_present_rows(aggregate, builder) for aggregate in distinct.values()]
+            builder.vectors += [
+                Vector(pair, width, width * width, rows=rows) for pair, rows in zip(cells, counted, strict=True)
+            ]
         _note_clipping(next(iter(distinct.values())), interval, builder)
     return pairs
+
+
+def _present_rows(aggregate: Aggregate, builder: Builder) -> Addend:
+    """What counts the rows that a mean is of."""
+    return Addend(1, test=builder.condition(both(aggregate.condition, present(aggregate.argument))))
 
 
 def _own_numbers(known: Sequence[Signature]) -> dict[Signature, int | None]:

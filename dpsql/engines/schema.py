@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from dpsql.errors import OperationalError
 from dpsql.names import match
@@ -125,10 +126,14 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """Something about a database that its owner may want to change; of one ``table``, or of all of it."""
+    """Something about a database that its owner may want to change; of one ``table``, or of all of it.
+
+    An ``error`` keeps a policy that declares the table from being used.
+    """
 
     text: str
     table: str | None = None
+    severity: Literal["error", "warning"] = "warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +143,16 @@ class Profile:
 
     rows: int
     unique: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the rows of a table say of some columns: whether two rows share all their values, and whether a row lacks
+    one. ``lasting``: nobody can change the rows while they are open.
+
+    It is for the owner's eyes: whether a policy is opened may depend on it, and nothing that an analyst sees.
+    """
+
+    repeats: bool
+    nulls: bool
+    lasting: bool

@@ -131,7 +131,7 @@ def value_of(steps: int | None, granularity: Fraction, type_: Type) -> Scalar | 
     number = steps * granularity
     if type_.kind is Kind.DATE:
         return datetime.date.fromordinal(int(number))
-    if type_.kind is Kind.TIMESTAMP:
+    if type_.clocked:
         days, rest = divmod(number, 1)
         microseconds = int(rest * 86_400_000_000)
         return datetime.datetime.fromordinal(int(days)) + datetime.timedelta(microseconds=microseconds)

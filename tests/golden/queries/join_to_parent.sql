@@ -4,12 +4,12 @@ SELECT p.sex, COUNT(*) AS n, AVG(v.cost) AS c FROM visit v JOIN patient p ON v.p
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 None, l2 20000000
---   s0: Σ(cost - 0) (steps of 1/100, at most 20000000)
---   s1: Σ(5000 - cost) (steps of 1/100, at most 20000000)
--- one unit moves: l1 40, l2 40
---   s2: COUNT(*) (steps of 1, at most 40)
--- a0: COUNT(*) (bigint) = s2, rounded, at least 0
+-- one unit moves: l1 None, l2 1280000000
+--   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
+-- one unit moves: l1 1342177280, l2 1342177280
+--   s2: COUNT(*) (steps of 1/33554432, at most 1342177280)
+-- a0: COUNT(*) (bigint) = 1/33554432 · s2, rounded, at least 0
 -- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
@@ -25,7 +25,9 @@ WITH partial AS (
     ) AS s1,
     (
       COUNT(*)
-    ) AS s2
+    ) AS s2,
+    COUNT(*) FILTER(WHERE
+      f1) AS n0
   FROM (
     SELECT
       t2."id" AS u,
@@ -36,7 +38,8 @@ WITH partial AS (
         WHEN t1."cost" > 5000
         THEN 500000
         ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0
+      END AS v0,
+      NOT t1."cost" IS NULL AS f1
     FROM "main"."visit" AS t1
     JOIN "main"."patient" AS t2
       ON t1."patient_id" = t2."id"
@@ -48,38 +51,45 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20000000 THEN 20000000 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    s2,
+    n0
   FROM partial
 ), released AS (
   SELECT
     measured.k0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s0 * 64
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s1 * 64
       END
     ) AS s1,
-    SUM(measured.s2) AS s2
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
+        ELSE LEAST(measured.s2, 40) * 33554432
+      END
+    ) AS s2
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 400000000000000
+        WHEN CAST(clamped.s2 AS INT128) * clamped.s2 > 1600
         THEN (
-          19999999.99998181e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.s2 AS INT128) * clamped.s2 AS DOUBLE))
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
   GROUP BY

@@ -8,19 +8,19 @@ FROM prescription JOIN visit ON visit_id = visit.id GROUP BY drug;
 -- groups: selected
 --   k0: drug (text)
 -- selection: weight w in 1/1048576, at most 100 groups
--- one unit moves: l1 None, l2 131072000
---   s0: Σ dose (steps of 1/131072, at most 131072000)
--- one unit moves: l1 None, l2 5120
---   s1: COUNT(DISTINCT patient_id) (steps of 1/512, at most 5120)
+-- one unit moves: l1 None, l2 2097152000
+--   s0: Σ dose (steps of 1/2097152, at most 2097152000)
+-- one unit moves: l1 None, l2 1342177280
+--   s1: COUNT(DISTINCT patient_id) (steps of 1/134217728, at most 1342177280)
 -- one unit moves: l1 100, l2 100
 --   s2: COUNT(DISTINCT dose) (steps of 1, at most 100)
--- one unit moves: l1 None, l2 6400
---   s3: COUNT(*) (steps of 1/64, at most 6400)
--- a0: COUNT(*) (bigint) = 1/64 · s3, rounded, at least 0
--- a1: COUNT(DISTINCT patient_id) (bigint) = 1/512 · s1, rounded, at least 0
+-- one unit moves: l1 None, l2 1677721600
+--   s3: COUNT(*) (steps of 1/16777216, at most 1677721600)
+-- a0: COUNT(*) (bigint) = 1/16777216 · s3, rounded, at least 0
+-- a1: COUNT(DISTINCT patient_id) (bigint) = 1/134217728 · s1, rounded, at least 0
 -- a2: COUNT(DISTINCT dose) (bigint) = s2, rounded, at least 0
 -- a3: MEDIAN(dose) (double) = picked, number 0 of q0
--- a4: SUM(dose) (double) = 1/131072 · s0
+-- a4: SUM(dose) (double) = 1/2097152 · s0
 -- note: each person counts with at most 100 rows
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
 -- note: dose is clipped into [0, 10]
@@ -74,65 +74,55 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 131072000 THEN 131072000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s0 > 134217728000 THEN 134217728000 ELSE s0 END AS BIGINT) AS s0,
     CASE WHEN s1 > 0 THEN 1 ELSE 0 END AS s1,
-    CAST(CASE WHEN s3 > 100 THEN 100 ELSE s3 END AS BIGINT) AS s3
+    s3
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 17179869184000000
+      WHEN SUM(CAST(clamped.s3 AS INT128) * clamped.s3) > 10000
       THEN (
-        131071999.99988079e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        99.99999999990905e0 / SQRT(CAST(SUM(CAST(clamped.s3 AS INT128) * clamped.s3) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0,
+    END AS rows_factor,
     CASE
       WHEN SUM(clamped.s1 * clamped.s1) > 100
       THEN (
-        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s1 * clamped.s1) AS DOUBLE))
+        9.999999999990905e0 / SQRT(CAST(SUM(clamped.s1 * clamped.s1) AS DOUBLE))
       )
       ELSE NULL
-    END AS m1,
-    CASE
-      WHEN SUM(clamped.s3 * clamped.s3) > 10000
-      THEN (
-        6399.999999994179e0 / SQRT(CAST(SUM(clamped.s3 * clamped.s3) AS DOUBLE))
-      )
-      ELSE NULL
-    END AS m2,
+    END AS people_factor,
     COUNT(*) AS t
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 17179869184000000
-    OR SUM(clamped.s1 * clamped.s1) > 100
-    OR SUM(clamped.s3 * clamped.s3) > 10000
-    OR COUNT(*) > 1
+    SUM(CAST(clamped.s3 AS INT128) * clamped.s3) > 10000 OR SUM(clamped.s1 * clamped.s1) > 100 OR COUNT(*) > 1
 ), released AS (
   SELECT
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 16e0) AS BIGINT)
+        ELSE clamped.s0 * 16
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT scale.m1 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m1) AS BIGINT)
-        ELSE clamped.s1 * 512
+        WHEN NOT scale.people_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.people_factor * 134217728e0) AS BIGINT)
+        ELSE clamped.s1 * 134217728
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT scale.m2 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s3 AS DOUBLE) * scale.m2) AS BIGINT)
-        ELSE clamped.s3 * 64
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s3 AS DOUBLE) * scale.rows_factor * 16777216e0) AS BIGINT)
+        ELSE LEAST(clamped.s3, 100) * 16777216
       END
     ) AS s3,
     SUM(
@@ -427,12 +417,12 @@ ORDER BY
 
 -- release 1
 -- groups: one group
--- one unit moves: l1 131072000, l2 131072000
---   s0: Σ dose (steps of 1/131072, at most 131072000)
--- one unit moves: l1 100, l2 100
---   s3: COUNT(*) (steps of 1, at most 100)
--- a0: COUNT(*) (bigint) = s3, rounded, at least 0
--- a4: SUM(dose) (double) = 1/131072 · s0
+-- one unit moves: l1 2097152000, l2 2097152000
+--   s0: Σ dose (steps of 1/2097152, at most 2097152000)
+-- one unit moves: l1 1677721600, l2 1677721600
+--   s3: COUNT(*) (steps of 1/16777216, at most 1677721600)
+-- a0: COUNT(*) (bigint) = 1/16777216 · s3, rounded, at least 0
+-- a4: SUM(dose) (double) = 1/2097152 · s0
 -- note: each person counts with at most 100 rows
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
 -- note: dose is clipped into [0, 10]
@@ -486,16 +476,39 @@ FROM (
   ), clamped AS (
     SELECT
       u,
-      CAST(CASE WHEN s0 > 131072000 THEN 131072000 ELSE s0 END AS BIGINT) AS s0,
+      CAST(CASE WHEN s0 > 134217728000 THEN 134217728000 ELSE s0 END AS BIGINT) AS s0,
       CASE WHEN s1 > 0 THEN 1 ELSE 0 END AS s1,
-      CAST(CASE WHEN s3 > 100 THEN 100 ELSE s3 END AS BIGINT) AS s3
+      s3
     FROM partial
   ), released AS (
     SELECT
-      SUM(clamped.s0) AS s0,
-      SUM(clamped.s1) AS s1,
-      SUM(clamped.s3) AS s3
-    FROM clamped
+      SUM(
+        CASE
+          WHEN NOT measured.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 16e0) AS BIGINT)
+          ELSE measured.s0 * 16
+        END
+      ) AS s0,
+      SUM(measured.s1) AS s1,
+      SUM(
+        CASE
+          WHEN NOT measured.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.rows_factor * 16777216e0) AS BIGINT)
+          ELSE LEAST(measured.s3, 100) * 16777216
+        END
+      ) AS s3
+    FROM (
+      SELECT
+        *,
+        CASE
+          WHEN CAST(clamped.s3 AS INT128) * clamped.s3 > 10000
+          THEN (
+            99.99999999990905e0 / SQRT(CAST(CAST(clamped.s3 AS INT128) * clamped.s3 AS DOUBLE))
+          )
+          ELSE NULL
+        END AS rows_factor
+      FROM clamped
+    ) AS measured
   ), distinct_s2 AS (
     WITH people AS MATERIALIZED (
       SELECT

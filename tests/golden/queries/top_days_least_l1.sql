@@ -6,9 +6,9 @@ SELECT day, COUNT(DISTINCT patient_id) FROM visit GROUP BY 1 ORDER BY 2 LIMIT 3
 -- release 0
 -- groups: public, at most 2192
 --   k0: day (date)
--- one unit moves: l1 5120, l2 5120
---   s0: COUNT(DISTINCT patient_id) (steps of 1/128, at most 5120)
--- a0: COUNT(DISTINCT patient_id) (bigint) = 1/128 · s0, rounded, at least 0
+-- one unit moves: l1 1342177280, l2 1342177280
+--   s0: COUNT(DISTINCT patient_id) (steps of 1/33554432, at most 1342177280)
+-- a0: COUNT(DISTINCT patient_id) (bigint) = 1/33554432 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
 WITH partial AS (
   SELECT
@@ -36,8 +36,8 @@ WITH partial AS (
   SELECT
     u,
     CASE WHEN SUM(clamped.s0) > 40 THEN (
-      5119.999999995343e0 / CAST(SUM(clamped.s0) AS DOUBLE)
-    ) ELSE NULL END AS m0
+      39.99999999996362e0 / CAST(SUM(clamped.s0) AS DOUBLE)
+    ) ELSE NULL END AS people_factor
   FROM clamped
   GROUP BY
     u
@@ -48,9 +48,9 @@ WITH partial AS (
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 128
+        WHEN NOT scale.people_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.people_factor * 33554432e0) AS BIGINT)
+        ELSE clamped.s0 * 33554432
       END
     ) AS s0
   FROM clamped

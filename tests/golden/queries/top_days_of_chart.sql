@@ -6,9 +6,9 @@ SELECT d AS d, SUM(cost) AS "SUM(cost)" FROM dataset GROUP BY d ORDER BY "SUM(co
 -- release 0
 -- groups: public, at most 2192
 --   k0: day (date)
--- one unit moves: l1 None, l2 20000000
---   s0: Σ cost (steps of 1/100, at most 20000000)
--- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
+-- one unit moves: l1 None, l2 1280000000
+--   s0: Σ cost (steps of 1/6400, at most 1280000000)
+-- a0: SUM(cost) (decimal(38,2)) = 1/6400 · s0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 WITH suspect AS MATERIALIZED (
@@ -56,23 +56,23 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 400000000000000
+      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 400000000000000
       THEN (
-        19999999.99998181e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        19999999.99998181e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 400000000000000
+    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 400000000000000
 ), released AS (
   SELECT
     k0,
@@ -80,9 +80,9 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COALESCE(SUM(v0), 0)
-      ) AS s0
+      ) AS INT128) * 64 AS s0
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -109,9 +109,9 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-          ELSE clamped.s0
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s0 * 64
         END
       ) AS s0
     FROM clamped

@@ -76,7 +76,10 @@ WITH released AS (
         ELSE CAST(CASE WHEN t2."weight_kg" BETWEEN (
           -1.7976931348623157e308
         ) AND 1.7976931348623157e308 THEN t2."weight_kg" END * 4096e0 AS BIGINT)
-      END AS v0
+      END AS v0,
+      NOT CASE WHEN t2."weight_kg" BETWEEN (
+        -1.7976931348623157e308
+      ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL AS f1
     FROM "main"."patient" AS t2
   ) AS r
   GROUP BY

@@ -11,13 +11,13 @@ SELECT AVG(visits), COUNT(*) FROM sessions;
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 6240
---   s0: Σ(visits - 1) (steps of 1/4, at most 6240)
---   s1: Σ(40 - visits) (steps of 1/4, at most 6240)
--- one unit moves: l1 40, l2 40
---   s2: COUNT(*) (steps of 1, at most 40)
+-- one unit moves: l1 None, l2 1635778560
+--   s0: Σ(visits - 1) (steps of 1/1048576, at most 1635778560)
+--   s1: Σ(40 - visits) (steps of 1/1048576, at most 1635778560)
+-- one unit moves: l1 1342177280, l2 1342177280
+--   s2: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: AVG(visits) (double) = 1 + 39 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = s2, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/33554432 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: visits is clipped into [1, 40]
 WITH partial AS (
@@ -96,37 +96,43 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 1560 THEN 1560 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 1560 THEN 1560 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    CAST(CASE WHEN s0 > 1597440 THEN 1597440 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 1597440 THEN 1597440 ELSE s1 END AS BIGINT) AS s1,
+    s2
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0 * 4
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 1048576e0) AS BIGINT)
+        ELSE measured.s0 * 1048576
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1 * 4
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 1048576e0) AS BIGINT)
+        ELSE measured.s1 * 1048576
       END
     ) AS s1,
-    SUM(measured.s2) AS s2
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
+        ELSE LEAST(measured.s2, 40) * 33554432
+      END
+    ) AS s2
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 2433600
+        WHEN CAST(clamped.s2 AS INT128) * clamped.s2 > 1600
         THEN (
-          6239.999999994325e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.s2 AS INT128) * clamped.s2 AS DOUBLE))
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
 )
