@@ -21,7 +21,7 @@ from typing import Literal
 Row = tuple[object, ...]
 Rows = dict[str, list[Row]]
 Load = Literal["within", "copies", "tails", "beyond"]
-"""How many rows people have: at most as many as declared; any number of copies of the same rows; a heavy tail; far more
+"""How many rows people have: at most as many as declared; any number of copies of the same rows; a heavy tail; more
 than are declared, of everybody.
 """
 
@@ -237,7 +237,7 @@ def _events(
             if load == "tails":
                 count = random.choice([count, limit + 1, round(random.lognormvariate(1, 1.2)), 10 * limit])
             if load == "beyond":
-                count = limit * random.randint(10, 15)
+                count = random.randint(3 * limit, 5 * limit)
             mine = [draw(random) for _ in range(count)]
             if mine and load != "beyond" and random.random() < 0.3:
                 mine = [mine[0]] * len(mine)

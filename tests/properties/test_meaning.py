@@ -79,9 +79,9 @@ QUOTIENTS = [
 
 
 def unmoved(seed: int, folder: Path) -> list[str]:
-    """Quotients that move when all rows of everybody, who is far beyond every bound, are there twice."""
+    """Quotients that move when all rows of everybody, who is beyond every bound, are there twice."""
     place = world(Random(seed), "beyond")
-    key = Random(seed).choice(["", "p.smoker", "v.reason"])
+    key = Random(seed).choice(["", "p.smoker", "p.sex"])
     moved = []
     with opened(place, folder / "once") as once, opened(place.doubled(), folder / "twice") as twice:
         for shown in QUOTIENTS:
@@ -97,7 +97,6 @@ def unmoved(seed: int, folder: Path) -> list[str]:
     return moved
 
 
-@pytest.mark.xfail(strict=True, reason="cells are cut before vectors are scaled")
 def test_quotients_do_not_move_when_everybody_s_rows_are_doubled(tmp_path: Path) -> None:
     assert not [text for seed in range(3) for text in unmoved(seed, tmp_path / str(seed))]
 
@@ -142,7 +141,7 @@ def test_a_wrong_answer_is_seen(fault: str) -> None:
     reader = Reader(place)
     try:
         asked = _asked(Random(5), place)
-        cells = [tuple(row) for row in reader.read(asked.truth[0])]
+        cells = [tuple(row) for row in reader.read(asked.truth[0]) if row[0] != "¤"]
         said = ("each person counts with at most 4 rows", "cost is clipped into [0, 400]")
         right = Answer((), tuple(cells), notices=said)
         assert not compare(asked, right, reader, place)
