@@ -47,10 +47,9 @@ ORDER BY
 -- one unit moves: l1 1220608, l2 1220608
 --   s0: Σ(weight_kg - 2) (steps of 1/4096, at most 1220608)
 --   s1: Σ(300 - weight_kg) (steps of 1/4096, at most 1220608)
--- one unit moves: l1 1, l2 1
---   s2: COUNT(*) (steps of 1, at most 1)
+--   s2: 298 of each row without weight_kg (steps of 1/4096, at most 1220608)
 -- a0: AVG(weight_kg) (double) = 2 + 298 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = s2, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/1220608 · s0 + 1/1220608 · s1 + 1/1220608 · s2, rounded, at least 0
 -- note: weight_kg is clipped into [2, 300]
 WITH released AS (
   SELECT
@@ -64,7 +63,9 @@ WITH released AS (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 1228800
     ) AS s1,
     (
-      COUNT(*)
+      CAST(COUNT(*) AS INT128) * 1220608 + CAST(COUNT(v0) AS INT128) * (
+        -1220608
+      )
     ) AS s2
   FROM (
     SELECT
@@ -82,10 +83,7 @@ WITH released AS (
         ELSE CAST(CASE WHEN t2."weight_kg" BETWEEN (
           -1.7976931348623157e308
         ) AND 1.7976931348623157e308 THEN t2."weight_kg" END * 4096e0 AS BIGINT)
-      END AS v0,
-      NOT CASE WHEN t2."weight_kg" BETWEEN (
-        -1.7976931348623157e308
-      ) AND 1.7976931348623157e308 THEN t2."weight_kg" END IS NULL AS f1
+      END AS v0
     FROM "main"."patient" AS t2
   ) AS r
   GROUP BY
