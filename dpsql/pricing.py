@@ -70,6 +70,11 @@ class Priced:
         fresh = (self._loss(one) for one in self.releases if one.plan.identity not in self.stored)
         return sum(fresh, PrivacyLoss())
 
+    @property
+    def bought(self) -> tuple[Calibration, ...]:
+        """The releases that are paid for, in full or in part."""
+        return tuple(one for one in self.releases if one.plan.identity not in self.stored and self._loss(one))
+
     def _loss(self, calibration: Calibration) -> PrivacyLoss:
         found = self.offers.get(calibration.plan.identity)
         return calibration.loss if found is None else found.loss

@@ -208,6 +208,15 @@ class Chosen:
 Estimator = Linear | Ratio | Moment | Chosen
 
 
+def statistics_of(estimator: Estimator) -> tuple[str, ...]:
+    """The names of the statistics that an output is made of; none of what is picked."""
+    if isinstance(estimator, Ratio):
+        return estimator.above, estimator.below
+    if isinstance(estimator, Moment):
+        return tuple(name for name, _ in estimator.cells)
+    return tuple(name for name, _ in estimator.terms) if isinstance(estimator, Linear) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A column of whose values quantiles are picked, group by group, from the lattice ``low``, ``low + 1``, … ``high``.

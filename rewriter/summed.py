@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.cells import Builder
-from rewriter.clipping import clipped_steps, held, lattice
+from rewriter.clipping import clipped_once, clipped_steps, held, lattice
 from rewriter.interval import Interval
 from rewriter.most_total import most_in_total
 from rewriter.narrowing import narrowed
@@ -49,7 +49,8 @@ def argument_of(aggregate: Aggregate) -> Value:
 
 def steps_of(aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: Builder) -> str:
     """The row column of the argument in steps."""
-    return builder.column("v", clipped_steps(argument_of(aggregate), interval, granularity, builder.dialect))
+    clipped = clipped_once if aggregate.combines else clipped_steps
+    return builder.column("v", clipped(argument_of(aggregate), interval, granularity, builder.dialect))
 
 
 def sum_type(aggregate: Aggregate) -> Type:
@@ -86,14 +87,16 @@ def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder
 
 
 def note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
-    note = f"{inner(aggregate)} is clipped into [{show(interval.low)}, {show(interval.high)}]"
-    if note not in builder.notes:
-        builder.notes.append(note)
+    said = f"{inner(aggregate)} is clipped into [{show(interval.low)}, {show(interval.high)}]"
+    notes = aggregate.notes if aggregate.combines else (said,)
+    builder.notes += [note for note in notes if note not in builder.notes]
 
 
 def inner(aggregate: Aggregate) -> str:
     """The argument as it was written: what stands between the outermost parentheses of the call."""
     text = aggregate.text
+    if aggregate.combines:
+        return text
     depth = 0
     start = text.index("(") + 1
     for position in range(start - 1, len(text)):

@@ -160,7 +160,7 @@ def _sums(sums: dict[int, Aggregate], norm: Norm, builder: Builder) -> dict[int,
         text, most_rows = inner(first), most_rows_of(first, interval, builder)
         family = Family(
             word=f"sums of {text}",
-            what=f"Σ {text}",
+            what=text if first.combines else f"Σ {text}",
             unit=unit_of(first, granularity),
             integer=is_integer(first),
             minimum=0 if interval.low >= 0 else None,

@@ -268,6 +268,8 @@ SELECT
   dpsql_release_0.a0 AS "visits",
   dpsql_release_0.a1 AS "sum"
 FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_present_0
 ORDER BY
   "visits" DESC NULLS FIRST
 LIMIT 5;

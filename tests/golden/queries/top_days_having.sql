@@ -190,7 +190,7 @@ SELECT
   dpsql_release_0.a0 AS "count"
 FROM dpsql_release_0
 WHERE
-  dpsql_release_0.a1 > 100
+  dpsql_release_0.a1 > 100 AND dpsql_release_0.dpsql_present_0
 ORDER BY
   2 DESC NULLS FIRST
 LIMIT 5;
