@@ -179,7 +179,7 @@ def test_a_total_that_was_released_before_is_made_use_of(noisy: Session) -> None
 
 def test_a_total_in_the_same_statement_is_the_one_that_is_made_use_of(noisy: Session) -> None:
     """It is paid once, and all rows add up to it."""
-    for what in ("COUNT(*)", "COUNT(*), SUM(weight)"):
+    for what in ("COUNT(*)", "SUM(weight)"):
         every = noisy.execute(
             f"SELECT town, {what} FROM person GROUP BY town UNION ALL SELECT 'all', {what} FROM person"
         )
