@@ -9,9 +9,10 @@ part of the range, all of which is at distance k, hardly ever wins. There d move
 One more candidate is NULL, at the distance M·n with M = max(q, 1-q), or 1: where there is nobody, it wins.
 Every distance is capped at a public number, which moves it no further.
 
-**Claim.** Picking v with probability ∝ μ(v)·exp(-ε·d(v)/(2·M·S)), μ public (:mod:`dpsql.mechanisms.roundness`), has the range ε·s/S: the log-ratio of the probabilities
-that two neighbours give to v lies in an interval of that width, whatever v. So it is ε·s/S-DP, and (ε·s/S)²/8-zCDP
-(Dong, Durfee, Rogers 2020; Cesar, Rogers 2021), pair by pair of neighbours.
+**Claim.** Picking v with probability ∝ μ(v)·exp(-ε·d(v)/(2·M·S)), μ public (:mod:`dpsql.mechanisms.roundness`), has
+the range ε·s/S: the log-ratio of the probabilities that two neighbours give to v lies in an interval of that width,
+whatever v. So it is ε·s/S-DP, and (ε·s/S)²/8-zCDP (Dong, Durfee, Rogers 2020; Cesar, Rogers 2021), pair by pair of
+neighbours.
 
 **Groups.** A unit with weights s₁, s₂, … in its groups costs Σ ε·s_g/S where ε is counted, at most ε for weights of
 L1 norm at most S; and Σ (ε·s_g/S)²/8 where ρ is counted, at most ε²/8 for weights of L2 norm at most S. The
