@@ -17,6 +17,7 @@ BI = "tests/properties/test_bi.py"
 ZONES = "tests/properties/test_zones.py"
 INSTANTS = "tests/engines/test_instants.py"
 VECTOR = "tests/properties/test_vector.py"
+TOTALS = "tests/properties/test_max_total.py"
 
 BUGS: tuple[Bug, ...] = (
     # Time zones
@@ -260,6 +261,41 @@ BUGS: tuple[Bug, ...] = (
         "(*ball, *factors[vector.distinct])",
         "ball",
         "tests/properties/test_derive.py::test_a_sum_alone_is_not_made_of_one_that_was_clipped_with_a_count",
+    ),
+    bug(
+        "a count beside a mean counts the rows with a value alone",
+        "rewriter/pairs.py",
+        "names = [self.above, self.below, *([self.missing] if every and self.missing is not None else [])]",
+        "names = [self.above, self.below]",
+        f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
+    ),
+    bug(
+        "rows without a value are left out of the pair of a sum and a count of all rows",
+        "rewriter/pairs.py",
+        "counted = None if wanted.nulls is Nulls.ZERO else value",
+        "counted = value",
+        f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
+    ),
+    bug(
+        "a total that is declared is claimed, and rows are clipped by their number alone",
+        "rewriter/ball.py",
+        "or by_norm not in whole or vector.most_rows is not None:",
+        "or by_norm not in whole:",
+        f"{TOTALS}::test_a_person_far_beyond_the_total_moves_no_vector_further",
+    ),
+    bug(
+        "people with few rows are taken to be inside of a ball that a total makes small",
+        "rewriter/bound.py",
+        "and not whole and all(vector.most_rows is None for vector in work.vectors)",
+        "and not whole",
+        f"{TOTALS}::test_a_person_far_beyond_the_total_moves_no_vector_further",
+    ),
+    bug(
+        "twice a value adds up to no more than the value",
+        "rewriter/most_total.py",
+        "return None if inner is None else inner * (abs(factor) if isinstance(node, exp.Mul) else 1 / abs(factor))",
+        "return inner",
+        f"{TOTALS}::test_a_sum_moves_by_no_more_than_the_total_and_no_more_is_claimed",
     ),
     bug(
         "people in too many groups are named all the same",
