@@ -116,8 +116,12 @@ def _one(group: Sequence[Site]) -> tuple[Query, Sequence[Sequence[int]]] | None:
     if any(not _alike(site.query, made, query, block, first) for site, (block, made) in zip(group, again, strict=True)):
         return None
     known: list[Aggregate] = []
-    places = [[_place(one, known) for one in made.aggregates] for _, made in again]
-    return (replace(query, aggregates=tuple(known)), places) if len(known) <= MAX_AGGREGATES else None
+    found = [[_place(one, known) for one in made.aggregates] for _, made in again]
+    # In whatever order they are asked, it is the same release.
+    order = sorted(range(len(known)), key=lambda place: _spelt(query, known[place]))
+    places = [[order.index(place) for place in own] for own in found]
+    aggregates = tuple(known[place] for place in order)
+    return (replace(query, aggregates=aggregates), places) if len(known) <= MAX_AGGREGATES else None
 
 
 def _conditions(block: Block) -> list[str]:
@@ -193,7 +197,12 @@ def _place(aggregate: Aggregate, known: list[Aggregate]) -> int:
 
 def _name(query: Query) -> str:
     """What is measured of which rows, whatever it is grouped by."""
-    values = [value for a in query.aggregates for value in (a.argument, a.condition, a.second, *a.row)]
-    rows, spelt = canonical([query.rows, query.unit], [value.sql for value in values if value is not None])
-    kinds = [(a.function.__name__, a.distinct, a.fraction) for a in query.aggregates]
-    return "\n".join([rows, str(kinds), *spelt])
+    rows, _ = canonical([query.rows, query.unit], [])
+    return "\n".join([rows, *(_spelt(query, one) for one in query.aggregates)])
+
+
+def _spelt(query: Query, one: Aggregate) -> str:
+    """An aggregate as a text, whatever the aliases are."""
+    values = [value.sql for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
+    spelt = canonical([query.rows, query.unit], values)[1]
+    return "\n".join([one.function.__name__, str((one.distinct, one.fraction)), *spelt])
