@@ -150,7 +150,14 @@ def test_a_sum_of_aggregates_is_as_accurate_as_one_sum(sql: str, session: Sessio
     assert [(c.name, c.type) for c in session.describe(sql)] == [("x", told.columns[0].type)]
 
 
-@pytest.mark.parametrize("sql", [*FIGURES.values(), *SUMS, FILTERS])
+JOINED = [
+    f"SELECT x.n AS x, COALESCE(y.n, -1) AS y FROM (SELECT COUNT(*) AS n FROM person WHERE age > 20) AS x {join}"
+    f" (SELECT COUNT(*) AS n FROM person WHERE age > 30) AS y ON {on}"
+    for join, on in (("JOIN", "x.n > y.n"), ("LEFT JOIN", "x.n < y.n"), ("LEFT JOIN", "TRUE"), ("JOIN", "x.n = y.n"))
+]
+
+
+@pytest.mark.parametrize("sql", [*FIGURES.values(), *SUMS, FILTERS, *JOINED])
 def test_without_noise_all_of_them_are_right(sql: str, exact: Session, folder: Path) -> None:
     found = [[float(cell) for cell in row] for row in exact.execute(sql).rows]  # type: ignore[arg-type]
     assert found == [pytest.approx([float(cell) for cell in row]) for row in truth(folder, sql)]  # type: ignore[arg-type]
