@@ -23,6 +23,7 @@ from dpsql.inference.replicates import generator, replicated
 from dpsql.inference.rounding import EXACT
 from dpsql.others import less_shown
 from dpsql.prepared import Prepared, margin_name
+from dpsql.present import present_columns
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
@@ -45,8 +46,12 @@ def pieced(
     *,
     consistent: bool,
     derived: Mapping[int, Derived] | None = None,
+    silent: bool = False,
 ) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
-    """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them."""
+    """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them.
+
+    ``silent``: no noise was added, as in tests.
+    """
     tables, plans, derived = less_shown(tables, plans, prepared.shapes, derived or {})
     released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived)
     pieces: list[Piece] = []
@@ -62,6 +67,8 @@ def pieced(
             for column in table.columns
             if column.margins is not None
         ]
+        own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
+        extra += present_columns(shape, own[0], own[1], table, silent=silent)
         rows = ReleasedColumn(row_column(0), BIGINT, tuple(numbers))
         released[shape.name] = replace(table, columns=(*table.columns, *extra, rows))
     return released, tuple(pieces)

@@ -232,7 +232,10 @@ _KEEPING = (
 )  # fmt: skip
 """What is not below 0 where its first part is not."""
 
-_COUNTING = (exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Abs, exp.Stddev, exp.Variance)
+_COUNTING = (
+    exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Abs, exp.Stddev, exp.Variance, exp.Exp, exp.Sqrt,
+)  # fmt: skip
+"""What is never below 0."""
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Sequence[Measured]], Measured]] = {
     exp.Literal: _literal,

@@ -110,6 +110,24 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
+class Presence:
+    """The groups that the outer SELECT reads of a release: those that share the keys at ``places`` with a group whose
+    number of rows says that it is there; and, if ``listed``, those whose keys the owner listed one by one.
+
+    >>> Presence((0, 2), listed=True).column
+    'dpsql_shown_0_2'
+    """
+
+    places: tuple[int, ...]
+    listed: bool
+
+    @property
+    def column(self) -> str:
+        """The column of the release's table that says so of each row."""
+        return "_".join(["dpsql", "shown" if self.listed else "present", *map(str, self.places)])
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One release: the innermost SELECT that aggregates over people. The only thing that touches private data.
 
@@ -118,7 +136,8 @@ class Query:
     where the keys are all one set. Only of several sets a key is ``complete``: NULL is a group of it, as it is for the
     engine, so that a total is the sum of its parts. ``others`` are the aggregates, by place, that one row more has: of
     the groups that are selected and not shown (:mod:`rewriter.others`); none where there is no such row. ``only`` are
-    those that a total is measured for, where it is not all of them.
+    those that a total is measured for, where it is not all of them. ``presences`` say which of its groups are read, by
+    the aggregate at the place ``counted``, which is ``bought`` where nobody asked for it (:mod:`rewriter.presence`).
     """
 
     rows: exp.Select
@@ -133,6 +152,9 @@ class Query:
     ranked: Ranked | None = None
     others: tuple[int, ...] = ()
     only: tuple[int, ...] | None = None
+    presences: tuple[Presence, ...] = ()
+    counted: int = 0
+    bought: bool = False
 
     @property
     def groupings(self) -> tuple[Query, ...]:

@@ -21,6 +21,7 @@ from rewriter.catalog import Catalog, Table
 from rewriter.combinations import with_combinations
 from rewriter.constants import plain_constants
 from rewriter.contribution import Norm
+from rewriter.counted_groups import counted_groups, persons_of
 from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
@@ -33,6 +34,7 @@ from rewriter.naming import output_name
 from rewriter.one_row import flattened, single
 from rewriter.others import others
 from rewriter.percentiles import plain_quantiles
+from rewriter.presence import Empty, with_presence
 from rewriter.query import Program, Query, release_name
 from rewriter.relation import Relation, only, renamed, union_all
 from rewriter.shown import with_rankings
@@ -77,22 +79,25 @@ def split(
     *,
     with_others: bool = False,
     norms: Sequence[Norm] = tuple(Norm),
+    empty: Empty = Empty.AUTO,
 ) -> Program:
     """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
 
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
     ``norms`` are those that people may be clipped in, by which it is chosen what is measured.
     ``with_others``: releases have a row of the groups that are selected and not shown, where there can be one.
+    ``empty`` says which public groups are read that nobody may be in.
     """
     splitter = _Splitter(catalog, dialect, with_others)
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
-    resolved = splitter.query(plain, {})
+    resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     one = merged(splitter.releases, splitter.sites)
     outer = flattened(one.renamed(resolved.tree), single(one.releases))
     releases = with_combinations(one.releases, outer, norms, dialect)
     releases = with_rankings(with_running_sums(releases, outer), outer)
+    releases, outer = with_presence(releases, outer, dialect, empty)
     return Program(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
 
 
@@ -373,7 +378,10 @@ class _Splitter:
             return self._projection(select, names, sources)
         if select.args.get("qualify"):
             raise Refused("QUALIFY beside GROUP BY is not answered", hint="put the aggregates into a subquery in FROM")
-        select = conditions_as_having(select, lambda query: self._is_answer(query, names))
+        moved = conditions_as_having(select, lambda query: self._is_answer(query, names))
+        if moved.args["from_"].this.alias_or_name != select.args["from_"].this.alias_or_name:
+            return self._select(moved, names, ctes)
+        select = moved
         block = self._block(select, names, sources)
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))

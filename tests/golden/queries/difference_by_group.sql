@@ -7,11 +7,10 @@ SELECT date_trunc('month', day) AS month, SUM(cost) FILTER (WHERE reason = 'acut
 -- groups: public, at most 72
 --   k0: DATE_TRUNC('MONTH', day) (timestamp)
 -- one unit moves: l1 None, l2 1280000000
---   s0: SUM(cost) FILTER(WHERE reason = 'acute') - SUM(cost) FILTER(WHERE reason = 'chronic') (steps of 1/6400, at most 1280000000)
--- one unit moves: l1 None, l2 1342177280
---   s1: COUNT(*) (steps of 1/33554432, at most 1342177280)
--- a0: COUNT(*) (bigint) = 1/33554432 · s1, rounded, at least 0
--- a1: SUM(cost) FILTER(WHERE reason = 'acute') - SUM(cost) FILTER(WHERE reason = 'chronic') (decimal(38,2)) = 1/6400 · s0
+--   s0: Σ(SUM(cost) FILTER(WHERE reason = 'acute') - SUM(cost) FILTER(WHERE reason = 'chronic') - -5000) (steps of 1/3200, at most 1280000000)
+--   s1: Σ(5000 - SUM(cost) FILTER(WHERE reason = 'acute') - SUM(cost) FILTER(WHERE reason = 'chronic')) (steps of 1/3200, at most 1280000000)
+-- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
+-- a1: SUM(cost) FILTER(WHERE reason = 'acute') - SUM(cost) FILTER(WHERE reason = 'chronic') (decimal(38,2)) = 1/6400 · s0 + -1/6400 · s1
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 WITH suspect AS MATERIALIZED (
@@ -31,11 +30,12 @@ WITH suspect AS MATERIALIZED (
     u,
     k0,
     (
-      COALESCE(SUM(v0), 0)
+      COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
     ) AS s0,
     (
-      COUNT(*)
-    ) AS s1
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -90,20 +90,17 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 WHEN s0 < (
-      -20480000000
-    ) THEN (
-      -20480000000
-    ) ELSE s0 END AS BIGINT) AS s0,
-    s1
+    CAST(CASE WHEN s0 > 40960000000 THEN 40960000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 40960000000 THEN 40960000000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(CAST(clamped.s1 AS INT128) * clamped.s1) > 1600
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
       THEN (
-        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s1 AS INT128) * clamped.s1) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
     END AS rows_factor
@@ -111,7 +108,7 @@ WITH suspect AS MATERIALIZED (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s1 AS INT128) * clamped.s1) > 1600
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -121,11 +118,11 @@ WITH suspect AS MATERIALIZED (
     SELECT
       k0,
       CAST((
-        COALESCE(SUM(v0), 0)
-      ) AS INT128) * 64 AS s0,
+        COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+      ) AS INT128) * 32 AS s0,
       CAST((
-        COUNT(*)
-      ) AS INT128) * 33554432 AS s1
+        -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+      ) AS INT128) * 32 AS s1
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -181,15 +178,15 @@ WITH suspect AS MATERIALIZED (
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
-          ELSE clamped.s0 * 64
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 32e0) AS BIGINT)
+          ELSE clamped.s0 * 32
         END
       ) AS s0,
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
-          ELSE LEAST(clamped.s1, 40) * 33554432
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 32e0) AS BIGINT)
+          ELSE clamped.s1 * 32
         END
       ) AS s1
     FROM clamped
@@ -232,4 +229,6 @@ SELECT
   dpsql_release_0.k0 AS "month",
   dpsql_release_0.a1 AS "more",
   dpsql_release_0.a0 AS "visits"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;
