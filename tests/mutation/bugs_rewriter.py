@@ -30,13 +30,6 @@ BUGS: tuple[Bug, ...] = (
         f"{MERGING}::test_without_noise_all_of_them_are_right",
     ),
     bug(
-        "figures of one table and of its join taken for the same rows",
-        "rewriter/merging.py",
-        'rows = block.rows.copy()\n    rows.set("where", None)',
-        'rows = block.rows.copy()\n    rows.set("where", None)\n    rows.set("joins", None)',
-        f"{MERGING}::test_what_is_measured",
-    ),
-    bug(
         "a join of figures on a condition taken for one on none",
         "rewriter/one_row.py",
         "(on is None or _is_true(on))",

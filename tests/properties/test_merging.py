@@ -136,6 +136,7 @@ def test_branches_of_a_union_are_one_release_and_keep_their_error_bars(session: 
     for row, margins in zip(answer.rows, answer.margins, strict=True):
         assert margins[1] is not None
         assert abs(float(row[1]) - float(right[row[0]])) < 6 * margins[1]  # type: ignore[arg-type]
+        assert margins[1] <= 2 * told.expected[1]
     assert len({margins[1] for margins in answer.margins}) > 1, "each branch has its own"
 
 
