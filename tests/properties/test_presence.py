@@ -210,3 +210,36 @@ def test_the_same_statement_asked_again_has_the_same_groups(policy: Path) -> Non
         assert low is None or low <= mean <= high  # type: ignore[operator]
     finally:
         proxy.close()
+
+
+SHARES = [
+    "SELECT COUNT(*) FILTER (WHERE born < 1976) * 1.0 / COUNT(*) AS s FROM person WHERE id < 8",
+    "SELECT COUNT(*) FILTER (WHERE born < 1976) * 1.0 / NULLIF(COUNT(*), 0) AS s FROM person WHERE zip = 'f' GROUP BY sex",
+    "SELECT ROUND(COUNT(zip) * 1.0 / COUNT(*), 3) AS s FROM person GROUP BY sex",
+]
+
+
+@pytest.mark.parametrize("sql", SHARES)
+def test_a_share_and_its_interval_do_not_exceed_one(policy: Path, sql: str) -> None:
+    proxy = Proxy.open(policy)
+    try:
+        session = proxy.session()
+        session.execute("SET dpsql.intervals = on")
+        session.execute("SET dpsql.reuse = off")
+        session.execute("SET dpsql.epsilon = 0.3")
+        for _ in range(12):
+            for row in session.execute(sql).rows:
+                assert all(value is None or 0 <= float(str(value)) <= 1 for value in row)
+    finally:
+        proxy.close()
+
+
+def test_what_cannot_be_negative_has_no_interval_below_0(policy: Path) -> None:
+    proxy = Proxy.open(policy)
+    try:
+        session = proxy.session()
+        session.execute("SET dpsql.intervals = on")
+        row = session.execute("SELECT EXP(COUNT(*) / 50.0), SQRT(COUNT(*)) FROM person WHERE id < 3").rows[0]
+    finally:
+        proxy.close()
+    assert all(value is None or float(str(value)) >= 0 for value in row)
