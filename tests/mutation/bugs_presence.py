@@ -59,6 +59,13 @@ BUGS: tuple[Bug, ...] = (
         f"{PRESENCE}::test_listed_values_are_shown_at_the_outermost_level_empty_or_not",
     ),
     bug(
+        "NULL is expected where the owner did not list it",
+        "dpsql/present.py",
+        "(value is not None or column.lists_null)",
+        "True",
+        f"{PRESENCE}::test_null_is_shown_where_there_are_rows_without_a_value",
+    ),
+    bug(
         "groups that are counted are those that are shown",
         "rewriter/split.py",
         "splitter.query(counted_groups(plain, persons_of(catalog)), {})",

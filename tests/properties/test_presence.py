@@ -101,6 +101,7 @@ SAME = [
     "SELECT born / 10 AS decade, SUM(n) FROM (SELECT born, zip, COUNT(*) AS n FROM person WHERE zip < 'h' GROUP BY 1, 2)"
     " AS t GROUP BY 1",
     "SELECT born, RANK() OVER (ORDER BY COUNT(*)) FROM person GROUP BY born",
+    "SELECT born, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () FROM person GROUP BY born ORDER BY born LIMIT 3",
     "SELECT born, LAG(born) OVER (ORDER BY born) FROM person GROUP BY born",
     "SELECT COUNT(*) FROM (SELECT DISTINCT sex, born, zip FROM person) AS t",
     "SELECT COUNT(*), COUNT(zip) FROM (SELECT sex, zip FROM person WHERE born < 1960 GROUP BY sex, zip) AS t",
@@ -145,6 +146,14 @@ def test_listed_values_are_shown_at_the_outermost_level_empty_or_not(plain: Sess
     assert plain.execute("SHOW dpsql.empty_groups").rows == (("show",),)
     with pytest.raises(DataError):
         plain.execute("SET dpsql.empty_groups = perhaps")
+
+
+def test_null_is_shown_where_there_are_rows_without_a_value(plain: Session) -> None:
+    sql = "SELECT zip, GROUPING(zip), COUNT(*) FROM person WHERE {} GROUP BY ROLLUP (zip)"
+    everybody = plain.execute(sql.format("born < 2015")).rows
+    nobody = plain.execute(sql.format("born > 2010")).rows
+    assert [row[:2] for row in nobody if row[0] is None] == [(None, 1)]
+    assert sorted(row[1] for row in everybody if row[0] is None) == [0, 1]  # type: ignore[type-var]
 
 
 def test_a_number_of_rows_that_nobody_asked_for_is_told(plain: Session) -> None:
