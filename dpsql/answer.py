@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpsql.accountant import Accountant
+from dpsql.accountant import Accountant, Accounting
 from dpsql.bounds import Bounds, Settled
 from dpsql.calibrate import Calibration, margins
 from dpsql.derive import Made
@@ -26,6 +26,7 @@ from dpsql.error_bars import (
     in_zone,
     known_margins,
     pieced,
+    selected_bars,
     tried_bars,
     widened_columns,
     widened_margins,
@@ -326,7 +327,10 @@ class Session:
             if intervals and prepared.question.wanted:
                 tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
                 bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
-            return Finished(columns, rows, bars, undefined_notes(rows, undefined=undefined) if released else ())
+            laplace = self._opened.accountant.accounting is not Accounting.ZCDP
+            bars, chosen = selected_bars(prepared, rows, bars, released, laplace=laplace)
+            told = undefined_notes(rows, undefined=undefined) if released else ()
+            return Finished(columns, rows, bars, (*chosen, *told))
 
         how = (consistent, intervals)
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
