@@ -33,7 +33,7 @@ from dpsql.error_bars import (
     widened_rows,
 )
 from dpsql.errors import DataError, OperationalError
-from dpsql.expected import expected_errors
+from dpsql.expected import error_notes, expected_errors
 from dpsql.finished import Finished, FinishedAnswers, undefined_notes
 from dpsql.inference.prefix import running_margins
 from dpsql.ledger import Ledger
@@ -387,6 +387,7 @@ class Session:
         columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
         rows = tuple(finished.rows) if len(finished.columns) == width else tuple(row[:width] for row in finished.rows)
         known = known_margins(rows, finished.bars)
+        got = error_notes(columns, known) if self.settings.target_error is not None else ()
         if self.settings.intervals:
             rows = widened_rows(columns, prepared.measured, rows, finished.bars)
             known = widened_margins(columns, prepared.measured, known)
@@ -399,12 +400,12 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*settled.notices, *prepared.notes, *notices(priced), *finished.notes),
+            notices=(*settled.notices, *prepared.notes, *notices(priced), *got, *finished.notes),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
         """The error to expect of each column; the ends of intervals have none."""
-        errors = expected_errors(prepared, calibrations)
+        errors = expected_errors(prepared, calibrations, self._proxy.pricing.known(prepared))
         if not self.settings.intervals:
             return errors
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
