@@ -8,9 +8,10 @@ after ``perturb`` sees released numbers alone. A crash after the charge loses bu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -23,6 +24,7 @@ from dpsql.engines.load import Load
 from dpsql.engines.schema import Concern
 from dpsql.error_bars import (
     exact_bars,
+    in_zone,
     known_margins,
     pieced,
     tried_bars,
@@ -42,11 +44,12 @@ from dpsql.others import others_notes
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, draft, prepare
+from dpsql.present import present_notes
 from dpsql.pricing import Priced, Pricing, notices
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
 from dpsql.sandbox import Computed
-from dpsql.settings import Settings
+from dpsql.settings import Settings, no_zone
 from dpsql.table import NoisyTable
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
@@ -54,7 +57,9 @@ from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 from rewriter.plan import Plan
+from rewriter.presence import Empty
 from rewriter.types import TEXT
+from rewriter.zones import UTC
 
 _REMEMBERED = 512
 
@@ -62,9 +67,11 @@ _REMEMBERED = 512
 class Proxy:
     """One policy, opened: its engine, ledger, store and sandbox. Thread-safe; its sessions are not."""
 
-    def __init__(self, opened: Opened, sampler: Sampler) -> None:
+    def __init__(self, opened: Opened, sampler: Sampler, *, silent: bool = False) -> None:
         self._opened = opened
         self._sampler = sampler
+        # Only tests have a sampler of no noise.
+        self._silent = silent
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self.reuse = Reuse(opened)
         self.bounds = Bounds(opened, sampler)
@@ -72,6 +79,8 @@ class Proxy:
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
+        self._lock = threading.Lock()
+        self._zones: frozenset[str] | None = None
 
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
@@ -108,37 +117,46 @@ class Proxy:
             raise OperationalError("the policy does not name this analyst", sqlstate="28000", hint=hint)
         return Session(self, analyst)
 
+    def zones(self) -> frozenset[str]:
+        """The time zones that a session may have: those that the engine and the outer SELECT's database know."""
+        with self._lock:
+            if self._zones is None:
+                self._zones = self._opened.engine.zones() & self._opened.sandbox.zones()
+            return self._zones
+
     def close(self) -> None:
         self._opened.close()
 
     def prepare(
-        self, sql: str, parameters: Parameters, *, others: bool = False
+        self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC, empty: Empty = Empty.AUTO
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         """What a text means under this policy, remembered by its exact text and parameters.
 
-        ``others``: groups that are not shown are added up in a row of their own.
+        ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
+        ``empty`` says what becomes of declared groups that nobody may be in.
         """
         try:
-            return self._prepare(sql, _frozen(parameters), others)
+            return self._prepare(sql, _frozen(parameters), others, zone, empty)
         except TypeError:
-            return self._prepare_text(sql, _Given(parameters), others)
+            return self._prepare_text(sql, _Given(parameters), others, zone, empty)
 
     def _prepare_text(
-        self, sql: str, given: _Given, others: bool
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others))
+            return _Explained(self._prepared(statement.query, sql, others, zone, empty))
         if isinstance(statement, Select):
-            return self._prepared(statement, sql, others)
+            return self._prepared(statement, sql, others, zone, empty)
         return statement
 
-    def _prepared(self, select: Select, sql: str, others: bool) -> Prepared:
+    def _prepared(self, select: Select, sql: str, others: bool, zone: str, empty: Empty) -> Prepared:
         opened = self._opened
-        accounting, dialect = opened.accountant.accounting, opened.engine.dialect
+        accounting, dialect = opened.accountant.accounting, replace(opened.engine.dialect, zone=zone)
 
         def over(catalog: Catalog) -> Prepared:
-            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect, others=others)
+            tree = select.tree.copy()
+            return prepare(tree, sql, catalog, accounting, opened.sandbox, dialect, others=others, empty=empty)
 
         try:
             return over(opened.catalog)
@@ -198,12 +216,19 @@ class Session:
         if isinstance(prepared, _Explained):
             return _as_answer(self._explain(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):
-            self.settings = self.settings.changed(prepared.name, prepared.value, self._proxy.policy.statement)
+            self.change(prepared.name, prepared.value)
             return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
         if isinstance(prepared, ShowSetting):
             value = self.settings.shown(prepared.name)
             return Answer((AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), budget=self.budget, tag="SHOW")
         return Answer(tag=prepared.command, budget=self.budget)
+
+    def change(self, name: str | None, value: str | None) -> None:
+        """SET, or RESET where there is no value. Raises DataError 22023 for what there is not, or is not allowed."""
+        changed = self.settings.changed(name, value, self._proxy.policy.statement)
+        if changed.zone not in (UTC, self.settings.zone) and changed.zone not in self._proxy.zones():
+            raise no_zone(changed.zone)
+        self.settings = changed
 
     @translated
     def describe(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...]:
@@ -230,7 +255,8 @@ class Session:
     def _prepared(
         self, sql: str, parameters: Parameters
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
-        return self._proxy.prepare(sql, parameters, others=self.settings.other)
+        own = self.settings
+        return self._proxy.prepare(sql, parameters, others=own.other, zone=own.zone, empty=own.empty)
 
     # The flow
 
@@ -310,13 +336,14 @@ class Session:
         sandbox = self._opened.sandbox
 
         def finish() -> Finished:
-            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
+            silent = self._proxy._silent
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived, silent=silent)
             virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
-            tables_below, sql = released | virtual, prepared.outer_sql
+            tables_below, sql, zone = released | virtual, prepared.outer_sql, prepared.zone
             columns, rows, undefined = (
-                sandbox.answer(sql, tables_below, cancellation)
+                sandbox.answer(sql, tables_below, cancellation, zone)
                 if released
-                else Computed(*sandbox.run(sql, tables_below, cancellation))
+                else Computed(*sandbox.run(sql, tables_below, cancellation, zone))
             )
             bars = exact_bars(prepared.measured, rows, pieces)
             if intervals and prepared.question.wanted:
@@ -334,7 +361,8 @@ class Session:
         prepared, purchase = settled.prepared, settled.purchase
         if purchase is None:
             priced = self._proxy.pricing.settled(settled, self.settings)
-            price, notes = priced.loss, (*prepared.notes, *others_notes(prepared.shapes, priced.calibrations))
+            others = others_notes(prepared.shapes, priced.calibrations)
+            price, notes = priced.loss, (*prepared.notes, *others, *_presence(prepared, priced))
             expected = self._expected(prepared, priced.calibrations)
         else:
             # What would be measured after a purchase follows from what it tells.
@@ -383,6 +411,7 @@ class Session:
             rows = widened_rows(columns, prepared.measured, rows, finished.bars)
             known = widened_margins(columns, prepared.measured, known)
             columns = widened_columns(columns, prepared.measured)
+        rows = in_zone(columns, rows, prepared.zone)
         return Answer(
             columns=columns,
             rows=rows,
@@ -390,7 +419,13 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*settled.notices, *prepared.notes, *notices(priced), *finished.notes),
+            notices=(
+                *settled.notices,
+                *prepared.notes,
+                *_presence(prepared, priced),
+                *notices(priced),
+                *finished.notes,
+            ),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
@@ -410,6 +445,10 @@ class Session:
             scopes.append((share, opened.ledger.spent(self.analyst)))
         budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _presence(prepared: Prepared, priced: Priced) -> Iterator[str]:
+    return present_notes(prepared.shapes, priced.calibrations)
 
 
 def _paid(loss: PrivacyLoss, whole: Fraction) -> Fraction:

@@ -38,7 +38,7 @@ def undefined_notes(rows: Sequence[tuple[Scalar | None, ...]], *, undefined: boo
             "a value that has no result (out of range, no such cast) is NULL, and in no sum: PostgreSQL stops there"
         )
     if any(isinstance(value, float) and not math.isfinite(value) for row in rows for value in row):
-        notes.append("a number beyond DOUBLE PRECISION is Infinity or NaN: PostgreSQL stops there")
+        notes.append("a number beyond DOUBLE PRECISION is Infinity or NaN; PostgreSQL stops there")
     return tuple(notes)
 
 

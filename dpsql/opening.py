@@ -11,8 +11,8 @@ from dpsql.accountant import Accountant, Accounting
 from dpsql.engines.deadlines import Patience
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy
-from dpsql.engines.schema import Schema
-from dpsql.errors import NotSupportedError, OperationalError
+from dpsql.engines.schema import Look, Schema
+from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.fields import Place
 from dpsql.ledger import Ledger
 from dpsql.policy import Limits, Policy
@@ -22,6 +22,7 @@ from dpsql.sandbox import Sandbox
 from dpsql.schema import catalog, declared_columns, fit
 from dpsql.secrets import DATABASE, LEDGER, with_secret
 from dpsql.store import ReleaseStore
+from dpsql.unique_keys import Claim
 from rewriter.catalog import Catalog
 from rewriter.plan import Plan
 
@@ -129,6 +130,36 @@ def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
     return ReleaseStore.open(beside, at=at or beside, paid=ledger.extent)
 
 
+def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Claim, Look | None]:
+    """What the rows say of the keys that a policy relies on, for the owner. None where the engine cannot say.
+
+    A key that has to be certain is not looked at where rows can change: that it is one today proves nothing.
+    """
+    looks: dict[Claim, Look | None] = {}
+    for claim in claims:
+        if claim.lasting and not engine.lasting(claim.table):
+            continue
+        try:
+            looks[claim] = engine.look(claim.table, claim.columns, seconds)
+        except Error:
+            looks[claim] = None
+    return looks
+
+
+def referring(
+    engine: Engine, columns: Iterable[tuple[str, str]], unit: tuple[str, str] | None, seconds: float
+) -> set[tuple[str, str]]:
+    """Those of columns that seem to hold keys of people, for the owner."""
+    found: set[tuple[str, str]] = set()
+    for column in columns:
+        try:
+            if unit is not None and engine.refers(column, unit, seconds):
+                found.add(column)
+        except Error:
+            continue
+    return found
+
+
 def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
     """Raise :class:`PolicyError` where a declared table cannot be read: its statements would be paid in vain."""
     found = fit(policy, schema)
@@ -141,10 +172,11 @@ def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
 
 def _open(policy: Policy, engine: Engine) -> Opened:
     schema = engine.schema()
-    drafted = catalog(policy, schema)
+    drafted = fit(policy, schema)
     _check_readable(policy, schema, engine)
-    profiles = {name: engine.public_profile(name) for name, table in drafted.tables.items() if table.public}
-    known = catalog(policy, schema, profiles)
+    looks = look_at(engine, drafted.claims, policy.limits.seconds)
+    public = [name for name, table in catalog(policy, schema, looks=looks).tables.items() if table.public]
+    known = catalog(policy, schema, {name: engine.public_profile(name) for name in public}, looks)
     engine.rely_on(known.tables)
     total, shares = accountants(policy)
     ledger = open_ledger(policy)

@@ -32,6 +32,7 @@ from dpsql.sandbox_errors import UNDEFINED, sandbox_error
 from dpsql.table import ReleasedTable
 from rewriter.outer_total import total_sql
 from rewriter.types import TEXT, Kind, Scalar, Type
+from rewriter.zones import UTC
 
 Columns = tuple[tuple[str, Type], ...]
 Rows = tuple[tuple[Scalar | None, ...], ...]
@@ -83,6 +84,8 @@ class Sandbox:
         connection = duckdb.connect(":memory:", config=config)
         connection.execute("SET GLOBAL enable_external_access = false")
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # Each statement has its session's zone: all that may still be set.
+        connection.execute("SET GLOBAL allowed_configs = ['timezone']")
         return cls(connection, seconds, cells)
 
     def close(self) -> None:
@@ -118,23 +121,34 @@ class Sandbox:
         raise problem
 
     def run(
-        self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None = None
+        self,
+        sql: str,
+        tables: Mapping[str, ReleasedTable],
+        cancellation: Cancellation | None = None,
+        zone: str = UTC,
     ) -> tuple[Columns, Rows]:
-        """Columns and rows of a SELECT made by :func:`rewriter.outer.outer_sql`. Raises :class:`dpsql.errors.Error`."""
-        columns, rows = self._rows(sql, tables, cancellation)
+        """Columns and rows of a SELECT made by :func:`rewriter.outer.outer_sql`. Raises :class:`dpsql.errors.Error`.
+
+        Instants are plain times of UTC in the rows, whatever the ``zone`` is in which the statement has its days.
+        """
+        columns, rows = self._rows(sql, tables, cancellation, zone)
         if _places_beyond_calendar(columns, rows):
             raise error("a time lies outside the years 1 to 9999", sqlstate="22008", hint="leave such times out")
         return columns, rows
 
     def answer(
-        self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None = None
+        self,
+        sql: str,
+        tables: Mapping[str, ReleasedTable],
+        cancellation: Cancellation | None = None,
+        zone: str = UTC,
     ) -> Computed:
         """The same of released values, which were paid for: where :meth:`run` fails for one of them, NULL is there.
 
         Raises :class:`dpsql.errors.Error` where it takes too long or too much, or is cancelled.
         """
         try:
-            return Computed(*self.run(sql, tables, cancellation))
+            return Computed(*self.run(sql, tables, cancellation, zone))
         except Error as raised:
             if raised.sqlstate not in UNDEFINED:
                 raise
@@ -146,16 +160,18 @@ class Sandbox:
             total = total_sql(sql, in_doubles=in_doubles)
             try:
                 if total is not None:
-                    return Computed(columns, _retyped(*self._rows(total, tables, cancellation), columns), True)
+                    return Computed(columns, _retyped(*self._rows(total, tables, cancellation, zone), columns), True)
             except Error as raised:
                 if raised.sqlstate not in UNDEFINED:
                     raise
         raise problem
 
     def _rows(
-        self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None
+        self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None, zone: str
     ) -> tuple[Columns, Rows]:
         def answer(cursor: duckdb.DuckDBPyConnection) -> tuple[Columns, Rows]:
+            if zone != UTC:
+                cursor.execute(f"SET TimeZone = '{zone}'")
             for name, table in tables.items():
                 # A view of this cursor's own; it goes with the cursor.
                 cursor.register(name, _arrow_table(table))
@@ -195,7 +211,13 @@ class Sandbox:
                 raise error(
                     f"the answer has more than {most} rows", sqlstate="54000", hint="aggregate further, or use LIMIT"
                 )
-        return rows
+        instants = [place for place, (_, type_) in enumerate(columns) if type_.kind is Kind.TIMESTAMPTZ]
+        return [_in_utc(row, instants) for row in rows] if instants else rows
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that statements may be answered in."""
+        with self._cursor() as cursor:
+            return frozenset(row[0] for row in cursor.execute("SELECT name FROM pg_timezone_names()").fetchall())
 
     def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R], cancellation: Cancellation | None = None) -> _R:
         problem: Error
@@ -221,6 +243,15 @@ class Sandbox:
             yield cursor
         finally:
             cursor.close()
+
+
+def _in_utc(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
+    cells = list(row)
+    for place in places:
+        value = cells[place]
+        if isinstance(value, datetime.datetime):
+            cells[place] = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return tuple(cells)
 
 
 def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:

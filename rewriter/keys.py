@@ -24,12 +24,14 @@ from rewriter.coarse import Coarse, coarse
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import LIMITS, wrap
+from rewriter.functions_zones import STEP, ZONE
 from rewriter.interval import measure
 from rewriter.query import Key
 from rewriter.source import ORIGIN, VARIABLE, Origin, Variable, table_node, variable_behind
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
 from rewriter.unbounded import learned_ranges
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
+from rewriter.zoned_days import finer, lists, zoned_days
 
 MAX_CELLS = 100_000
 """The most groups that a public key set may have; a larger one is selected under δ instead."""
@@ -47,14 +49,22 @@ _HOUR_UNITS = frozenset({"HOUR"})
 class PublicKeys:
     """``sql`` lists every group once, as columns ``k0``, ``k1``, … of ``types``; ``cells`` is how many at most.
 
-    ``exhaustive``: by the owner's word, every row of people is in one of the groups. It is not where a key may be NULL
-    and NULL is no group, or where the groups end at a bound on contributions, which the data need not keep to.
+    ``closed`` says of each key whether every row of people has one of its values, by proof: the owner's list of values
+    proves nothing, since rows may have others. ``listed`` says of each whether the owner listed its values one by one,
+    and ``lists_null`` whether NULL is one of these.
     """
 
     sql: exp.Select
     cells: int
     types: tuple[Type, ...]
-    exhaustive: bool
+    closed: tuple[bool, ...]
+    listed: tuple[bool, ...] = ()
+    lists_null: tuple[bool, ...] = ()
+
+    @property
+    def exhaustive(self) -> bool:
+        """By proof, every row of people is in one of the groups."""
+        return all(self.closed)
 
 
 class _NotEnumerable(Exception):
@@ -90,10 +100,42 @@ def public_keys(
         select.set("joins", [exp.Join(this=item, kind="CROSS") for item, _ in domains[1:]])
     if conditions and domains:
         select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
-    exhaustive = enumeration.covers_all and all(
-        complete or not key.value.nullable or _lists_null(key.value.sql) for key in keys
+    return PublicKeys(
+        select,
+        cells,
+        tuple(key.value.type for key in keys),
+        closed=tuple(
+            enumeration.is_closed(expression) and (complete or not key.value.nullable or _lists_null(key.value.sql))
+            for expression, key in zip(expressions, keys, strict=True)
+        ),
+        listed=tuple(_is_listed(key.value.sql, narrowing) for key in keys),
+        lists_null=tuple(_names_null(key.value.sql) for key in keys),
     )
-    return PublicKeys(select, cells, tuple(key.value.type for key in keys), exhaustive)
+
+
+def _is_listed(node: exp.Expr, narrowing: Sequence[exp.Expr]) -> bool:
+    """Whether the owner, or CASE, lists the values of a key one by one, and no condition on public rows left some out.
+
+    Values that are computed, or lie in a range, are not: nobody expects each of them.
+    """
+    variable = variable_behind(node)
+    if variable is None:
+        return isinstance(node.meta.get(DOMAIN), Values)
+    column = variable.column
+    if column.values is not None and not variable.table.public:
+        return True
+    return (column.values_from is not None or variable.table.public) and not narrowing
+
+
+def _names_null(node: exp.Expr) -> bool:
+    """Whether the owner named NULL among the values of a column."""
+    variable = variable_behind(node)
+    return variable is not None and None in (variable.column.values or ())
+
+
+def _has_all_values(variable: Variable) -> bool:
+    """Whether the listed values of a column are all that its rows can have, NULL apart."""
+    return variable.table.public or variable.column.closed
 
 
 def _lists_null(node: exp.Expr) -> bool:
@@ -102,18 +144,6 @@ def _lists_null(node: exp.Expr) -> bool:
     if variable is None:
         return False
     return variable.table.public or variable.optional or None in (variable.column.values or ())
-
-
-def _is_declared(node: exp.Expr, budget: _Budget) -> bool:
-    """Whether an expression reads declared columns alone, and no aggregate of a person's rows."""
-    budget.spend()
-    if isinstance(node.meta.get(VARIABLE), Variable):
-        return True
-    if isinstance(origin := node.meta.get(ORIGIN), Origin):
-        return _is_declared(origin.sql, budget)
-    return not isinstance(node, exp.Column | exp.Query | exp.AggFunc) and all(
-        _is_declared(child, budget) for child in node.iter_expressions()
-    )
 
 
 @dataclass(slots=True)
@@ -147,7 +177,6 @@ class _Enumeration:
     missing: set[Variable] = field(default_factory=set)
     closed: bool = False
     complete: bool = False
-    covers_all: bool = True
     path: tuple[str, ...] = ()
     budget: _Budget = field(default_factory=_Budget)
 
@@ -160,6 +189,16 @@ class _Enumeration:
                 variable for variable in self.columns if _table_of(variable) in used and _may_miss(variable)
             }
         return expression
+
+    def is_closed(self, expression: exp.Expr) -> bool:
+        """Whether the values of a key over the variables are all that rows of people can have, NULL apart."""
+        used = {column.table for column in expression.find_all(exp.Column)}
+        derived = [one for place, one in enumerate(self.derived) if f"e{place}" in used]
+        variables = [one for one in self.columns if {_table_of(one), f"d_{one.alias}"} & used]
+        return all(_has_all_values(one) for one in variables) and all(
+            isinstance(domain, Values) or node.meta.get(LIMITS) == (domain.low, domain.high)
+            for domain, node, _ in derived
+        )
 
     def declared(self, expressions: Sequence[exp.Expr], keys: Sequence[Key]) -> list[exp.Expr]:
         """A key is NULL only where that follows from declared values: not because a row's value is missing."""
@@ -221,6 +260,8 @@ class _Enumeration:
 
     def _rebuild(self, node: exp.Expr, step: str | None) -> exp.Expr:
         inner = _step_of(node) or step
+        if inner is not None and (zone := node.meta.get(ZONE)) is not None:
+            inner = f"{inner.split()[0]} {zone}"
         args: dict[str, object] = {}
         for name, value in node.args.items():
             if isinstance(value, exp.Expr):
@@ -239,7 +280,6 @@ class _Enumeration:
                 return exp.column("x", f"e{place}")
         if domain is None or self.closed or _size(domain) > MAX_CELLS or _is_learned(domain, node):
             raise _NotEnumerable
-        self.covers_all = self.covers_all and (isinstance(domain, Values) or _is_declared(node, self.budget))
         self.derived.append((domain, node, self.path))
         return exp.column("x", f"e{len(self.derived) - 1}")
 
@@ -249,12 +289,12 @@ class _Enumeration:
             beside = variable.table.public and any(known.alias == variable.alias for known in self.columns)
             if (self.closed and not beside) or not _is_finite(variable, step):
                 raise _NotEnumerable
-            self.columns[variable] = step if variable.column.type.kind is Kind.TIMESTAMP else None
-        elif variable.column.type.kind is Kind.TIMESTAMP:
-            if step is None or (self.closed and step == "HOUR" and self.columns[variable] == "DAY"):
+            self.columns[variable] = step if variable.column.type.clocked else None
+        elif variable.column.type.clocked:
+            known = self.columns[variable]
+            if step is None or known is None or (self.closed and not lists(known, step)):
                 raise _NotEnumerable
-            if step == "HOUR":
-                self.columns[variable] = "HOUR"
+            self.columns[variable] = finer(known, step)
         if variable.table.public:
             return exp.column(exp.to_identifier(variable.column.name, quoted=True), f"d_{variable.alias}")
         return exp.column("x", _table_of(variable))
@@ -277,7 +317,7 @@ class _Enumeration:
             query, size = self._column_domain(variable, step)
             item, range_ = _aliased(query, _table_of(variable)), variable.column.range
             listed = variable.column.values is not None or variable.column.values_from is not None
-            if range_ is not None and not listed and variable.column.type.temporal:
+            if range_ is not None and not listed and variable.column.type.temporal and " " not in (step or ""):
                 required = [one for one in left if any(one is other for other in needed)]
                 rest = [one for one in left if not any(one is other for other in needed)]
                 if (found := coarse(_table_of(variable), keys, required, rest, tight=tight)) is not None:
@@ -363,7 +403,10 @@ def _is_finite(variable: Variable, step: str | None) -> bool:
         return False
     if column.type.kind in (Kind.INTEGER, Kind.DATE):
         return _range_size(column.range, 1) <= MAX_CELLS
-    if column.type.kind is Kind.TIMESTAMP and step is not None:
+    if step is not None and " " in step:
+        periods = zoned_days(column.range, step)
+        return periods is not None and periods.size <= MAX_CELLS
+    if column.type.clocked and step is not None:
         return _range_size(column.range, 24 if step == "HOUR" else 1) <= MAX_CELLS
     return False
 
@@ -385,7 +428,7 @@ def _days(bounds: tuple[Scalar, Scalar], step: str | None) -> int:
 
 def _step_of(node: exp.Expr) -> str | None:
     """The unit that an expression cuts timestamps to, where it does: a day or an hour."""
-    unit: str | None = None
+    unit: str | None = node.meta.get(STEP)
     if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
         unit = str(node.args["unit"].name).upper()
     elif isinstance(node, exp.Extract):
@@ -443,6 +486,10 @@ def _range_query(
     if kind.kind is Kind.INTEGER:
         least, most = math.ceil(measure(low)), math.floor(measure(high))
         return _series(number(least), number(most), None, kind, dialect), most - least + 1
+    if step is not None and " " in step:
+        if (periods := zoned_days(bounds, step)) is None:
+            raise _NotEnumerable
+        return periods.query(dialect), periods.size
     unit = step or "DAY"
     ends = [dialect.cast(literal_of(end, kind, dialect), TIMESTAMP) for end in (low, high)]
     first = dialect.date_trunc(unit.lower(), ends[0])

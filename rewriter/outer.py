@@ -17,6 +17,7 @@ from rewriter.outer_forms import CASTS, CLOCKS, FORMS, FUNCTIONS, PARTS, PARTS_O
 from rewriter.outer_limits import check_size
 from rewriter.outer_spelling import spelled
 from rewriter.types import Type
+from rewriter.zones import zone_at
 
 MAX_PADDED = 1_000
 MAX_REPLACEMENT = 20
@@ -82,8 +83,6 @@ def _unknown(node: exp.Expr) -> Refused:
         return Refused(f"{form.__name__.upper()} is not answered", hint="join a subquery or VALUES instead")
     if form in (exp.Placeholder, exp.Parameter):
         return Refused("a parameter has no value", hint="pass one value for each", sqlstate=BAD_PARAMETER)
-    if form is exp.AtTimeZone:
-        return Refused("AT TIME ZONE is not answered", hint="times have no zone here: add an INTERVAL")
     if form is exp.Collate:
         return Refused("COLLATE is not answered", hint="texts compare by code point; use LOWER(x)")
     if form is exp.Initcap:
@@ -300,6 +299,14 @@ def _literal(node: exp.Expr | None) -> int | None:
     return None
 
 
+def _check_zone(node: exp.Expr) -> None:
+    zone = node.args.get("zone")
+    if not isinstance(zone, exp.Literal) or not zone.is_string:
+        raise Refused("a time zone is a literal", hint="write AT TIME ZONE 'Europe/Berlin'")
+    if zone_at(zone.name) is None:
+        raise Refused("there is no such time zone", hint="write a name like 'Europe/Berlin'", sqlstate="22023")
+
+
 _CHECKS: Mapping[type[exp.Expr], Callable[[exp.Expr], None]] = {
     exp.Column: _check_column,
     exp.Join: _check_join,
@@ -309,6 +316,7 @@ _CHECKS: Mapping[type[exp.Expr], Callable[[exp.Expr], None]] = {
     exp.Extract: _check_extract,
     exp.TimestampTrunc: _check_trunc,
     exp.DateTrunc: _check_trunc,
+    exp.AtTimeZone: _check_zone,
     exp.TimeToStr: _check_format,
     exp.StrToDate: _check_format,
     exp.Substring: _check_substring,

@@ -23,13 +23,15 @@ from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.key_scan import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.load import Load
-from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.dialects import DUCKDB
 from rewriter.plan import Plan
+from rewriter.types import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -152,7 +154,18 @@ class DuckDBEngine:
         source = self.schema().table(table)
         items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
         sql = exp.select(*items).from_(_from(source)).sql("duckdb")
-        return self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
+        from dpsql.arrow_types import arrow_type
+
+        rows = self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
+        for place, name in enumerate(columns):
+            if (type_ := source.readable(name)[1]).kind is Kind.TIMESTAMPTZ:
+                rows = rows.set_column(place, name, rows.column(place).cast(arrow_type(type_)))
+        return rows
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        zones = "SELECT name FROM pg_timezone_names()"
+        return self._call(lambda cursor: frozenset(row[0] for row in cursor.cursor.execute(zones).fetchall()))
 
     def public_profile(self, table: str) -> Profile:
         """What was measured of a table that the owner declared public; of no other table may it be asked."""
@@ -167,6 +180,24 @@ class DuckDBEngine:
         distinct = exp.select(*items).from_(_from(source)).sql("duckdb")
         counts = self._call(lambda cursor: _first(cursor.cursor.execute(distinct)))
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
+
+    def lasting(self, table: str) -> bool:
+        """The rows of a table stay as they are; a view may read what is not in the file, or compute by chance."""
+        return not self.schema().table(table).view
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
+        source = self.schema().table(table)
+        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql("duckdb")
+        repeats, nulls = self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout)
+        return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
+        table, parent = (self.schema().table(name) for name, _ in (column, key))
+        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
+        sql = scan.sql("duckdb")
+        return seems_to_refer(*self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
 
     def concerns(self) -> tuple[Concern, ...]:
         """Nothing: the file is opened for reading, by this process alone."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.load import Load
-from dpsql.engines.schema import Concern, Profile, Schema
+from dpsql.engines.schema import Concern, Look, Profile, Schema
 from dpsql.table import ExactTable
 from rewriter.dialects import Dialect
 from rewriter.plan import Plan
@@ -55,6 +55,28 @@ class Engine(Protocol):
 
     def public_profile(self, table: str) -> Profile:
         """What was measured of a table that the owner declared public; of no other table may it be asked."""
+        ...
+
+    def lasting(self, table: str) -> bool:
+        """Whether nobody can change the rows of a table while it is open here."""
+        ...
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, seen by one scan. For the owner's eyes alone.
+
+        Raises :class:`dpsql.errors.OperationalError`.
+        """
+        ...
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another: it has many values, and all of them are some.
+
+        For the owner's eyes alone. Raises :class:`dpsql.errors.OperationalError`.
+        """
+        ...
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
         ...
 
     def concerns(self) -> tuple[Concern, ...]:

@@ -5,9 +5,9 @@ SELECT reason, COUNT(DISTINCT patient_id) AS people FROM visit GROUP BY reason;
 -- release 0
 -- groups: public, at most 3
 --   k0: reason (text)
--- one unit moves: l1 None, l2 √50331648
---   s0: COUNT(DISTINCT patient_id) (steps of 1/4096, at most 4096)
--- a0: COUNT(DISTINCT patient_id) (bigint) = 1/4096 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 √3458764513820540928
+--   s0: COUNT(DISTINCT patient_id) (steps of 1/1073741824, at most 1859775393)
+-- a0: COUNT(DISTINCT patient_id) (bigint) = 1/1073741824 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
 WITH partial AS (
   SELECT
@@ -37,10 +37,10 @@ WITH partial AS (
     CASE
       WHEN SUM(clamped.s0 * clamped.s0) > 3
       THEN (
-        7094.480107795669e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        1.732050807567302e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS people_factor
   FROM clamped
   GROUP BY
     u
@@ -51,9 +51,9 @@ WITH partial AS (
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 4096
+        WHEN NOT scale.people_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.people_factor * 1073741824e0) AS BIGINT)
+        ELSE clamped.s0 * 1073741824
       END
     ) AS s0
   FROM clamped
@@ -86,4 +86,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "people"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

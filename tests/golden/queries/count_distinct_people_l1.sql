@@ -5,9 +5,9 @@ SELECT reason, COUNT(DISTINCT patient_id) AS people FROM visit GROUP BY reason;
 -- release 0
 -- groups: public, at most 3
 --   k0: reason (text)
--- one unit moves: l1 6144, l2 6144
---   s0: COUNT(DISTINCT patient_id) (steps of 1/2048, at most 6144)
--- a0: COUNT(DISTINCT patient_id) (bigint) = 1/2048 · s0, rounded, at least 0
+-- one unit moves: l1 1610612736, l2 1610612736
+--   s0: COUNT(DISTINCT patient_id) (steps of 1/536870912, at most 1610612736)
+-- a0: COUNT(DISTINCT patient_id) (bigint) = 1/536870912 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
 WITH partial AS (
   SELECT
@@ -35,8 +35,8 @@ WITH partial AS (
   SELECT
     u,
     CASE WHEN SUM(clamped.s0) > 3 THEN (
-      6143.999999994412e0 / CAST(SUM(clamped.s0) AS DOUBLE)
-    ) ELSE NULL END AS m0
+      2.9999999999972715e0 / CAST(SUM(clamped.s0) AS DOUBLE)
+    ) ELSE NULL END AS people_factor
   FROM clamped
   GROUP BY
     u
@@ -47,9 +47,9 @@ WITH partial AS (
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 2048
+        WHEN NOT scale.people_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.people_factor * 536870912e0) AS BIGINT)
+        ELSE clamped.s0 * 536870912
       END
     ) AS s0
   FROM clamped
@@ -82,4 +82,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "people"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;
