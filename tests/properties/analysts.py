@@ -375,7 +375,7 @@ class Analyst:
         from tests.properties.forms import FORMS, exact_forms
 
         allowed = FORMS if self.world.load == "within" else {n: f for n, f in FORMS.items() if n not in exact_forms}
-        form = self.random.choice(list(allowed))
+        form = self.random.choice(["plain", *allowed])
         return allowed[form](self)
 
 

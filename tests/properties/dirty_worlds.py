@@ -20,8 +20,10 @@ from typing import Literal
 
 Row = tuple[object, ...]
 Rows = dict[str, list[Row]]
-Load = Literal["within", "copies", "tails"]
-"""How many rows people have: at most as many as declared; any number of copies of the same rows; a heavy tail."""
+Load = Literal["within", "copies", "tails", "beyond"]
+"""How many rows people have: at most as many as declared; any number of copies of the same rows; a heavy tail; more
+than are declared, of everybody.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +142,8 @@ _CLOCKS = [
 ]
 
 
-def world(random: Random, load: Load | None = None) -> World:
-    """A random dirty world."""
+def world(random: Random, load: Load | None = None, people: int = 0) -> World:
+    """A random dirty world; of so many ``people`` if that is given."""
     loads: list[Load] = ["within", "copies", "tails"]
     load = load or random.choices(loads, [4, 2, 1])[0]
     limit = random.choice([4, 6]) if load == "within" else random.choice([2, 3, 5])
@@ -149,13 +151,13 @@ def world(random: Random, load: Load | None = None) -> World:
     rows: Rows = {
         "region": [(name, random.choice(["AMER", "APAC", "EMEA"]), random.randrange(1, 400)) for name in REGIONS],
         "product": [(n, random.choice(CATEGORIES), Decimal(random.randrange(100, 9000)) / 100) for n in range(1, 9)],
-        "person": [_person(random, n) for n in range(1, random.choice([1, 14, 40]) + 1)],
+        "person": [_person(random, n) for n in range(1, (people or random.choice([1, 14, 40])) + 1)],
     }
-    people = [row[0] for row in rows["person"]]
-    rows["visit"] = _events(random, load, limit, people, _visit)
-    rows["orders"] = [(n, *row[1:]) for n, row in enumerate(_events(random, load, limit, people, _order), 1)]
+    known = [row[0] for row in rows["person"]]
+    rows["visit"] = _events(random, load, limit, known, _visit)
+    rows["orders"] = [(n, *row[1:]) for n, row in enumerate(_events(random, load, limit, known, _order), 1)]
     rows["line"] = _lines(random, load, rows["orders"])
-    if random.random() < 0.1:
+    if load != "beyond" and random.random() < 0.1:
         rows[random.choice(["visit", "orders", "line"])] = []
     return World(tables, rows, load, random.choice(["zcdp", "zcdp", "pure"]))
 
@@ -234,8 +236,10 @@ def _events(
             count = random.choice([0, 1, limit - 1, limit])
             if load == "tails":
                 count = random.choice([count, limit + 1, round(random.lognormvariate(1, 1.2)), 10 * limit])
+            if load == "beyond":
+                count = random.randint(3 * limit, 5 * limit)
             mine = [draw(random) for _ in range(count)]
-            if mine and random.random() < 0.3:
+            if mine and load != "beyond" and random.random() < 0.3:
                 mine = [mine[0]] * len(mine)
         rows += [_owned(row, person) for row in mine]
     rows += [_owned(draw(random), random.choice([None, 999_999])) for _ in range(random.choice([0, 3, 30]))]

@@ -270,7 +270,6 @@ def zoned(analyst: Analyst) -> Statement:
 
 FORMS: dict[str, Form] = {
     "plain": plain,
-    "plain again": plain,
     "wrapped": ordered,
     "with": through_cte,
     "subquery": from_subquery,
