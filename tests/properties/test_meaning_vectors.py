@@ -15,8 +15,6 @@ import pytest
 from dpsql.answer import Session
 from tests.properties.planted import case, expected, numbers
 
-bent = pytest.mark.xfail(strict=True, reason="cells are cut before the vector is scaled")
-apart = pytest.mark.xfail(strict=True, reason="statistics of the same rows are clipped apart")
 dear = pytest.mark.xfail(strict=True, reason="what is one vector is paid for twice")
 
 PEOPLE = 200
@@ -56,28 +54,25 @@ def cheap(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 QUOTIENTS = [
-    pytest.param("AVG(x)", 100, id="mean", marks=bent),
-    pytest.param("STDDEV_POP(x)", math.sqrt(33), id="standard deviation", marks=bent),
-    pytest.param("VAR_SAMP(x)", 33, id="variance", marks=bent),
-    pytest.param("AVG(CASE WHEN kind = 'a' THEN 1 ELSE 0 END)", 0.1, id="share", marks=bent),
-    pytest.param("SUM(x) * 1.0 / COUNT(*)", 100, id="quotient", marks=apart),
+    pytest.param("AVG(x)", 100, id="mean"),
+    pytest.param("STDDEV_POP(x)", math.sqrt(33), id="standard deviation"),
+    pytest.param("VAR_SAMP(x)", 33, id="variance"),
+    pytest.param("AVG(CASE WHEN kind = 'a' THEN 1 ELSE 0 END)", 0.1, id="share"),
+    pytest.param("SUM(x) * 1.0 / COUNT(*)", 100, id="quotient"),
     pytest.param("SUM(x) * 1.0 / SUM(y)", 2, id="quotient of sums"),
-    pytest.param("AVG(z)", 2, id="mean beside NULLs", marks=bent),
-    pytest.param("SUM(z) * 1.0 / COUNT(*)", 1, id="NULLs in the divisor", marks=apart),
+    pytest.param("AVG(z)", 2, id="mean beside NULLs"),
+    pytest.param("SUM(z) * 1.0 / COUNT(*)", 1, id="NULLs in the divisor"),
     pytest.param("COUNT(z) * 1.0 / COUNT(*)", 0.5, id="share that is not NULL"),
-    pytest.param("AVG(x) FILTER (WHERE kind = 'b')", 101, id="mean of a part", marks=bent),
+    pytest.param("AVG(x) FILTER (WHERE kind = 'b')", 101, id="mean of a part"),
 ]
 
 
 @pytest.mark.parametrize(("shown", "truth"), QUOTIENTS)
-def test_quotients_keep_their_value(visits: Session, shown: str, truth: float, request: pytest.FixtureRequest) -> None:
-    if "zcdp-share that is not NULL" in request.node.name:
-        request.applymarker(bent)
+def test_quotients_keep_their_value(visits: Session, shown: str, truth: float) -> None:
     (found,) = numbers(visits, f"SELECT {shown} FROM visit")
     assert found == pytest.approx(truth, rel=5e-3)
 
 
-@apart
 @pytest.mark.parametrize(
     "shown",
     ["SUM(x), COUNT(*), AVG(x)", "SUM(x), COUNT(x), AVG(x), STDDEV_POP(x)", "SUM(x), COUNT(*), AVG(x), AVG(y), SUM(y)"],
@@ -97,10 +92,8 @@ FILTERS = [
 
 
 @pytest.mark.parametrize("sql", FILTERS)
-def test_no_row_is_counted_that_is_not_there(visits: Session, sql: str, request: pytest.FixtureRequest) -> None:
+def test_no_row_is_counted_that_is_not_there(visits: Session, sql: str) -> None:
     """120 or more of 2,000 rows may count, and nobody's row never."""
-    if "zcdp" in request.node.name:
-        request.applymarker(bent)
     count, *_, none = numbers(visits, sql)
     assert none == 0
     assert 3 * PEOPLE <= count <= 10 * PEOPLE
@@ -108,7 +101,6 @@ def test_no_row_is_counted_that_is_not_there(visits: Session, sql: str, request:
 
 @pytest.mark.parametrize("accounting", ["zcdp", "pure"])
 @pytest.mark.parametrize("share", [90, 95])
-@bent
 def test_a_mean_is_right_though_some_people_have_many_rows(tmp_path: Path, accounting: str, share: int) -> None:
     """Log-normal numbers of rows, bounded where so many per cent of the people are within the bound."""
     many = [max(1, round(math.exp(1.0 + 1.0 * _normal((n + 0.5) / 3000)))) for n in range(3000)]
