@@ -8,7 +8,7 @@ which tables cannot be read.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
 from dpsql import policy as declared
@@ -21,6 +21,7 @@ from dpsql.policy import Policy
 from dpsql.problem import Problem, Severity, join
 from dpsql.schema import Fit, fit
 from dpsql.unique_keys import Looks
+from dpsql.unit_path import joinable
 from rewriter.catalog import Catalog, Column, Table
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
@@ -30,10 +31,15 @@ LARGE_DELTA = Fraction(1, 10_000)
 
 
 def problems(
-    policy: Policy, schema: Schema, concerns: Sequence[Concern] = (), looks: Looks | None = None
+    policy: Policy,
+    schema: Schema,
+    concerns: Sequence[Concern] = (),
+    looks: Looks | None = None,
+    referring: Collection[tuple[str, str]] = (),
 ) -> list[Problem]:
     """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's, ``looks`` what
-    was seen of the keys that :attr:`dpsql.schema.Fit.claims` names."""
+    was seen of the keys that :attr:`dpsql.schema.Fit.claims` names, ``referring`` those of :func:`unsaid` columns that
+    seem to hold keys of people."""
     found = fit(policy, schema, looks=looks)
     every = [
         *found.problems,
@@ -43,6 +49,7 @@ def problems(
         *_analysts(policy),
         *_tables(policy, schema, found),
         *_people(policy, schema, found),
+        *_seen(found, referring),
     ]
     return sorted(every, key=lambda problem: _ORDER.index(problem.severity))
 
@@ -150,6 +157,34 @@ def _said(table: Table, spec: declared.Table) -> Iterator[tuple[str, declared.Co
         real = match(name, table.columns)
         if real is not None:
             yield real, column
+
+
+def unsaid(policy: Policy, schema: Schema) -> list[tuple[str, str]]:
+    """The columns of people's tables of which neither the policy nor the database says what their values are, and that
+    could be compared with the key of the people."""
+    known = fit(policy, schema)
+    unit, tables = known.catalog.unit, known.catalog.tables
+    if unit is None or unit[0] not in tables:
+        return []
+    key = schema.tables[unit[0]].columns[unit[1]]
+    found = []
+    for real, table in tables.items():
+        source = schema.tables[real]
+        keys = {name for other in source.foreign_keys for name in other.columns} | {
+            hop.column for hop in table.path[:1]
+        }
+        for name, said in _said(table, policy.tables[known.names[real]]):
+            bare = said == declared.Column() and name not in keys and not table.columns[name].unique
+            if bare and not table.public and (real, name) != unit and joinable(source.columns[name], key):
+                found.append((real, name))
+    return found
+
+
+def _seen(found: Fit, referring: Collection[tuple[str, str]]) -> Iterator[Problem]:
+    """Columns of which every value is the key of somebody."""
+    for real, name in referring:
+        text = f"every value is one of {'.'.join(found.catalog.unit or ())}: if it names other people, leave it out, or"
+        yield Problem(join("tables", found.names[real], "columns", name), f"{text} say {{owner: public}}", "warning")
 
 
 def _people(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dpsql.engines.schema import ForeignKey, Schema
+from dpsql.engines.schema import ForeignKey, Schema, SchemaTable
 from dpsql.names import match
 from dpsql.policy import Table
 from dpsql.problem import Problem, join
@@ -61,10 +61,22 @@ class OtherPeople:
             yield Problem(join("tables", self.names[table], "columns", spelt, "owner"), text)
 
     def _keys(self, table: str) -> list[ForeignKey]:
-        """The foreign keys of the database, and the steps that the policy's ways take from this table."""
+        """What the database says that columns refer to, enforced or not, and the steps that the policy's ways take.
+
+        A view has no foreign keys: its columns are taken for those of the same name that tables have.
+        """
+        source = self.schema.tables[table]
         steps = (hop for path in self._ways(table) for hop in path)
         said = [ForeignKey((hop.column,), hop.parent, (hop.parent_column,)) for hop in steps]
-        return list(dict.fromkeys((*self.schema.tables[table].foreign_keys, *said)))
+        named = [
+            ForeignKey((name,), key.parent, (theirs,))
+            for name in (source.columns if source.view else ())
+            for other in self.schema.tables.values()
+            for key in _references(other)
+            for column, theirs in zip(key.columns, key.parent_columns, strict=True)
+            if column == name
+        ]
+        return list(dict.fromkeys((*_references(source), *said, *named)))
 
     def _ways(self, table: str) -> Iterator[tuple[Hop, ...]]:
         for child, path in self.paths.items():
@@ -81,7 +93,7 @@ class OtherPeople:
                     return True
                 continue
             known = self.schema.tables.get(found)
-            parents = {key.parent for key in known.foreign_keys} if known is not None else set()
+            parents = {key.parent for key in _references(known)} if known is not None else set()
             waiting += parents - reached
             reached |= parents
         return False
@@ -127,3 +139,7 @@ class OtherPeople:
             f"{target}{people}. Leave {column} out, as where it is the same person anyway, or say {column}: "
             f"{{owner: public}} if its values are nobody's secret. Either way the row protects nobody but its owner"
         )
+
+
+def _references(table: SchemaTable) -> tuple[ForeignKey, ...]:
+    return (*table.foreign_keys, *table.loose_keys)

@@ -19,17 +19,18 @@ from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.errors import Unbounded
 from rewriter.histogram import greatest
-from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, is_moderate, slots_of
+from rewriter.measured import OTHER, PUBLIC, Either, Measured, Other, Running, is_moderate, slots_of
 from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Chosen, Output, Plan
 from rewriter.planner import plan
+from rewriter.presence import Empty
 from rewriter.query import Program, Query
 from rewriter.replicated import replicated_sql
 from rewriter.selection import plan_top
 from rewriter.split import split
 from rewriter.trace import Traced, row_column, trace
-from rewriter.types import BIGINT, DOUBLE, INTEGER, Type
+from rewriter.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, Type
 from rewriter.zones import UTC
 
 _NORMS = {
@@ -92,14 +93,16 @@ def prepare(
     database: str | None = None,
     *,
     others: bool = False,
+    empty: Empty = Empty.AUTO,
 ) -> Prepared:
     """Split, plan and check a query, for an engine of ``dialect``. Reads no data, costs nothing.
 
     ``database`` is the name that a session gave to the database, as in ``clinic.public.patient``; None allows any.
-    ``others``: what is selected and not shown is added up in a row of its own.
+    ``others``: what is selected and not shown is added up in a row of its own. ``empty`` says what becomes of public
+    groups that nobody may be in.
     Raises :class:`rewriter.errors.Refused`.
     """
-    program = split(tree, catalog, dialect, database, with_others=others)
+    program = split(tree, catalog, dialect, database, with_others=others, norms=_NORMS[accounting], empty=empty)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     related = families(program.releases)
     plans = _with_picks(plans, related, program, _NORMS[accounting], dialect)
@@ -147,8 +150,17 @@ def _with_picks(
     for place, query in enumerate(program.groupings):
         if query.ranked is not None and place in alone:
             picked = (plan_top(query, norm, dialect) for norm in norms)
-            found[place] = (*plans[place], *(one for one in picked if one is not None))
+            # Of numbers that may be below 0, the largest may be those of groups that nobody is in.
+            fit = (one for one in picked if one is not None and (not query.presences or _only_grows(one)))
+            found[place] = (*plans[place], *fit)
     return tuple(found)
+
+
+def _only_grows(plan: Plan) -> bool:
+    """Whether the number that groups are picked by is not below 0, whatever the data."""
+    return plan.top is not None and any(
+        plan.top.reach == one.bound for one in plan.statistics if one.name == plan.top.name
+    )
 
 
 def _with_one_total(
@@ -217,11 +229,16 @@ def _independent(
     if not is_moderate(column.form):
         return OTHER
     released = {shape.name: [plan for place in shape.measurements for plan in plans[place]] for shape in shaped}
+    if isinstance(column.form, Either):
+        branches = tuple(_independent(branch, traced, shaped, plans) for branch in column.form.branches)
+        known = not any(isinstance(branch.form, Other) for branch in branches)
+        return replace(column, form=Either(branches)) if known else replace(OTHER, nonnegative=column.nonnegative)
     slots = slots_of(column.form)
     behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]
     if isinstance(column.form, Running):
         name = column.form.term[1]
-        return column if all(name in running_outputs(plan) for plan in behind) else OTHER
+        known = all(name in running_outputs(plan, column.form.window) for plan in behind)
+        return column if known else OTHER
     together = len(slots) > 1 and any(block.prefix is not None for plan in behind for block in plan.blocks)
     return OTHER if together else column
 
@@ -293,6 +310,7 @@ def _tables(
         columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.marked}
         columns |= {output.name: output.type for output in outputs}
         columns |= {margin_name(output.name): DOUBLE for output in outputs if _has_margin(output)}
+        columns |= {presence.column: BOOLEAN for presence in shape.presences}
         columns |= {row_column(0): BIGINT}
         tables[shape.name] = columns
     for name in program.tables:

@@ -10,12 +10,14 @@ from types import MappingProxyType
 from dpsql.errors import DataError
 from dpsql.policy import Statement
 from dpsql.target import Target, target
+from rewriter.presence import Empty
 from rewriter.zones import UTC, zone_of
 
 _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 
 NAMES = tuple(
-    f"dpsql.{name}" for name in ("epsilon", "target_error", "reuse", "consistent", "intervals", "other", "notices")
+    f"dpsql.{name}"
+    for name in ("epsilon", "target_error", "reuse", "consistent", "intervals", "other", "empty_groups", "notices")
 )
 """Every setting of ours."""
 
@@ -25,8 +27,8 @@ class Settings:
     """``epsilon`` prices a statement, or ``target_error`` does, whichever was set last; ``reuse`` answers repeated
     releases from the store; ``consistent`` tables add up, others are the raw unbiased measurements; ``intervals`` puts
     the ends of each interval beside its column; ``other`` adds groups that are not shown up in a row of their own;
-    ``notices`` tell a client of the wire what was paid; others are the client's. ``home`` is the time zone that the
-    client brought along, to which a reset goes back.
+    ``empty`` shows or hides declared groups that nobody may be in; ``notices`` tell a client of the wire what was paid;
+    others are the client's. ``home`` is the time zone that the client brought along, to which a reset goes back.
     """
 
     epsilon: Fraction
@@ -34,6 +36,7 @@ class Settings:
     consistent: bool = True
     intervals: bool = False
     other: bool = False
+    empty: Empty = Empty.AUTO
     target_error: Target | None = None
     notices: bool = True
     home: str = UTC
@@ -63,6 +66,8 @@ class Settings:
             return replace(self, intervals=value is not None and _switch(name, value))
         if name == "dpsql.other":
             return replace(self, other=value is not None and _switch(name, value))
+        if name == "dpsql.empty_groups":
+            return replace(self, empty=Empty.AUTO if value is None else _empty(value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
         if name.startswith("dpsql."):
@@ -90,6 +95,8 @@ class Settings:
             return "on" if self.intervals else "off"
         if name == "dpsql.other":
             return "on" if self.other else "off"
+        if name == "dpsql.empty_groups":
+            return str(self.empty)
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
         if name.startswith("dpsql."):
@@ -162,6 +169,15 @@ def _epsilon(value: str, owner: Statement) -> Fraction:
             hint=f"SET dpsql.epsilon = {float(owner.epsilon):g}",
         )
     return epsilon
+
+
+def _empty(value: str) -> Empty:
+    try:
+        return Empty(value.strip().strip("'").lower())
+    except ValueError:
+        raise DataError(
+            "dpsql.empty_groups is auto, show or hide", sqlstate="22023", hint="SET dpsql.empty_groups = auto"
+        ) from None
 
 
 def _switch(name: str, value: str) -> bool:

@@ -152,7 +152,9 @@ class UniqueKeys:
             self.known[hop.parent].certain.append(claim.columns)
             return
         key = f"{hop.parent}.{hop.parent_column}"
-        if look is not None and look.repeats:
+        if look is None:
+            text, hint = _unseen(key), f"declare it UNIQUE, or give {child} a column with the person's own key"
+        elif look.repeats:
             text = f"rows share values of {key}, so that a row of {child} belongs to two people"
             hint = f"name a key of {hop.parent} that is unique, or a way of {child} that does not lead through it"
         else:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -219,7 +220,7 @@ def deciding(vectors: Sequence[Vector]) -> list[Vector]:
     whole = {vector.prefix is None for vector in vectors if vector.rows == ALL_ROWS}
     for vector in vectors:
         by_norm = vector.prefix is None
-        if vector.distinct or vector.rows == ALL_ROWS or by_norm not in whole:
+        if vector.distinct or vector.rows == ALL_ROWS or by_norm not in whole or vector.most_rows is not None:
             found.setdefault(vector if vector.rows is None else (vector.rows, by_norm), vector)
     return list(found.values())
 
@@ -287,16 +288,26 @@ def _lattice_bits(vector: Vector) -> int:
 
 
 def reach_squared(vector: Vector, norm: Norm, contribution: ContributionBound) -> int | None:
-    """The square of the norm of one unit's vector, at most: the rows' bound times the most that one row adds."""
+    """The square of the norm of one unit's vector, at most: the rows' bound times the most that one row adds.
+
+    ``most_rows`` of the vector bound it in both norms, whatever is known of rows.
+    """
     if contribution.unique:
         return vector.row_l1**2 if norm is Norm.L1 else vector.row_l2_squared
     if vector.distinct:
         groups = contribution.most_groups
         return None if groups is None else max(groups * groups if norm is Norm.L1 else groups, 1)
+    most = vector.most_rows
     if norm is Norm.L1:
-        return None if contribution.l1 is None else max((contribution.l1 * vector.row_l1) ** 2, 1)
-    squared = contribution.l2_squared
-    return None if squared is None else max(squared * vector.row_l2_squared, 1)
+        rows = _least(contribution.l1, most)
+        return None if rows is None else max(int(rows * vector.row_l1) ** 2, 1)
+    squared = _least(contribution.l2_squared, None if most is None else most * most)
+    return None if squared is None else max(int(squared * vector.row_l2_squared), 1)
+
+
+def _least(rows: int | None, most: Fraction | None) -> int | Fraction | None:
+    known: list[int | Fraction] = [one for one in (rows, most) if one is not None]
+    return min(known, default=None)
 
 
 def truncated(dialect: Dialect, sql: exp.Expr) -> exp.Expr:

@@ -24,8 +24,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.ball import SHRINK, Ball, Factor, balls_of, case, counters, factors, measured, truncated
-from rewriter.cells import Addend, Cell, Workload
+from rewriter.ball import ALL_ROWS, SHRINK, Ball, Factor, balls_of, case, counters, factors, measured, truncated
+from rewriter.cells import Addend, Cell, Vector, Workload
 from rewriter.contribution import ContributionBound, Norm, least
 from rewriter.dialects import Dialect, double, number
 from rewriter.distinct import Credited, credited
@@ -79,7 +79,8 @@ def bound(
     every, work = work, replace(work, vectors=tuple(vector for vector in work.vectors if vector.credit is None))
     balls = balls_of(work.vectors, norm, contribution, one_group, query)
     most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
-    selection = Selection("w", Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
+    people = next((v.cells[0].name for v in work.vectors if one_group and v.distinct and _is_one_count(v)), "w")
+    selection = Selection(people, Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
     if not work.vectors and selection is None:
         tree = _with_keys(None, [], counts, keys, names, None, public, dialect)
         return Bounded(tree, tuple(one.block for one in counts), None, dict.fromkeys((c.name for c in counts), 1))
@@ -101,6 +102,11 @@ def bound(
     blocks = tuple(next(summed if vector.credit is None else distinct) for vector in every.vectors)
     refinement = {cell.name: ball.refinement for ball in balls for cell in ball.vector.cells}
     return Bounded(tree, blocks, selection, refinement | dict.fromkeys((one.name for one in counts), 1))
+
+
+def _is_one_count(vector: Vector) -> bool:
+    """Whether its one cell counts, without a condition."""
+    return len(vector.cells) == 1 and vector.cells[0].addends == (ALL_ROWS,)
 
 
 def _harmless_rows(
@@ -129,7 +135,7 @@ def _harmless_rows(
         for cell in vector.cells
         for addend in cell.addends
     )
-    countable = bool(work.vectors) and not whole
+    countable = bool(work.vectors) and not whole and all(vector.most_rows is None for vector in work.vectors)
     if one_group or selected or not simple or not countable or not limit or not contribution.rows:
         return None
     return limit if 2 * limit >= contribution.rows else None
@@ -261,13 +267,14 @@ def _one_row_per_unit(
         *_columns(keys),
         *(exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)),
     ]
-    selection = Selection("w", Fraction(1), 1) if selected else None
-    if selection is not None:
+    names = [cell.name for cell in _cells(work)]
+    counted = next((v.cells[0].name for v in work.vectors if v.rows == ALL_ROWS and _is_one_count(v)), "w")
+    selection = Selection(counted, Fraction(1), 1) if selected else None
+    if selection is not None and selection.name not in names:
         expressions.append(exp.alias_(exp.Count(this=exp.Star()), selection.name))
     final = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     if keys:
         final.set("group", exp.Group(expressions=_columns(keys)))
-    names = [cell.name for cell in _cells(work)]
     tree = _with_keys(final, [], [], keys, names, selection, public, dialect)
     blocks = tuple(
         measured(
@@ -323,7 +330,7 @@ def _summed(
     if selection is not None and not one_group:
         measures.append(("t", exp.Count(this=exp.Star())))
         exceeding.append(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
-    if selection is not None:
+    if selection is not None and all(cell.name != selection.name for ball in balls for cell in ball.vector.cells):
         expressions.append(exp.alias_(exp.Sum(this=_weight(selection, one_group, dialect)), selection.name))
     final = exp.Select(expressions=expressions).from_("clamped", copy=False)
     if keys:
@@ -383,7 +390,7 @@ def _with_keys(
     source, *_ = tables = [*tables, *(f"distinct_{one.name}" for one in counts)]
     other = "released" if final is not None else source
     expressions: list[exp.Expr] = [exp.column(key, source) for key in keys]
-    columns = [*names, *([selection.name] if selection is not None else [])]
+    columns = [*names, *([selection.name] if selection is not None and selection.name not in names else [])]
     places = {one.name: f"distinct_{one.name}" for one in counts}
     expressions += [
         exp.alias_(exp.Coalesce(this=exp.column(name, places.get(name, other)), expressions=[number(0)]), name)

@@ -8,7 +8,7 @@ measured without atoms is taken to overlap fully.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from rewriter.atoms import numbered, telling
@@ -28,7 +28,8 @@ class Family:
     """What the members of a family share.
 
     ``summed`` is the row column that is added up, in steps of ``granularity`` and ``most`` of them at most; None counts
-    rows. ``word`` and ``what`` name the members and one member's rows in messages.
+    rows. ``word`` and ``what`` name the members and one member's rows in messages. ``most_rows`` is that of
+    the vectors.
     """
 
     word: str
@@ -39,6 +40,7 @@ class Family:
     summed: str | None = None
     most: int = 1
     granularity: Fraction = Fraction(1)
+    most_rows: Fraction | None = None
 
     def linear(self, terms: Sequence[tuple[str, Fraction]], minimum: int | None) -> Linear:
         return Linear(tuple((name, weight) for name, weight in terms if weight), self.integer, minimum)
@@ -215,7 +217,7 @@ class _Measurement:
     ) -> None:
         most = self.family.most
         vector = Vector(tuple(cells), l1 * most, l2_squared * most * most, signed=signed, weight=share, rows=rows)
-        self.builder.vectors.append(vector)
+        self.builder.vectors.append(replace(vector, most_rows=self.family.most_rows))
 
     def _rows(self, any_of_them: Addend | None = None) -> Addend | None:
         """What counts the rows that the members of a family of counts are of, where that is known."""

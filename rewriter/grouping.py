@@ -90,6 +90,17 @@ def walk(node: exp.Expr) -> Iterator[exp.Expr]:
             yield found
 
 
+def aggregates_of(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The outermost aggregate calls of an expression, with their FILTER; not those that a window makes."""
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        if _is_aggregate(found) and not _is_window_function(found) and not isinstance(found, exp.Grouping):
+            yield found
+        elif not isinstance(found, exp.Query):
+            stack.extend(_children(found))
+
+
 def check_select(select: exp.Select) -> None:
     """Refuse parts of a SELECT over people that no rule reads."""
     only(select, _SELECT_PARTS, "a SELECT over people")

@@ -69,7 +69,8 @@ class Selection:
 
     Column ``name`` holds, per group, the sum of one weight per unit, in steps of ``granularity``. A unit in
     t groups adds at most ``1/sqrt(t)`` to each, so its L2 norm is at most 1; a unit in more than
-    ``max_groups`` groups adds nothing. With ``max_groups`` 1 the weight is the number of units.
+    ``max_groups`` groups adds nothing. With ``max_groups`` 1 the weight is the number of units. Where the number of
+    units is asked for, ``name`` is that of its statistic: what is measured once selects, and is shown.
     """
 
     name: str
@@ -207,6 +208,15 @@ class Chosen:
 Estimator = Linear | Ratio | Moment | Chosen
 
 
+def statistics_of(estimator: Estimator) -> tuple[str, ...]:
+    """The names of the statistics that an output is made of; none of what is picked."""
+    if isinstance(estimator, Ratio):
+        return estimator.above, estimator.below
+    if isinstance(estimator, Moment):
+        return tuple(name for name, _ in estimator.cells)
+    return tuple(name for name, _ in estimator.terms) if isinstance(estimator, Linear) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A column of whose values quantiles are picked, group by group, from the lattice ``low``, ``low + 1``, … ``high``.
@@ -313,3 +323,15 @@ class Plan:
     @property
     def statistics(self) -> tuple[Statistic, ...]:
         return tuple(statistic for block in self.blocks for statistic in block.statistics)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the integers that ``sql`` answers, in order."""
+        names = tuple(statistic.name for statistic in self.statistics)
+        return names if self.selection is None or self.selection.name in names else (*names, self.selection.name)
+
+    @property
+    def selecting(self) -> Block | None:
+        """The block whose one statistic is the weight that groups are selected by."""
+        name = None if self.selection is None else self.selection.name
+        return next((block for block in self.blocks if any(one.name == name for one in block.statistics)), None)

@@ -23,7 +23,7 @@ from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
-from dpsql.engines.key_scan import key_scan
+from dpsql.engines.key_scan import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.load import Load
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
@@ -191,6 +191,13 @@ class DuckDBEngine:
         sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql("duckdb")
         repeats, nulls = self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout)
         return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
+        table, parent = (self.schema().table(name) for name, _ in (column, key))
+        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
+        sql = scan.sql("duckdb")
+        return seems_to_refer(*self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
 
     def concerns(self) -> tuple[Concern, ...]:
         """Nothing: the file is opened for reading, by this process alone."""

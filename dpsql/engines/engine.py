@@ -68,6 +68,13 @@ class Engine(Protocol):
         """
         ...
 
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another: it has many values, and all of them are some.
+
+        For the owner's eyes alone. Raises :class:`dpsql.errors.OperationalError`.
+        """
+        ...
+
     def zones(self) -> frozenset[str]:
         """The time zones that it knows, by name."""
         ...

@@ -56,9 +56,7 @@ def exact_table(rows: Rows, plan: Plan) -> ExactTable:
 
     The order of an engine's rows can depend on the rows of one person; that of the keys cannot.
     """
-    names = [key.name for key in plan.keys] + [statistic.name for statistic in plan.statistics]
-    if plan.selection is not None:
-        names.append(plan.selection.name)
+    names = [*(key.name for key in plan.keys), *plan.columns]
     if [column[0] for column in rows.description or ()] != names:
         raise WrongShape
     columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * len(names)

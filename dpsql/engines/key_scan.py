@@ -1,10 +1,13 @@
-"""The scan that tells whether columns are a key: one statement for every engine."""
+"""The scans that tell whether columns are a key, and whether they hold other tables' keys: one SQL for every engine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from sqlglot import exp
+
+FEWEST = 20
+"""Values of a column that are taken for keys."""
 
 
 def key_scan(table: exp.Table, columns: Sequence[exp.Expr]) -> exp.Select:
@@ -28,6 +31,38 @@ FROM (SELECT a AS c0, COUNT(*) AS n FROM t GROUP BY 1) AS k
     return exp.select(_any(repeats), _any(is_null)).from_(
         exp.Subquery(this=counted, alias=exp.TableAlias(this=exp.to_identifier("k"))), copy=False
     )
+
+
+def reference_scan(column: exp.Expr, table: exp.Table, key: exp.Expr, parent: exp.Table) -> exp.Select:
+    """SQL of one row: how many values ``column`` has, how many of them are no value of ``key``, how many that has.
+
+    >>> print(reference_scan(exp.column("a"), exp.to_table("t"), exp.column("b"), exp.to_table("p")).sql())
+    SELECT COUNT(c.v), COUNT(c.v) - COUNT(k.v), (SELECT COUNT(DISTINCT b) FROM p) \
+FROM (SELECT DISTINCT a AS v FROM t) AS c LEFT JOIN (SELECT DISTINCT b AS v FROM p) AS k ON k.v = c.v
+    """
+    ours, theirs = (
+        exp.Subquery(
+            this=exp.select(exp.alias_(one.copy(), "v")).distinct().from_(of.copy()),
+            alias=exp.TableAlias(this=exp.to_identifier(name)),
+        )
+        for one, of, name in ((column, table, "c"), (key, parent, "k"))
+    )
+    values, met = (exp.Count(this=exp.column("v", name)) for name in ("c", "k"))
+    every = exp.Subquery(this=exp.select(exp.Count(this=exp.Distinct(expressions=[key.copy()]))).from_(parent.copy()))
+    return (
+        exp.select(values, exp.Sub(this=values.copy(), expression=met), every)
+        .from_(ours, copy=False)
+        .join(theirs, on=exp.EQ(this=exp.column("v", "k"), expression=exp.column("v", "c")), join_type="left")
+    )
+
+
+def seems_to_refer(values: int, others: int, keys: int) -> bool:
+    """Whether so many different values, of which ``others`` are no keys, are taken for keys: a twentieth of them all.
+
+    >>> seems_to_refer(700, 0, 1000), seems_to_refer(31, 0, 1000), seems_to_refer(700, 1, 1000)
+    (True, False, False)
+    """
+    return values >= FEWEST and others == 0 and 20 * values >= keys
 
 
 def _any(test: exp.Expr) -> exp.Expr:

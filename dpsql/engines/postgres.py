@@ -32,7 +32,7 @@ from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
-from dpsql.engines.key_scan import key_scan
+from dpsql.engines.key_scan import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.load import Load
 from dpsql.engines.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres_line import Interruption, Line
@@ -185,6 +185,13 @@ class PostgresEngine:
         sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql(POSTGRES.name)
         repeats, nulls = self._call(lambda line: _first(line.execute(sql)), timeout)
         return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
+        table, parent = (self.schema().table(name) for name, _ in (column, key))
+        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
+        sql = scan.sql(POSTGRES.name)
+        return seems_to_refer(*self._call(lambda line: _first(line.execute(sql)), timeout))
 
     def _verify(self, line: Line) -> None:
         """Raise where a table that plans rely on has changed; looked up anew after a while."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -49,6 +49,8 @@ class ForeignKey:
 class SchemaTable:
     """A table or view. ``unique`` lists the column sets of its primary key and its unique constraints.
 
+    ``loose_keys`` are foreign keys that are declared and not, or not for all rows, enforced, and the ends of those that
+    lead through tables that may not be read: they say what is meant, and nothing else rests on them.
     ``schema`` is the engine's schema of the table where it is not the default one. A ``view`` has no constraints.
     """
 
@@ -57,6 +59,7 @@ class SchemaTable:
     primary_key: tuple[str, ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
+    loose_keys: tuple[ForeignKey, ...] = ()
     schema: str | None = None
     view: bool = False
 
@@ -115,13 +118,16 @@ class Schema:
             {
                 full[1]: replace(
                     tables[full],
-                    foreign_keys=tuple(
-                        key for key in tables[full].foreign_keys if (key.schema or full[0], key.parent) in kept
-                    ),
+                    foreign_keys=tuple(_kept(tables[full].foreign_keys, full[0], kept)),
+                    loose_keys=tuple(_kept(tables[full].loose_keys, full[0], kept)),
                 )
                 for full in sorted(kept, key=lambda full: full[1])
             }
         )
+
+
+def _kept(keys: Iterable[ForeignKey], home: str, tables: Collection[QualifiedName]) -> Iterator[ForeignKey]:
+    return (key for key in keys if (key.schema or home, key.parent) in tables)
 
 
 @dataclass(frozen=True, slots=True)

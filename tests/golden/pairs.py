@@ -101,7 +101,7 @@ def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False, zone
             statement = statement.query
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
-        program = split(statement.tree, known, dialect, with_others=others)
+        program = split(statement.tree, known, dialect, with_others=others, norms=(norm,))
         plans = [plan(query, norm, dialect) for query in program.groupings]
         tables = _tables(program, plans, known)
         check_outer(program.outer, tables)

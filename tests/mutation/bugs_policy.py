@@ -20,9 +20,30 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a table that is not declared leads to nobody",
         "dpsql/other_people.py",
-        "            parents = {key.parent for key in known.foreign_keys} if known is not None else set()",
+        "            parents = {key.parent for key in _references(known)} if known is not None else set()",
         "            parents: set[str] = set()",
         f"{PEOPLE}::test_wherever_the_second_person_comes_from",
+    ),
+    bug(
+        "a foreign key that nothing enforces means nothing",
+        "dpsql/other_people.py",
+        "    return (*table.foreign_keys, *table.loose_keys)",
+        "    return table.foreign_keys",
+        f"{PEOPLE}::test_what_postgres_does_not_enforce_or_show_is_meant_all_the_same",
+    ),
+    bug(
+        "what leads through a table that may not be read leads nowhere",
+        "dpsql/engines/postgres_schema.py",
+        "    WHERE l.parent NOT IN (SELECT oid FROM visible)\n",
+        "    WHERE l.parent IN (SELECT oid FROM visible)\n",
+        f"{PEOPLE}::test_what_postgres_does_not_enforce_or_show_is_meant_all_the_same",
+    ),
+    bug(
+        "a view refers to nobody",
+        "dpsql/other_people.py",
+        "for name in (source.columns if source.view else ())",
+        "for name in (source.columns if not source.columns else ())",
+        f"{PEOPLE}::test_a_view_shows_what_its_tables_refer_to",
     ),
     bug(
         "a key of two columns names the same person if one of them does",

@@ -23,10 +23,11 @@ _LIMITS = (
 
 def world(random: Random, *, tame: bool = False) -> World:
     """A random world: rows as units, or people with tables one and two foreign keys away, and public tables."""
+    beside = Random(str(random.getstate()))
     regions = _regions(random)
     if random.random() < 0.2:
         return _of_rows(random, regions, tame=tame)
-    return _claimed(random, _of_people(random, regions, tame=tame))
+    return _claimed(beside, _of_people(random, regions, beside, tame=tame))
 
 
 def _claimed(random: Random, found: World) -> World:
@@ -91,11 +92,13 @@ def _of_rows(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str, 
     return World((*public, *tables), None, rows, tame)
 
 
-def _of_people(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str, list[Row]]], *, tame: bool) -> World:
+def _of_people(
+    random: Random, regions: tuple[Table, tuple[Table, ...], dict[str, list[Row]]], beside: Random, *, tame: bool
+) -> World:
     _, public, rows = regions
     areas = [row[0] for row in rows["region"]]
     keyed = random.random() < 0.6
-    lasting = random.random() < 0.6
+    lasting = beside.random() < 0.6
     type_ = random.choice(["INTEGER", "BIGINT", "VARCHAR"])
     identifier: Callable[[int], object] = (lambda n: f"u{n}") if type_ == "VARCHAR" else (lambda n: n)
     person = Table(
@@ -113,9 +116,9 @@ def _of_people(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str
     rows["person"] = [
         (identifier(n), *(draw(random, c, areas, tame=tame) for c in person.columns[1:])) for n in range(people)
     ]
-    if not tame and not keyed and (not lasting or random.random() < 0.7):
+    if not tame and not keyed and (not lasting or beside.random() < 0.7):
         if lasting:
-            person = replace(person, bounds=(("max_rows", random.choice([1, 1, 2])),))
+            person = replace(person, bounds=(("max_rows", beside.choice([1, 1, 2])),))
         rows["person"] += [_again(random, row, person, areas) for row in rows["person"][:2]]
         rows["person"].append((None, *rows["person"][0][1:]))
     known = [identifier(n) for n in range(people)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpsql.check import problems
+from dpsql.engines.postgres import PostgresEngine
 from dpsql.engines.schema import ForeignKey, Schema, SchemaColumn, SchemaTable
 from dpsql.init import first_policy
 from dpsql.policy import Policy
@@ -12,6 +13,7 @@ from dpsql.problem import PolicyError
 from dpsql.schema import catalog
 from rewriter.catalog import Hop
 from rewriter.types import INTEGER, TEXT
+from tests.engines.postgres_server import READER, shared_server
 
 HEAD = """
 database: duckdb:people.duckdb
@@ -206,6 +208,40 @@ def test_wherever_the_second_person_comes_from(others: list[SchemaTable], tables
 )  # fmt: skip
 def test_no_word_is_needed_where_nobody_else_is_meant(others: list[SchemaTable], tables: str) -> None:
     assert errors(tables, schema(*others)) == {}
+
+
+def test_a_view_shows_what_its_tables_refer_to() -> None:
+    view = SchemaTable("letters", dict(MESSAGE.columns), view=True)
+    tables = "  person: {}\n  letters: {unit: sender -> person.id, max_rows: 9, columns: {sender: {}, receiver: {}}}"
+    assert errors(tables, schema(PERSON, MESSAGE, view)).keys() == {"tables.letters.columns.receiver"}
+    assert errors(tables.replace("receiver: {}", "receiver: {owner: public}"), schema(PERSON, MESSAGE, view)) == {}
+
+
+@pytest.mark.parametrize(
+    "how", ["REFERENCES person (id)", "REFERENCES person (id) NOT VALID", "REFERENCES secret (id)", "RLS"]
+)
+def test_what_postgres_does_not_enforce_or_show_is_meant_all_the_same(how: str) -> None:
+    """A foreign key that nothing may rest on, and one that leads through a table that the role may not read."""
+    server = shared_server()
+    added = "REFERENCES person (id)" if how == "RLS" else how
+    database = server.database(
+        "CREATE TABLE person (id int PRIMARY KEY); CREATE TABLE secret (id int PRIMARY KEY, of int REFERENCES person);"
+        "CREATE TABLE message (id int PRIMARY KEY, sender int REFERENCES person, receiver int);"
+        f"ALTER TABLE message ADD FOREIGN KEY (receiver) {added};"
+    )
+    with server.owner(database) as owner:
+        owner.execute("REVOKE SELECT ON secret FROM PUBLIC")
+        owner.execute(f"REVOKE ALL ON secret FROM {READER}")
+        if how == "RLS":
+            owner.execute("ALTER TABLE person ENABLE ROW LEVEL SECURITY")
+    engine = PostgresEngine.open(server.url(database))
+    try:
+        found = engine.schema()
+    finally:
+        engine.close()
+    assert "secret" not in found.tables
+    told = errors("  person: {}\n  message: {unit: sender -> person.id, max_rows: 9, columns: {receiver: {}}}", found)
+    assert told.keys() == {"tables.message.columns.receiver"}
 
 
 # Ways that do not agree

@@ -106,7 +106,11 @@ class World:
             if table.parent is not None:
                 lines.append(f"    unit: {table.link} -> {table.parent[0]}.{table.parent[1]}")
             lines += [f"    {name}: {value}" for name, value in table.bounds]
-            lines += ["    columns:", *(f"      {column.name}: {column.policy()}" for column in table.columns)]
+            # In tame worlds nothing is clipped, and where a row is a unit it has no total.
+            totals = not self.tame and table.parent is not None
+            lines.append("    columns:")
+            for column in table.columns:
+                lines.append(f"      {column.name}: {column.policy(column.total(table.name) if totals else None)}")
         return "\n".join(lines) + "\n"
 
     def fill(self, connection: duckdb.DuckDBPyConnection, rows: Rows | None = None) -> None:

@@ -21,10 +21,11 @@ WITH suspect AS MATERIALIZED (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS DECIMAL) * 500000
     ) AS s1,
     (
-      COUNT(*)
+      CAST(COUNT(*) AS DECIMAL) * 500000 + CAST(COUNT(v0) AS DECIMAL) * (
+        -500000
+      )
     ) AS s2,
-    COUNT(*) FILTER(WHERE
-      f1) AS n0
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -34,8 +35,7 @@ WITH suspect AS MATERIALIZED (
       CASE
         WHEN t1."cost" <= 1000000
         THEN LEAST(GREATEST(CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT), 0), 500000)
-      END AS v0,
-      NOT CASE WHEN t1."cost" <= 1000000 THEN t1."cost" END IS NULL AS f1
+      END AS v0
     FROM "public"."visit" AS t1
     OFFSET 0
   ) AS r
@@ -54,16 +54,16 @@ WITH suspect AS MATERIALIZED (
     k0,
     CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
     CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
-    s2,
+    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(CAST(clamped.s2 AS DECIMAL) * clamped.s2) > 1600
+      WHEN SUM(CAST(clamped.n0 AS DECIMAL) * clamped.n0) > 1600
       THEN (
-        CAST(39.99999999996362e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(CAST(clamped.s2 AS DECIMAL) * clamped.s2) AS DOUBLE PRECISION))
+        CAST(39.99999999996362e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(CAST(clamped.n0 AS DECIMAL) * clamped.n0) AS DOUBLE PRECISION))
       )
       ELSE NULL
     END AS rows_factor
@@ -71,7 +71,7 @@ WITH suspect AS MATERIALIZED (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s2 AS DECIMAL) * clamped.s2) > 1600
+    SUM(CAST(clamped.n0 AS DECIMAL) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -88,8 +88,10 @@ WITH suspect AS MATERIALIZED (
         -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS DECIMAL) * 500000
       ) AS DECIMAL) * 64 AS s1,
       CAST((
-        COUNT(*)
-      ) AS DECIMAL) * 33554432 AS s2
+        CAST(COUNT(*) AS DECIMAL) * 500000 + CAST(COUNT(v0) AS DECIMAL) * (
+          -500000
+        )
+      ) AS DECIMAL) * 64 AS s2
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -99,8 +101,7 @@ WITH suspect AS MATERIALIZED (
         CASE
           WHEN t1."cost" <= 1000000
           THEN LEAST(GREATEST(CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT), 0), 500000)
-        END AS v0,
-        NOT CASE WHEN t1."cost" <= 1000000 THEN t1."cost" END IS NULL AS f1
+        END AS v0
       FROM "public"."visit" AS t1
       OFFSET 0
     ) AS r
@@ -134,8 +135,8 @@ WITH suspect AS MATERIALIZED (
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE PRECISION) * scale.rows_factor * 33554432e0) AS BIGINT)
-          ELSE LEAST(clamped.s2, 40) * 33554432
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE PRECISION) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s2 * 64
         END
       ) AS s2
     FROM clamped

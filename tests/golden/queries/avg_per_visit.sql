@@ -7,10 +7,9 @@ SELECT reason, AVG(cost) AS mean_cost, COUNT(*) AS n FROM visit GROUP BY reason;
 -- one unit moves: l1 None, l2 1280000000
 --   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
 --   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
--- one unit moves: l1 None, l2 1342177280
---   s2: COUNT(*) (steps of 1/33554432, at most 1342177280)
+--   s2: 5000 of each row without cost (steps of 1/6400, at most 1280000000)
 -- a0: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = 1/33554432 · s2, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1 + 1/32000000 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 WITH suspect AS MATERIALIZED (
@@ -36,10 +35,11 @@ WITH suspect AS MATERIALIZED (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
     ) AS s1,
     (
-      COUNT(*)
+      CAST(COUNT(*) AS INT128) * 500000 + CAST(COUNT(v0) AS INT128) * (
+        -500000
+      )
     ) AS s2,
-    COUNT(*) FILTER(WHERE
-      f1) AS n0
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -50,8 +50,7 @@ WITH suspect AS MATERIALIZED (
         WHEN t1."cost" > 5000
         THEN 500000
         ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0,
-      NOT t1."cost" IS NULL AS f1
+      END AS v0
     FROM "main"."visit" AS t1
   ) AS r
   WHERE
@@ -69,16 +68,16 @@ WITH suspect AS MATERIALIZED (
     k0,
     CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
     CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
-    s2,
+    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(CAST(clamped.s2 AS INT128) * clamped.s2) > 1600
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
       THEN (
-        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s2 AS INT128) * clamped.s2) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
     END AS rows_factor
@@ -86,7 +85,7 @@ WITH suspect AS MATERIALIZED (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s2 AS INT128) * clamped.s2) > 1600
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -103,8 +102,10 @@ WITH suspect AS MATERIALIZED (
         -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
       ) AS INT128) * 64 AS s1,
       CAST((
-        COUNT(*)
-      ) AS INT128) * 33554432 AS s2
+        CAST(COUNT(*) AS INT128) * 500000 + CAST(COUNT(v0) AS INT128) * (
+          -500000
+        )
+      ) AS INT128) * 64 AS s2
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -115,8 +116,7 @@ WITH suspect AS MATERIALIZED (
           WHEN t1."cost" > 5000
           THEN 500000
           ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-        END AS v0,
-        NOT t1."cost" IS NULL AS f1
+        END AS v0
       FROM "main"."visit" AS t1
     ) AS r
     WHERE
@@ -147,8 +147,8 @@ WITH suspect AS MATERIALIZED (
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
-          ELSE LEAST(clamped.s2, 40) * 33554432
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s2 * 64
         END
       ) AS s2
     FROM clamped
@@ -187,4 +187,6 @@ SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "mean_cost",
   dpsql_release_0.a1 AS "n"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

@@ -353,4 +353,6 @@ SELECT
   dpsql_release_0.a0 AS "count",
   dpsql_release_0.a1 AS "count",
   dpsql_release_0.a2 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

@@ -136,5 +136,7 @@ SELECT
   dpsql_release_0.k0 AS "month",
   dpsql_release_0.a0 AS "n"
 FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0
 ORDER BY
   "month";

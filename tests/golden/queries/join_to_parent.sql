@@ -7,9 +7,8 @@ SELECT p.sex, COUNT(*) AS n, AVG(v.cost) AS c FROM visit v JOIN patient p ON v.p
 -- one unit moves: l1 None, l2 1280000000
 --   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
 --   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
--- one unit moves: l1 1342177280, l2 1342177280
---   s2: COUNT(*) (steps of 1/33554432, at most 1342177280)
--- a0: COUNT(*) (bigint) = 1/33554432 · s2, rounded, at least 0
+--   s2: 5000 of each row without cost (steps of 1/6400, at most 1280000000)
+-- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1 + 1/32000000 · s2, rounded, at least 0
 -- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
@@ -24,10 +23,11 @@ WITH partial AS (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
     ) AS s1,
     (
-      COUNT(*)
+      CAST(COUNT(*) AS INT128) * 500000 + CAST(COUNT(v0) AS INT128) * (
+        -500000
+      )
     ) AS s2,
-    COUNT(*) FILTER(WHERE
-      f1) AS n0
+    COUNT(*) AS n0
   FROM (
     SELECT
       t2."id" AS u,
@@ -38,8 +38,7 @@ WITH partial AS (
         WHEN t1."cost" > 5000
         THEN 500000
         ELSE CAST(t1."cost" * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0,
-      NOT t1."cost" IS NULL AS f1
+      END AS v0
     FROM "main"."visit" AS t1
     JOIN "main"."patient" AS t2
       ON t1."patient_id" = t2."id"
@@ -53,7 +52,7 @@ WITH partial AS (
     k0,
     CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
     CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
-    s2,
+    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
 ), released AS (
@@ -76,17 +75,17 @@ WITH partial AS (
     SUM(
       CASE
         WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
-        ELSE LEAST(measured.s2, 40) * 33554432
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s2 * 64
       END
     ) AS s2
   FROM (
     SELECT
       *,
       CASE
-        WHEN CAST(clamped.s2 AS INT128) * clamped.s2 > 1600
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
         THEN (
-          39.99999999996362e0 / SQRT(CAST(CAST(clamped.s2 AS INT128) * clamped.s2 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
       END AS rows_factor

@@ -9,16 +9,15 @@ FROM prescription JOIN visit ON visit_id = visit.id GROUP BY drug;
 --   k0: drug (text)
 -- selection: weight w in 1/1048576, at most 100 groups
 -- one unit moves: l1 None, l2 2097152000
---   s0: Σ dose (steps of 1/2097152, at most 2097152000)
+--   s0: Σ(dose - 0) (steps of 1/2097152, at most 2097152000)
+--   s1: Σ(10 - dose) (steps of 1/2097152, at most 2097152000)
 -- one unit moves: l1 None, l2 1342177280
---   s1: COUNT(DISTINCT patient_id) (steps of 1/134217728, at most 1342177280)
+--   s2: COUNT(DISTINCT patient_id) (steps of 1/134217728, at most 1342177280)
 -- one unit moves: l1 100, l2 100
---   s2: COUNT(DISTINCT dose) (steps of 1, at most 100)
--- one unit moves: l1 None, l2 1677721600
---   s3: COUNT(*) (steps of 1/16777216, at most 1677721600)
--- a0: COUNT(*) (bigint) = 1/16777216 · s3, rounded, at least 0
--- a1: COUNT(DISTINCT patient_id) (bigint) = 1/134217728 · s1, rounded, at least 0
--- a2: COUNT(DISTINCT dose) (bigint) = s2, rounded, at least 0
+--   s3: COUNT(DISTINCT dose) (steps of 1, at most 100)
+-- a0: COUNT(*) (bigint) = 1/20971520 · s0 + 1/20971520 · s1, rounded, at least 0
+-- a1: COUNT(DISTINCT patient_id) (bigint) = 1/134217728 · s2, rounded, at least 0
+-- a2: COUNT(DISTINCT dose) (bigint) = s3, rounded, at least 0
 -- a3: MEDIAN(dose) (double) = picked, number 0 of q0
 -- a4: SUM(dose) (double) = 1/2097152 · s0
 -- note: each person counts with at most 100 rows
@@ -33,11 +32,12 @@ WITH partial AS (
       COALESCE(SUM(v0), 0)
     ) AS s0,
     (
-      COUNT(*)
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 1310720
     ) AS s1,
     (
       COUNT(*)
-    ) AS s3
+    ) AS s2,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t2."patient_id" AS u,
@@ -75,23 +75,24 @@ WITH partial AS (
     u,
     k0,
     CAST(CASE WHEN s0 > 134217728000 THEN 134217728000 ELSE s0 END AS BIGINT) AS s0,
-    CASE WHEN s1 > 0 THEN 1 ELSE 0 END AS s1,
-    s3
+    CAST(CASE WHEN s1 > 134217728000 THEN 134217728000 ELSE s1 END AS BIGINT) AS s1,
+    CASE WHEN s2 > 0 THEN 1 ELSE 0 END AS s2,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(CAST(clamped.s3 AS INT128) * clamped.s3) > 10000
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 10000
       THEN (
-        99.99999999990905e0 / SQRT(CAST(SUM(CAST(clamped.s3 AS INT128) * clamped.s3) AS DOUBLE))
+        99.99999999990905e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
     END AS rows_factor,
     CASE
-      WHEN SUM(clamped.s1 * clamped.s1) > 100
+      WHEN SUM(clamped.s2 * clamped.s2) > 100
       THEN (
-        9.999999999990905e0 / SQRT(CAST(SUM(clamped.s1 * clamped.s1) AS DOUBLE))
+        9.999999999990905e0 / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE))
       )
       ELSE NULL
     END AS people_factor,
@@ -100,7 +101,7 @@ WITH partial AS (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s3 AS INT128) * clamped.s3) > 10000 OR SUM(clamped.s1 * clamped.s1) > 100 OR COUNT(*) > 1
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 10000 OR SUM(clamped.s2 * clamped.s2) > 100 OR COUNT(*) > 1
 ), released AS (
   SELECT
     clamped.k0,
@@ -113,18 +114,18 @@ WITH partial AS (
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT scale.people_factor IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.people_factor * 134217728e0) AS BIGINT)
-        ELSE clamped.s1 * 134217728
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 16e0) AS BIGINT)
+        ELSE clamped.s1 * 16
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT scale.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s3 AS DOUBLE) * scale.rows_factor * 16777216e0) AS BIGINT)
-        ELSE LEAST(clamped.s3, 100) * 16777216
+        WHEN NOT scale.people_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.people_factor * 134217728e0) AS BIGINT)
+        ELSE clamped.s2 * 134217728
       END
-    ) AS s3,
+    ) AS s2,
     SUM(
       CASE
         WHEN scale.t IS NULL
@@ -139,7 +140,7 @@ WITH partial AS (
     ON clamped.u = scale.u
   GROUP BY
     clamped.k0
-), distinct_s2 AS (
+), distinct_s3 AS (
   WITH people AS MATERIALIZED (
     SELECT
       t2."patient_id" AS u,
@@ -181,7 +182,7 @@ WITH partial AS (
   )
   SELECT
     k0,
-    COUNT(*) AS s2
+    COUNT(*) AS s3
   FROM (
     SELECT DISTINCT
       k0,
@@ -235,12 +236,12 @@ SELECT
   released.k0,
   COALESCE(released.s0, 0) AS s0,
   COALESCE(released.s1, 0) AS s1,
-  COALESCE(distinct_s2.s2, 0) AS s2,
-  COALESCE(released.s3, 0) AS s3,
+  COALESCE(released.s2, 0) AS s2,
+  COALESCE(distinct_s3.s3, 0) AS s3,
   COALESCE(released.w, 0) AS w
 FROM released
-LEFT JOIN distinct_s2
-  ON released.k0 IS NOT DISTINCT FROM distinct_s2.k0
+LEFT JOIN distinct_s3
+  ON released.k0 IS NOT DISTINCT FROM distinct_s3.k0
 ORDER BY
   released.k0;
 
@@ -417,11 +418,10 @@ ORDER BY
 
 -- release 1
 -- groups: one group
--- one unit moves: l1 2097152000, l2 2097152000
---   s0: Σ dose (steps of 1/2097152, at most 2097152000)
--- one unit moves: l1 1677721600, l2 1677721600
---   s3: COUNT(*) (steps of 1/16777216, at most 1677721600)
--- a0: COUNT(*) (bigint) = 1/16777216 · s3, rounded, at least 0
+-- one unit moves: l1 None, l2 2097152000
+--   s0: Σ(dose - 0) (steps of 1/2097152, at most 2097152000)
+--   s1: Σ(10 - dose) (steps of 1/2097152, at most 2097152000)
+-- a0: COUNT(*) (bigint) = 1/20971520 · s0 + 1/20971520 · s1, rounded, at least 0
 -- a4: SUM(dose) (double) = 1/2097152 · s0
 -- note: each person counts with at most 100 rows
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
@@ -429,7 +429,7 @@ ORDER BY
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 SELECT
   s0,
-  s3
+  s1
 FROM (
   WITH partial AS (
     SELECT
@@ -438,11 +438,12 @@ FROM (
         COALESCE(SUM(v0), 0)
       ) AS s0,
       (
-        COUNT(*)
+        -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 1310720
       ) AS s1,
       (
         COUNT(*)
-      ) AS s3
+      ) AS s2,
+      COUNT(*) AS n0
     FROM (
       SELECT
         t2."patient_id" AS u,
@@ -477,8 +478,9 @@ FROM (
     SELECT
       u,
       CAST(CASE WHEN s0 > 134217728000 THEN 134217728000 ELSE s0 END AS BIGINT) AS s0,
-      CASE WHEN s1 > 0 THEN 1 ELSE 0 END AS s1,
-      s3
+      CAST(CASE WHEN s1 > 134217728000 THEN 134217728000 ELSE s1 END AS BIGINT) AS s1,
+      CASE WHEN s2 > 0 THEN 1 ELSE 0 END AS s2,
+      n0
     FROM partial
   ), released AS (
     SELECT
@@ -489,27 +491,27 @@ FROM (
           ELSE measured.s0 * 16
         END
       ) AS s0,
-      SUM(measured.s1) AS s1,
       SUM(
         CASE
           WHEN NOT measured.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.rows_factor * 16777216e0) AS BIGINT)
-          ELSE LEAST(measured.s3, 100) * 16777216
+          THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 16e0) AS BIGINT)
+          ELSE measured.s1 * 16
         END
-      ) AS s3
+      ) AS s1,
+      SUM(measured.s2) AS s2
     FROM (
       SELECT
         *,
         CASE
-          WHEN CAST(clamped.s3 AS INT128) * clamped.s3 > 10000
+          WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 10000
           THEN (
-            99.99999999990905e0 / SQRT(CAST(CAST(clamped.s3 AS INT128) * clamped.s3 AS DOUBLE))
+            99.99999999990905e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
           )
           ELSE NULL
         END AS rows_factor
       FROM clamped
     ) AS measured
-  ), distinct_s2 AS (
+  ), distinct_s3 AS (
     WITH people AS MATERIALIZED (
       SELECT
         t2."patient_id" AS u,
@@ -549,7 +551,7 @@ FROM (
         COUNT(*) > 100
     )
     SELECT
-      COUNT(*) AS s2
+      COUNT(*) AS s3
     FROM (
       SELECT DISTINCT
         v1
@@ -596,10 +598,10 @@ FROM (
   SELECT
     COALESCE(released.s0, 0) AS s0,
     COALESCE(released.s1, 0) AS s1,
-    COALESCE(distinct_s2.s2, 0) AS s2,
-    COALESCE(released.s3, 0) AS s3
+    COALESCE(released.s2, 0) AS s2,
+    COALESCE(distinct_s3.s3, 0) AS s3
   FROM released
-  CROSS JOIN distinct_s2
+  CROSS JOIN distinct_s3
 ) AS part;
 
 -- outer

@@ -7,11 +7,10 @@ SELECT COUNT(*), SUM(n) FROM (
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 2097152000, l2 2097152000
---   s0: Σ n (steps of 1/524288, at most 2097152000)
--- one unit moves: l1 1342177280, l2 1342177280
---   s1: COUNT(*) (steps of 1/33554432, at most 1342177280)
--- a0: COUNT(*) (bigint) = 1/33554432 · s1, rounded, at least 0
+-- one unit moves: l1 None, l2 2097152000
+--   s0: Σ(n - 0) (steps of 1/524288, at most 2097152000)
+--   s1: Σ(100 - n) (steps of 1/524288, at most 2097152000)
+-- a0: COUNT(*) (bigint) = 1/52428800 · s0 + 1/52428800 · s1, rounded, at least 0
 -- a1: SUM(n) (bigint) = 1/524288 · s0, rounded
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 100]
@@ -22,8 +21,9 @@ WITH partial AS (
       COALESCE(SUM(v0), 0)
     ) AS s0,
     (
-      COUNT(*)
-    ) AS s1
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 100
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t5.u AS u,
@@ -57,7 +57,8 @@ WITH partial AS (
   SELECT
     u,
     CAST(CASE WHEN s0 > 4096000 THEN 4096000 ELSE s0 END AS BIGINT) AS s0,
-    s1
+    CAST(CASE WHEN s1 > 4096000 THEN 4096000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), released AS (
   SELECT
@@ -71,17 +72,17 @@ WITH partial AS (
     SUM(
       CASE
         WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
-        ELSE LEAST(measured.s1, 40) * 33554432
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 524288e0) AS BIGINT)
+        ELSE measured.s1 * 524288
       END
     ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN CAST(clamped.s1 AS INT128) * clamped.s1 > 1600
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
         THEN (
-          39.99999999996362e0 / SQRT(CAST(CAST(clamped.s1 AS INT128) * clamped.s1 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
       END AS rows_factor

@@ -136,4 +136,6 @@ SELECT
   dpsql_release_0.k0 AS "cohort",
   dpsql_release_0.k1 AS "later",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0_1;

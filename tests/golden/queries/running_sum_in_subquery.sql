@@ -9,7 +9,7 @@ FROM (SELECT * FROM daily) AS t;
 --   k0: reason (text)
 --   k1: day (date)
 -- one unit moves: l1 17297920000000, l2 √377511116800000000000000
---   measured as running sums down k1: Toeplitz(steps=2192)
+--   measured as running sums down k1: Toeplitz(steps=2192, width=None)
 --   s0: Σ cost (steps of 1/100, at most 20000000)
 -- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
 -- note: each person counts with at most 40 rows

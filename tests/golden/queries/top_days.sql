@@ -6,10 +6,9 @@ SELECT day, COUNT(*) AS visits, SUM(cost) FROM visit GROUP BY day ORDER BY visit
 -- groups: public, at most 2192
 --   k0: day (date)
 -- one unit moves: l1 None, l2 1280000000
---   s0: Σ cost (steps of 1/6400, at most 1280000000)
--- one unit moves: l1 None, l2 1342177280
---   s1: COUNT(*) (steps of 1/33554432, at most 1342177280)
--- a0: COUNT(*) (bigint) = 1/33554432 · s1, rounded, at least 0
+--   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
+-- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
 -- a1: SUM(cost) (decimal(38,2)) = 1/6400 · s0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
@@ -33,8 +32,9 @@ WITH suspect AS MATERIALIZED (
       COALESCE(SUM(v0), 0)
     ) AS s0,
     (
-      COUNT(*)
-    ) AS s1
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -62,15 +62,16 @@ WITH suspect AS MATERIALIZED (
     u,
     k0,
     CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
-    s1
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(CAST(clamped.s1 AS INT128) * clamped.s1) > 1600
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
       THEN (
-        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s1 AS INT128) * clamped.s1) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
     END AS rows_factor
@@ -78,7 +79,7 @@ WITH suspect AS MATERIALIZED (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s1 AS INT128) * clamped.s1) > 1600
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -91,8 +92,8 @@ WITH suspect AS MATERIALIZED (
         COALESCE(SUM(v0), 0)
       ) AS INT128) * 64 AS s0,
       CAST((
-        COUNT(*)
-      ) AS INT128) * 33554432 AS s1
+        -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+      ) AS INT128) * 64 AS s1
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -127,8 +128,8 @@ WITH suspect AS MATERIALIZED (
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
-          ELSE LEAST(clamped.s1, 40) * 33554432
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s1 * 64
         END
       ) AS s1
     FROM clamped
@@ -267,6 +268,8 @@ SELECT
   dpsql_release_0.a0 AS "visits",
   dpsql_release_0.a1 AS "sum"
 FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_present_0
 ORDER BY
   "visits" DESC NULLS FIRST
 LIMIT 5;

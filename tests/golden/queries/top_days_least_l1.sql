@@ -80,70 +80,13 @@ LEFT JOIN released
 ORDER BY
   keys.k0;
 
--- release 0
--- groups: public, at most 2192
---   k0: day (date)
--- one unit moves: l1 3, l2 √3
---   s0: COUNT(DISTINCT patient_id) (steps of 1, at most 1)
--- of the 3 groups with the least s0, picked first: one unit reaches 1
--- a0: COUNT(DISTINCT patient_id) (bigint) = s0, rounded, at least 0
--- note: each person counts with at most 40 rows in a group
-WITH partial AS (
-  SELECT
-    u,
-    k0,
-    (
-      COUNT(*)
-    ) AS s0
-  FROM (
-    SELECT
-      t1."patient_id" AS u,
-      CASE WHEN t1."day" BETWEEN CAST('0001-01-01' AS DATE) AND CAST('9999-12-31' AS DATE) THEN t1."day" END AS k0
-    FROM "main"."visit" AS t1
-  ) AS r
-  GROUP BY
-    u,
-    k0
-), clamped AS (
-  SELECT
-    u,
-    k0,
-    CASE WHEN s0 > 0 THEN 1 ELSE 0 END AS s0
-  FROM partial
-), released AS (
-  SELECT
-    clamped.k0,
-    SUM(clamped.s0) AS s0
-  FROM clamped
-  GROUP BY
-    clamped.k0
-), keys AS (
-  SELECT DISTINCT
-    CAST(d_t1_2.x AS DATE) AS k0
-  FROM (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
-  ) AS d_t1_2
-)
-SELECT
-  keys.k0,
-  COALESCE(released.s0, 0) AS s0
-FROM keys
-LEFT JOIN released
-  ON keys.k0 IS NOT DISTINCT FROM released.k0
-ORDER BY
-  keys.k0;
-
 -- outer
 SELECT
   dpsql_release_0.k0 AS "day",
   dpsql_release_0.a0 AS "count"
 FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_present_0
 ORDER BY
   2
 LIMIT 3;

@@ -197,7 +197,7 @@ FROM (
     dpsql_release_0.a0 AS "visits"
   FROM dpsql_release_0
   WHERE
-    dpsql_release_0.a0 >= 3
+    dpsql_release_0.a0 >= 3 AND dpsql_release_0.dpsql_present_0
 ) AS virtual_table
 ORDER BY
   visits DESC NULLS FIRST

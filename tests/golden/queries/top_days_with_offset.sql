@@ -192,6 +192,8 @@ SELECT
   dpsql_release_0.k0 AS "day",
   dpsql_release_0.a0 AS "count"
 FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_present_0
 ORDER BY
   2 DESC NULLS FIRST
 LIMIT 5

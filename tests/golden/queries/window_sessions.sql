@@ -14,10 +14,8 @@ SELECT AVG(visits), COUNT(*) FROM sessions;
 -- one unit moves: l1 None, l2 1635778560
 --   s0: Σ(visits - 1) (steps of 1/1048576, at most 1635778560)
 --   s1: Σ(40 - visits) (steps of 1/1048576, at most 1635778560)
--- one unit moves: l1 1342177280, l2 1342177280
---   s2: COUNT(*) (steps of 1/33554432, at most 1342177280)
 -- a0: AVG(visits) (double) = 1 + 39 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = 1/33554432 · s2, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/40894464 · s0 + 1/40894464 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: visits is clipped into [1, 40]
 WITH partial AS (
@@ -31,9 +29,7 @@ WITH partial AS (
     (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 40
     ) AS s1,
-    (
-      COUNT(*)
-    ) AS s2
+    COUNT(*) AS n0
   FROM (
     SELECT
       t7.u AS u,
@@ -98,7 +94,7 @@ WITH partial AS (
     u,
     CAST(CASE WHEN s0 > 1597440 THEN 1597440 ELSE s0 END AS BIGINT) AS s0,
     CAST(CASE WHEN s1 > 1597440 THEN 1597440 ELSE s1 END AS BIGINT) AS s1,
-    s2
+    n0
   FROM partial
 ), released AS (
   SELECT
@@ -115,21 +111,14 @@ WITH partial AS (
         THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 1048576e0) AS BIGINT)
         ELSE measured.s1 * 1048576
       END
-    ) AS s1,
-    SUM(
-      CASE
-        WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
-        ELSE LEAST(measured.s2, 40) * 33554432
-      END
-    ) AS s2
+    ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN CAST(clamped.s2 AS INT128) * clamped.s2 > 1600
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
         THEN (
-          39.99999999996362e0 / SQRT(CAST(CAST(clamped.s2 AS INT128) * clamped.s2 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
       END AS rows_factor
@@ -138,8 +127,7 @@ WITH partial AS (
 )
 SELECT
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1,
-  COALESCE(released.s2, 0) AS s2
+  COALESCE(released.s1, 0) AS s1
 FROM released;
 
 -- outer

@@ -286,4 +286,6 @@ SELECT
   dpsql_release_0.k0 AS "hour",
   dpsql_release_0.k1 AS "early",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0_1;
