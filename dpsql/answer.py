@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpsql.accountant import Accountant
+from dpsql.accountant import Accountant, Accounting
 from dpsql.bounds import Bounds, Settled
 from dpsql.calibrate import Calibration, margins
 from dpsql.derive import Made
@@ -27,13 +27,14 @@ from dpsql.error_bars import (
     in_zone,
     known_margins,
     pieced,
+    selected_bars,
     tried_bars,
     widened_columns,
     widened_margins,
     widened_rows,
 )
 from dpsql.errors import DataError, OperationalError
-from dpsql.expected import expected_errors
+from dpsql.expected import error_notes, expected_errors
 from dpsql.finished import Finished, FinishedAnswers, undefined_notes
 from dpsql.inference.prefix import running_margins
 from dpsql.ledger import Ledger
@@ -349,7 +350,10 @@ class Session:
             if intervals and prepared.question.wanted:
                 tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
                 bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
-            return Finished(columns, rows, bars, undefined_notes(rows, undefined=undefined) if released else ())
+            laplace = self._opened.accountant.accounting is not Accounting.ZCDP
+            bars, chosen = selected_bars(prepared, rows, bars, released, laplace=laplace)
+            told = undefined_notes(rows, undefined=undefined) if released else ()
+            return Finished(columns, rows, bars, (*chosen, *told))
 
         how = (consistent, intervals)
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
@@ -407,6 +411,7 @@ class Session:
         columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
         rows = tuple(finished.rows) if len(finished.columns) == width else tuple(row[:width] for row in finished.rows)
         known = known_margins(rows, finished.bars)
+        got = error_notes(columns, known) if self.settings.target_error is not None else ()
         if self.settings.intervals:
             rows = widened_rows(columns, prepared.measured, rows, finished.bars)
             known = widened_margins(columns, prepared.measured, known)
@@ -424,13 +429,14 @@ class Session:
                 *prepared.notes,
                 *_presence(prepared, priced),
                 *notices(priced),
+                *got,
                 *finished.notes,
             ),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
         """The error to expect of each column; the ends of intervals have none."""
-        errors = expected_errors(prepared, calibrations)
+        errors = expected_errors(prepared, calibrations, self._proxy.pricing.known(prepared))
         if not self.settings.intervals:
             return errors
         columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)

@@ -21,6 +21,7 @@ from dpsql.inference.prefix import decoded, running_half_widths
 from dpsql.inference.propagate import Ends, Piece, Row, exact_ends, located, row_number
 from dpsql.inference.replicates import generator, replicated
 from dpsql.inference.rounding import EXACT
+from dpsql.inference.selected import NOTE, stretch, stretched
 from dpsql.others import less_shown
 from dpsql.prepared import Prepared, margin_name
 from dpsql.present import present_columns
@@ -174,6 +175,18 @@ def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[
         low, high = ("{" + ",".join(texts) + "}" for texts in sides)
         found.append((low, high))
     return tuple(found)
+
+
+def selected_bars(
+    prepared: Prepared, rows: Cells, bars: Sequence[Column | None], released: Tables, *, laplace: bool
+) -> tuple[tuple[Column | None, ...], tuple[str, ...]]:
+    """The intervals, wider where the rows were chosen from more by their noisy numbers; and what to say then."""
+    most = max((table.rows for table in released.values()), default=0)
+    by = stretch(len(rows), most, laplace=laplace) if prepared.chosen else 1.0
+    if by == 1.0 or not any(bars):
+        return tuple(bars), ()
+    found = [None if bar is None else stretched([row[at] for row in rows], bar, by) for at, bar in enumerate(bars)]
+    return tuple(found), (NOTE,)
 
 
 def in_zone(columns: Sequence[AnswerColumn], rows: Cells, zone: str) -> tuple[tuple[Scalar | None, ...], ...]:

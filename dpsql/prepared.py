@@ -11,6 +11,7 @@ from sqlglot import exp
 from dpsql.accountant import Accounting
 from dpsql.families import Family, Shape, families, shapes
 from dpsql.inference.prefix import running_outputs
+from dpsql.inference.selected import chooses
 from dpsql.sandbox import Sandbox
 from dpsql.tried import Question
 from dpsql.virtual import VIRTUAL_COLUMNS
@@ -55,6 +56,7 @@ class Prepared:
     ``measured`` says how each column follows from those, ``question`` is what replicates are asked for the others.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
     ``notes`` say what is answered from the policy alone. ``zone`` is the session's time zone.
+    ``chosen``: rows are shown or not by what is measured of them.
 
     Where the query lacks bounds that the owner left to be learned, they are ``missing``: what is here is then planned
     with the loosest ones, and is not to be run; ``with_bounds`` plans with those that were learned.
@@ -74,6 +76,7 @@ class Prepared:
     private_tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
     zone: str = UTC
+    chosen: bool = False
     missing: tuple[Missing, ...] = ()
     with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
 
@@ -134,6 +137,7 @@ def prepare(
         private_tables=_private_tables(program.releases, catalog),
         notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
         zone=dialect.zone,
+        chosen=chooses(shown, frozenset(output.name for shape in shaped for output in _outputs(shape, plans))),
     )
 
 

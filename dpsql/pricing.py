@@ -16,7 +16,7 @@ from dpsql.calibrate import Calibration, calibrate, turning_notes
 from dpsql.covered import covers
 from dpsql.derive import Offer
 from dpsql.errors import DataError, InternalError
-from dpsql.expected import Sizes, excess_of, released_sizes, target_notes
+from dpsql.expected import Known, excess_of, released_before, target_notes
 from dpsql.families import shares
 from dpsql.loss import PrivacyLoss
 from dpsql.opening import Opened
@@ -95,7 +95,7 @@ class Pricing:
         self._reuse = reuse
         self._rest = rest
         self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
-        self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction]] = {}
+        self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction, bool]] = {}
 
     def price(self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1)) -> Priced:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
@@ -169,9 +169,13 @@ class Pricing:
         def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
             return self.calibrations(prepared, self._whole_price(prepared, epsilon))
 
-        sizes = released_sizes(prepared, self._stored_before) if wanted.relative else {}
-        found = self._remembered(prepared, wanted, sizes, calibrated)
-        return found, target_notes(prepared, wanted, found)
+        known = self.known(prepared)
+        found, reached = self._remembered(prepared, wanted, known, calibrated)
+        return found, target_notes(prepared, wanted, found, calibrated(found), known, reached=reached)
+
+    def known(self, prepared: Prepared) -> Known:
+        """What was released before of the groups of a statement."""
+        return released_before(prepared, self._stored_before)
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
@@ -221,20 +225,28 @@ class Pricing:
         self,
         prepared: Prepared,
         wanted: Target,
-        sizes: Sizes,
+        known: Known,
         calibrated: Callable[[Fraction], tuple[Calibration, ...]],
-    ) -> Fraction:
-        """The ε that an error takes, remembered: it depends on nothing else."""
-        key = (id(prepared), wanted, tuple(sorted(sizes.items())))
+    ) -> tuple[Fraction, bool]:
+        """The ε that an error takes, and whether it is foretold to be enough, remembered: it depends on nothing else.
+
+        Refused is what the noise alone makes impossible; where that is a matter of the data, the owner's cap is tried.
+        """
+        key = (id(prepared), wanted, tuple(sorted(known.sizes.items())), tuple(sorted(known.errors.items())))
         found = self._prices.get(key)
         if found is None:
             if len(self._prices) > _REMEMBERED:
                 self._prices.clear()
-            excess = excess_of(prepared, wanted, sizes, calibrated)
-            epsilon = price_for(wanted, excess, self._opened.policy.statement.max_epsilon)
+            most = self._opened.policy.statement.max_epsilon
+            excess = excess_of(prepared, wanted, known, calibrated)
+            reached = excess(most) <= 1
+            if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
+                epsilon = most
+            else:
+                epsilon = price_for(wanted, excess, most)
             # The key's identity is that of what is kept here, and of nothing else meanwhile.
-            found = self._prices[key] = (prepared, epsilon)
-        return found[1]
+            found = self._prices[key] = (prepared, epsilon, reached)
+        return found[1], found[2]
 
 
 def _total_variance(calibration: Calibration) -> float:

@@ -166,6 +166,11 @@ class Postgres(Dialect):
         small = exp.If(this=exp.LT(this=size.copy(), expression=double(7.1e-46)), true=self.double(0.0))
         return exp.Case(ifs=[exp.If(this=inside, true=self.cast(real, DOUBLE)), small])
 
+    def shortened(self, sql: exp.Expr, digits: int) -> exp.Expr:
+        """PostgreSQL makes a numeric of a double with 15 digits, of a real with 6."""
+        narrow = sql if digits > 6 else exp.Cast(this=sql, to=exp.DataType(this=exp.DType.FLOAT))
+        return self._numeric_to_double(exp.Cast(this=narrow, to=self._numeric))
+
     def double(self, value: float) -> exp.Expr:
         """A bare literal with an exponent would be a numeric."""
         return exp.Cast(this=double(value), to=exp.DataType(this=exp.DType.DOUBLE))

@@ -107,6 +107,14 @@ class Dialect:
         """A double rounded to four bytes, as a double; NULL beyond their range."""
         return self.cast(exp.TryCast(this=sql, to=exp.DataType(this=exp.DType.FLOAT)), DOUBLE)
 
+    def real_text(self, sql: exp.Expr) -> exp.Expr:
+        """A double that has only four bytes, in as few digits as tell it from its neighbours of four bytes."""
+        return self.cast(exp.Cast(this=sql, to=exp.DataType(this=exp.DType.FLOAT)), TEXT)
+
+    def shortened(self, sql: exp.Expr, digits: int) -> exp.Expr:
+        """A double with so many decimal digits and no more, as a double; beyond the greatest one it may be infinite."""
+        return self.try_cast(call("printf", text(f"%.{digits}g"), sql), DOUBLE, TEXT)
+
     def double(self, value: float) -> exp.Expr:
         """A finite double as a constant of that type."""
         return double(value)

@@ -260,7 +260,7 @@ def convert_to(value: Value, type_: Type, dialect: Dialect) -> Value:
     """An explicit conversion; NULL for rows that cannot be converted."""
     source = value.type
     if source == type_ and not is_unknown(value):
-        return replace(value, unit=False, identifies=False, halves_away=False)
+        return replace(value, unit=False, identifies=False, halves_away=False, real=False)
     if is_null(value) or is_unknown(value):
         return widen(value, type_, dialect)
     if is_literal(value) and type_.kind is Kind.TEXT and source.kind is Kind.TEXT:
@@ -323,7 +323,7 @@ def _to_decimal(value: Value, sizes: Sequence[int], dialect: Dialect) -> Value:
         exact = decimal_type(value) if value.type.kind in (Kind.INTEGER, Kind.DECIMAL) else None
         if exact is not None:
             return widen(value, exact, dialect)
-        return replace(convert_to(value, DOUBLE, dialect), halves_away=True)
+        return replace(convert_to(finite(_in_decimal(value, dialect), dialect), DOUBLE, dialect), halves_away=True)
     if len(sizes) > 2 or not 1 <= sizes[0] <= 38 or (len(sizes) == 2 and sizes[1] > sizes[0]):
         raise refuse("numeric has 1 to 38 digits", "write numeric(15,2)", "22023")
     type_ = decimal(sizes[0], sizes[1] if len(sizes) == 2 else 0)
@@ -332,7 +332,23 @@ def _to_decimal(value: Value, sizes: Sequence[int], dialect: Dialect) -> Value:
     return convert_to(value, type_, dialect)
 
 
+def _in_decimal(value: Value, dialect: Dialect) -> Value:
+    """A double with the digits that PostgreSQL's NUMERIC has of it: 15, and 6 of a real."""
+    if value.type != DOUBLE or value.halves_away:
+        return value
+    digits = 6 if value.real else 15
+    if is_literal(value):
+        scalar = scalar_of(value)
+        return literal(float(f"{scalar:.{digits}g}") if isinstance(scalar, float) else None, DOUBLE, dialect)
+    interval = value.interval
+    if interval is not None:
+        slack = interval.magnitude / 10 ** (digits - 1)
+        interval = Interval(interval.low - slack, interval.high + slack)
+    return derive(dialect.shortened(value.sql, digits), DOUBLE, value, interval=interval, raw=True)
+
+
 def _number_to_decimal(value: Value, type_: Type, dialect: Dialect) -> Value:
+    value = finite(_in_decimal(value, dialect), dialect)
     exact = decimal_type(value) if value.type.kind is not Kind.DOUBLE else None
     fits = exact is not None and (
         exact.scale <= type_.scale and exact.precision - exact.scale <= type_.precision - type_.scale
@@ -355,7 +371,7 @@ def _to_real(value: Value, dialect: Dialect) -> Value:
     if interval is not None:
         slack = interval.magnitude / (1 << 23) + Fraction(1, 1 << 149)
         interval = Interval(interval.low - slack, interval.high + slack)
-    return derive(sql, DOUBLE, value, interval=interval, nullable=True, raw=True)
+    return replace(derive(sql, DOUBLE, value, interval=interval, nullable=True, raw=True), real=True)
 
 
 def _cut(value: Value, size: int) -> Value:
@@ -407,7 +423,8 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
         words = when(duplicate(value.sql), text("true"), when(exp.Not(this=wrap(value.sql)), text("false")))
         return derive(_printed(words), TEXT, value, domain=Values(("true", "false", None)))
     if value.type.kind is Kind.DOUBLE:
-        printed = dialect.cast(one_zero(value.sql, dialect), TEXT)
+        shown = one_zero(value.sql, dialect)
+        printed = dialect.real_text(shown) if value.real else dialect.cast(shown, TEXT)
         return derive(_printed(call("regexp_replace", printed, text(r"\.0$"), text(""))), TEXT, value)
     sql = dialect.cast(value.sql, TEXT)
     return derive(_printed(sql), TEXT, value)

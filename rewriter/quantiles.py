@@ -27,11 +27,12 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.expanded import check_expanded
-from rewriter.interval import Interval
+from rewriter.interval import Interval, measure
 from rewriter.narrowing import narrowed
 from rewriter.plan import Choice, Chosen, Output
 from rewriter.query import Aggregate, Query
 from rewriter.sensitivity import Sensitivity
+from rewriter.source import variable_behind
 from rewriter.types import BIGINT, DOUBLE, HUGEINT, Kind, Type
 from rewriter.unbounded import learned_ranges, missing_ranges, unbounded_rows
 from rewriter.value import Value
@@ -257,8 +258,20 @@ def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Int
             hint="the owner can declare a range for the column; of numbers, WHERE x BETWEEN 0 AND 100 will do",
             missing=missing_ranges(argument.sql),
         )
-    granularity = _granularity(argument.type, declared, learned=learned_ranges(argument.sql))
+    granularity = _declared_step(argument) or _granularity(
+        argument.type, declared, learned=learned_ranges(argument.sql)
+    )
     return argument, declared.outward(granularity), granularity
+
+
+def _declared_step(value: Value) -> Fraction | None:
+    """What all values of a column are whole multiples of, by the step that its owner declared."""
+    variable = variable_behind(value.sql)
+    if variable is None or variable.column.step is None or variable.column.range is None:
+        return None
+    low, step = measure(variable.column.range[0]), variable.column.step
+    both = low.denominator * step.denominator
+    return Fraction(math.gcd(int(low * both), int(step * both)), both)
 
 
 def _granularity(type_: Type, interval: Interval, *, learned: bool) -> Fraction:

@@ -117,6 +117,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
                     identifies=a.unit and b.unit and a.identifies and b.identifies,
                     domain=_listed(a, b),
                     halves_away=types[index] == DOUBLE and all(x.halves_away or x.type != DOUBLE for x in (a, b)),
+                    real=a.real and b.real,
                 ),
             )
         )

@@ -164,6 +164,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             nullable=(column.nullable and column.name != unit_column) or _may_read_null(column),
             unit=column.name == unit_column,
             halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),
+            real=column.engine_type.upper() in ("FLOAT", "REAL"),
             identifies=column.name == unit_column
             or (private and (column.name in keys or (column.unique and not column.nullable))),
         )

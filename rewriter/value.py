@@ -50,7 +50,8 @@ class Value:
     ``identifies``: equal values imply the same unit. ``domain`` is a finite superset of its values
     where one follows from the expression itself; it is also kept in ``sql.meta["domain"]``, so that it
     can be found again inside a larger expression. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC,
-    whose halves are rounded away from zero and not to the even neighbour.
+    whose halves are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in
+    PostgreSQL, which shows when it is printed or made a NUMERIC.
     """
 
     sql: exp.Expr
@@ -62,6 +63,7 @@ class Value:
     identifies: bool = False
     domain: Domain | None = None
     halves_away: bool = False
+    real: bool = False
 
     @property
     def exact(self) -> bool:

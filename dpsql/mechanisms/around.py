@@ -3,16 +3,16 @@
 **Distance.** Let v₁ ≤ … ≤ v_m be parts that were picked (:mod:`dpsql.mechanisms.joint`). The values between two of
 them are halved, the lower half belongs to the lower one. For each side of each, there is a public list of distances
 h₀ < h₁ < …, and C(h) is the weight between the part and h away from it. One is looked for with C(hᵢ₋₁) ≤ a ≤ C(hᵢ), a a
-public number: the score of hᵢ is how far a is from that, at most a; the last one is as if all weight were within it,
+public number: the score of hᵢ is how far a is from that, at most 2a; the last is as if all weight were within it,
 so that it is picked where there is not enough. A row is on one side of one part, or within a value
 one part of it on each, so it moves the sum E of the scores of all sides by at most its weight. So it does the least of
-E and any number that it moves by at most its weight: what is scored is min(E, G), where G = max(W - 2a - D(v), 0), W
+E and any number that it moves by at most its weight: what is scored is min(E, G), where G = max(W - 3a - D(v), 0), W
 the choice's window and D the distance of the vector.
 
 **Claim.** Picking distances with probability ∝ exp(-ε·min(E, G)/2S) is ε·s/S-DP and (ε·s/S)²/8-zCDP, for all sides of
 all quantiles together.
 
-Why G: where D(v) is below W - 2a, the engine tells of all rows that weigh 2a or less away, and where it is not, there
+Why G: where D(v) is below W - 3a, the engine tells of all rows that weigh 3a or less away, and where it is not, there
 is nothing to know. Elsewhere it is far above E.
 """
 
@@ -35,6 +35,8 @@ SHARE = Fraction(1, 2)
 _AWAY = 5
 """The weight that is looked for, in exponents of a row's."""
 _LEAST = 3
+_FARTHEST = 2
+"""A distance with more than so many times too much weight is as bad as one with so much."""
 """Where a side has no room for so many, nothing is told of it."""
 
 Ends = tuple[int | None, int | None]
@@ -107,7 +109,7 @@ class Around:
         # Not the pick's cap: beyond that, too, what the engine tells ends where the window does.
         window = self.joint.choice.window * scale
         away = replace(chain, cap=window).distance([(part.value, part.part) for part in parts])
-        cap = max(window - 2 * most - away, 0)
+        cap = max(window - (1 + _FARTHEST) * most - away, 0)
         return Product(tuple(tables), self.rate / scale, cap)
 
     def _sides(self, parts: Sequence[Part], total: int) -> list[tuple[tuple[int, list[int]] | None, ...]]:
@@ -130,8 +132,8 @@ class Around:
 def _score(before: int | None, upto: int | None, wanted: int) -> int:
     """How far the wanted weight is from lying between two weights; one that is not known is far above it."""
     if before is None:
-        return wanted
-    return min(max(before - wanted, 0 if upto is None else wanted - upto, 0), wanted)
+        return _FARTHEST * wanted
+    return min(max(before - wanted, 0 if upto is None else wanted - upto, 0), _FARTHEST * wanted)
 
 
 def _distances(room: int) -> list[int]:

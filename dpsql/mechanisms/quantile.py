@@ -9,17 +9,18 @@ part of the range, all of which is at distance k, hardly ever wins. There d move
 One more candidate is NULL, at the distance M·n with M = max(q, 1-q), or 1: where there is nobody, it wins.
 Every distance is capped at a public number, which moves it no further.
 
-**Claim.** Picking v with probability ∝ μ(v)·exp(-ε·d(v)/(2·M·S)), μ public (:mod:`dpsql.mechanisms.roundness`), has the range ε·s/S: the log-ratio of the probabilities
-that two neighbours give to v lies in an interval of that width, whatever v. So it is ε·s/S-DP, and (ε·s/S)²/8-zCDP
-(Dong, Durfee, Rogers 2020; Cesar, Rogers 2021), pair by pair of neighbours.
+**Claim.** Picking v with probability ∝ μ(v)·exp(-ε·d(v)/(2·M·S)), for a public measure μ
+(:mod:`dpsql.mechanisms.roundness`), has the range ε·s/S: the log-ratio of the probabilities that two neighbours give to
+v lies in an interval of that width, whatever v. So it is ε·s/S-DP, and (ε·s/S)²/8-zCDP (Dong, Durfee, Rogers 2020;
+Cesar, Rogers 2021), pair by pair of neighbours.
 
 **Groups.** A unit with weights s₁, s₂, … in its groups costs Σ ε·s_g/S where ε is counted, at most ε for weights of
 L1 norm at most S; and Σ (ε·s_g/S)²/8 where ρ is counted, at most ε²/8 for weights of L2 norm at most S. The
 bounded query sees to these norms, as it does for counts.
 
-**Ends.** Beside a quantile two more values are picked at a quarter of its ε, at the targets t - a and t + a, moved into
-0 … n: how far they are away tells how densely the data lies, and so how far off a quantile may be
-(:mod:`dpsql.inference.chosen`). One unit moves their distances within the same ranges as those of the quantile.
+**Ends.** Beside a quantile two more values are picked at a half of its ε, at the targets t - a and t + a, moved into
+0 … n: they are the ends of its interval (:mod:`dpsql.inference.chosen`), as far away as picks hardly ever are from
+their targets. One unit moves their distances within the same ranges as those of the quantile.
 
 **Together.** The quantiles of a column move together: a row of weight s that is to the left of the q-quantile spreads
 the distances by (1-q+M)·s, any other by (q+M)·s, of the 2·M·s that are paid; and a row is to the left of all quantiles
@@ -51,7 +52,7 @@ NOBODY = 256
 END = Fraction(1, 2)
 """The ε of an end against that of its quantile."""
 
-APART = 7
+APART = 6
 """How many rows the targets of ends are away from that of the quantile, times 1 - exp(-r) for the exponent r of a row:
 where rows lie at random, the quantile's error falls off like that (E exp(-rN) for a Poisson number N of rows)."""
 

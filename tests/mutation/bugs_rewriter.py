@@ -18,8 +18,67 @@ ZONES = "tests/properties/test_zones.py"
 INSTANTS = "tests/engines/test_instants.py"
 VECTOR = "tests/properties/test_vector.py"
 TOTALS = "tests/properties/test_max_total.py"
+MERGING = "tests/properties/test_merging.py"
+MOVING = "tests/properties/test_moving_windows.py"
 
 BUGS: tuple[Bug, ...] = (
+    # Figures of the same rows, sums of aggregates, windows that move
+    bug(
+        "a condition that one figure has alone asked of none",
+        "rewriter/merging.py",
+        "for call in list(_calls(copy)) if moved else ():",
+        "for call in ():",
+        f"{MERGING}::test_without_noise_all_of_them_are_right",
+    ),
+    bug(
+        "a join of figures on a condition taken for one on none",
+        "rewriter/one_row.py",
+        "(on is None or _is_true(on))",
+        "True",
+        f"{MERGING}::test_without_noise_all_of_them_are_right",
+    ),
+    bug(
+        "what a row adds to a difference never below 0",
+        "rewriter/combinations.py",
+        "return min(lows), max(highs)",
+        "return nothing, max(highs)",
+        f"{MERGING}::test_without_noise_all_of_them_are_right",
+    ),
+    bug(
+        "a factor of a sum forgotten",
+        "rewriter/combinations.py",
+        "times = term.factor * int(term.granularity / step)",
+        "times = int(term.granularity / step)",
+        f"{MERGING}::test_without_noise_all_of_them_are_right",
+    ),
+    bug(
+        "a sum measured itself whose parts another column reads",
+        "rewriter/combinations.py",
+        "return all(id(column) in inside for column in read)",
+        "return True",
+        f"{MERGING}::test_what_is_measured",
+    ),
+    bug(
+        "the error bar of another branch of UNION ALL",
+        "rewriter/trace.py",
+        "_pad(node.expression, left.slots, right.slots, 0)",
+        "_pad(node.expression, 0, right.slots, left.slots)",
+        f"{MERGING}::test_branches_of_a_union_are_one_release_and_keep_their_error_bars",
+    ),
+    bug(
+        "entries of a matrix that are negative taken off what one person moves",
+        "rewriter/prefix.py",
+        "accumulate(map(abs, root))",
+        "accumulate(root)",
+        "tests/properties/test_cumulative.py::test_no_column_is_longer_than_declared",
+    ),
+    bug(
+        "a window with the variance of all groups up to its end",
+        "dpsql/inference/prefix.py",
+        "np.square(running[last + 1] - running[first])",
+        "np.square(running[last + 1])",
+        f"{MOVING}::test_the_variance_of_a_window_is_that_of_least_squares",
+    ),
     # Time zones
     bug(
         "a time that a clock shows twice taken for the first of the two",

@@ -120,7 +120,7 @@ def test_a_cost_is_never_more_than_that_of_all_apart() -> None:
     for size in range(1, 10):
         linear, squared = together(DECILES[:size], ends=False)
         assert 1 <= squared <= linear <= size
-    assert together([Fraction(1, 2)], ends=True) == (Fraction(3, 2), Fraction(9, 8))
+    assert together([Fraction(1, 2)], ends=True) == (Fraction(2), Fraction(3, 2))
 
 
 def test_picks_have_the_probabilities_of_the_definition() -> None:
@@ -146,11 +146,11 @@ def test_a_pick_among_many_is_as_likely_as_its_number() -> None:
 
 
 def test_intervals_cover_the_true_quantile() -> None:
-    """Of 1,080 intervals 58 miss, with a deviation of 7.5: outside of these bounds once in 10⁹ runs, as an even law of
-    rare events has it. The bound of one shape alone, where 10 of 180 miss, is as rarely met."""
+    """Of 1,080 intervals 24 miss, with a deviation of 5: outside of these bounds once in 10⁹ runs, as an even law of
+    rare events has it. The bound of one shape alone is as rarely met."""
     found = {one: covered(*one) for one in product(("uniform", "normal", "exponential"), (True, False))}
     assert min(found.values()) > 0.78 * 3 * TRIALS, found
-    assert 0.895 < sum(found.values()) / (3 * TRIALS * len(found)) < 0.986, found
+    assert 0.94 < sum(found.values()) / (3 * TRIALS * len(found)) < 1, found
 
 
 TRIALS = 60

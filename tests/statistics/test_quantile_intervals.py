@@ -139,8 +139,8 @@ def test_an_error_may_be_asked_of_quantiles(connection: Connection) -> None:
             text = "\n".join(line for (line,) in cursor.fetchall())
             prices.append(float(text.split(f"an error of {error} takes ε = ")[1].split()[0].rstrip(";,.")))
         cursor.execute("SET dpsql.target_error = 1")
-        with pytest.raises(dpsql.DataError, match="more than the owner allows"):
-            cursor.execute(f"EXPLAIN {sql}")
+        cursor.execute(f"EXPLAIN {sql}")  # is a guess, and so no refusal
+        assert "may take more than the owner allows" in "\n".join(line for (line,) in cursor.fetchall())
         cursor.execute("RESET dpsql.target_error")
     assert prices == sorted(prices, reverse=True)
     assert len(set(prices)) == 3

@@ -1,0 +1,74 @@
+"""Error bars of the rows that were chosen by their noisy numbers hold as often as they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pytest
+
+import dpsql
+from dpsql.inference.selected import NOTE, chooses
+
+GROUPS, EACH = 64, 50
+FIRST = "SELECT team, COUNT(*) AS n FROM person GROUP BY team ORDER BY n DESC LIMIT 5"
+ABOVE = "SELECT team, n FROM (SELECT team, COUNT(*) AS n FROM person GROUP BY team) s WHERE n > {limit} ORDER BY team"
+
+
+@pytest.fixture(scope="module", params=["zcdp", "pure"])
+def connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dpsql.Connection]:
+    folder = tmp_path_factory.mktemp("teams")
+    with duckdb.connect(str(folder / "teams.duckdb")) as database:
+        database.execute(
+            f"CREATE TABLE person AS SELECT i AS id, i % {GROUPS} AS team FROM range({GROUPS * EACH}) t(i)"
+        )
+        database.execute("ALTER TABLE person ADD PRIMARY KEY (id)")
+    delta = "accounting: pure" if request.param == "pure" else "delta: 1e-6"
+    (folder / "policy.yaml").write_text(
+        f"database: duckdb:teams.duckdb\nledger: sqlite:ledger\nprivacy_unit: person.id\n"
+        f"budget: {{epsilon: 100000, {delta}}}\nstatement: {{epsilon: 0.1, max_epsilon: 1}}\n"
+        f"tables: {{person: {{columns: {{id: {{}}, team: {{range: [0, {GROUPS - 1}]}}}}}}}}\n"
+    )
+    with dpsql.connect(folder / "policy.yaml") as connected:
+        connected.execute("SET dpsql.intervals = on")
+        connected.execute("SET dpsql.reuse = off")
+        yield connected
+
+
+@pytest.mark.parametrize("text", [FIRST, ABOVE.format(limit=EACH + 15)])
+def test_95_of_100_rows_that_were_chosen_are_within_their_error_bars(connection: dpsql.Connection, text: str) -> None:
+    """Without more than the error bars of single rows, 73 or 87 of 100."""
+    covered: list[bool] = []
+    for _ in range(30):
+        cursor = connection.execute(text)
+        found = [low <= EACH <= high for _, _, low, high in cursor.fetchall()]
+        assert not found or NOTE in cursor.notices
+        covered += found
+    assert len(covered) > 60
+    assert np.mean(covered) > 0.89, np.mean(covered)
+
+
+def test_rows_that_were_not_chosen_by_numbers_keep_their_error_bars(connection: dpsql.Connection) -> None:
+    every = "SELECT team, COUNT(*) AS n FROM person GROUP BY team ORDER BY n DESC"
+    first = "SELECT team, COUNT(*) AS n FROM person GROUP BY team ORDER BY team LIMIT 5"
+    for text in (every, first):
+        assert NOTE not in connection.execute(text).notices
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("SELECT k0, a0 FROM r ORDER BY a0 DESC LIMIT 5", True),
+        ("SELECT k0, a0 FROM r ORDER BY 2 DESC LIMIT 5", True),
+        ("SELECT k0, a0 / a1 AS share FROM r ORDER BY share LIMIT 5", True),
+        ("SELECT * FROM (SELECT k0, a0 AS n FROM r) s WHERE n > 5", True),
+        ("SELECT k0, a0 FROM r QUALIFY ROW_NUMBER() OVER (ORDER BY a0) < 4", True),
+        ("SELECT k0 FROM r WHERE k0 IN (SELECT k0 FROM r ORDER BY a0 LIMIT 3)", True),
+        ("SELECT k0, a0 FROM r ORDER BY a0 DESC", False),
+        ("SELECT k0, a0 FROM r ORDER BY k0 LIMIT 5", False),
+        ("SELECT k0, a0 FROM r WHERE k0 = 'x'", False),
+    ],
+)
+def test_a_statement_that_chooses_is_told_from_its_text(text: str, chosen: bool) -> None:
+    assert chooses(text, frozenset({"a0", "a1"})) is chosen
