@@ -15,7 +15,6 @@ import pytest
 from dpsql.answer import Session
 from tests.properties.planted import case, expected, numbers
 
-
 PEOPLE = 200
 TABLES = """
   person: {columns: {id: {}}}
