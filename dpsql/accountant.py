@@ -137,6 +137,25 @@ class Accountant:
         return _six_digits_down(max(Fraction(0), self.limit.epsilon - spent.epsilon))
 
 
+def alone(loss: PrivacyLoss, delta: Fraction) -> tuple[Fraction, Fraction]:
+    """The (ε, δ) that one loss is by itself, if nothing else was ever answered: under zCDP at a total δ of ``delta``.
+
+    What a statement takes of a total is another number: ρ adds up more slowly than the ε of one statement. δ of key
+    selection is a part of ``delta``; where it is all of it, no ε is enough, and OverflowError is raised.
+
+    >>> epsilon, delta = alone(PrivacyLoss(rho=Fraction(1, 2)), Fraction(1, 10**6))
+    >>> round(float(epsilon), 2), float(delta)
+    (5.22, 1e-06)
+    >>> alone(PrivacyLoss(epsilon=Fraction(1)), Fraction(0))
+    (Fraction(1, 1), Fraction(0, 1))
+    """
+    if not loss.rho:
+        return loss.epsilon, loss.delta
+    if loss.delta >= delta:
+        raise OverflowError("key selection takes all of delta")
+    return smallest_epsilon(loss.rho, delta - loss.delta), delta
+
+
 # The conversion. By Canonne, Kamath, Steinke 2020, Prop. 7, ρ-zCDP is (ε, δ)-DP with, for *every* order α > 1,
 #     δ = exp((α - 1)(αρ - ε)) / (α - 1) · (1 - 1/α)^α.
 # Solved for ρ or ε at x = α - 1, it is a closed form; where its derivative is 0, one equation for log(1/δ) is left,

@@ -55,6 +55,8 @@ class Bound:
         missing, high = self.learned.missing, _shown(self.learned.high)
         unseen = f"up to about {float(f'{self.unseen:.2g}'):,.0f} people may be beyond it unseen"
         released = f"a bound released at ε = {self.epsilon:.3g}; {unseen}"
+        if missing.total:
+            return f"{missing.column} of one person is taken to add up to at most {high}: {released}"
         if missing.column:
             return f"{missing.column} is taken to be in [{_shown(self.learned.low)}, {high}]: {released}"
         rows = "row" if high == "1" else "rows"

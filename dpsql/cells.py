@@ -15,6 +15,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from dpsql.accountant import alone
 from dpsql.loss import PrivacyLoss
 from rewriter.types import Scalar
 
@@ -130,6 +131,20 @@ def up(epsilon: float) -> str:
     '0.124'
     """
     return f"{math.ceil(epsilon * 1000) / 1000:.3f}"
+
+
+def by_itself(price: PrivacyLoss, delta: Fraction) -> str:
+    """What a price in ρ promises if it is the only one ever paid, in the words in which other systems state theirs.
+
+    >>> by_itself(PrivacyLoss(rho=Fraction(1, 200)), Fraction(1, 10**6))
+    ' By itself this statement is (0.430, 1e-06)-differentially private.'
+    >>> by_itself(PrivacyLoss(epsilon=Fraction(1)), Fraction(0))
+    ''
+    """
+    if not price.rho or price.delta >= delta:
+        return ""
+    epsilon, whole = alone(price, delta)
+    return f" By itself this statement is ({up(float(epsilon))}, {float(whole):g})-differentially private."
 
 
 def loss(price: PrivacyLoss, epsilon: Fraction = Fraction(0)) -> str:

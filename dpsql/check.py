@@ -13,15 +13,15 @@ from fractions import Fraction
 
 from dpsql import policy as declared
 from dpsql.accountant import Accountant, Accounting
-from dpsql.engines.schema import Concern, Schema
+from dpsql.engines.schema import Concern, Schema, SchemaTable
 from dpsql.fields import show
 from dpsql.loss import PrivacyLoss
-from dpsql.names import PEOPLE, match
+from dpsql.names import match
 from dpsql.policy import Policy
 from dpsql.problem import Problem, Severity, join
 from dpsql.schema import Fit, fit
 from dpsql.unique_keys import Looks
-from dpsql.unit_path import joinable
+from dpsql.unsaid_people import hints, spoken
 from rewriter.catalog import Catalog, Column, Table
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
@@ -38,8 +38,8 @@ def problems(
     referring: Collection[tuple[str, str]] = (),
 ) -> list[Problem]:
     """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's, ``looks`` what
-    was seen of the keys that :attr:`dpsql.schema.Fit.claims` names, ``referring`` those of :func:`unsaid` columns that
-    seem to hold keys of people."""
+    was seen of the keys that :attr:`dpsql.schema.Fit.claims` names, ``referring`` the columns
+    that seem to hold keys of people, of those that :func:`dpsql.unsaid_people.unsaid` names."""
     found = fit(policy, schema, looks=looks)
     every = [
         *found.problems,
@@ -48,8 +48,7 @@ def problems(
         *_statement(policy),
         *_analysts(policy),
         *_tables(policy, schema, found),
-        *_people(policy, schema, found),
-        *_seen(found, referring),
+        *hints(policy, schema, found, referring),
     ]
     return sorted(every, key=lambda problem: _ORDER.index(problem.severity))
 
@@ -133,17 +132,15 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
     for real, table in found.catalog.tables.items():
         if table.public:
             continue
-        path, spec = join("tables", found.names[real]), policy.tables[found.names[real]]
-        referring = {name for key in schema.tables[real].foreign_keys for name in key.columns}
-        referring |= {name for name, column in _said(table, spec) if column.owner is not None}
-        yield from _rows(found.catalog, table, policy, found.names[real], path)
-        if found.catalog.unit is None and schema.tables[real].view:
+        source, name = schema.tables[real], found.names[real]
+        path = join("tables", name)
+        yield from _rows(found.catalog, table, policy, name, path)
+        if found.catalog.unit is None and source.view:
             text = "a view has no row identity: under privacy_unit: row, name the table itself, or a key of the people"
             yield Problem(path, text, "warning")
-        for key in spec.key or ():
-            if missing := [name for name in key if match(name, table.columns) is None]:
-                text = f"{missing[0]} is not named under columns, so that nobody can join by this key: no effect"
-                yield Problem(join(path, "key"), text, "info")
+        yield from _keys(policy.tables[name], source, table, join(path, "key"))
+        referring = {one for key in source.references for one in key.columns}
+        referring |= {one for one, said in spoken(policy.tables[name], table) if said.owner is not None}
         for column in table.columns.values():
             here = join(path, "columns", column.name)
             if _is_unbounded(found.catalog, table, column) and column.name not in referring:
@@ -151,67 +148,13 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
             yield from _total(table, column, join(here, "max_total"))
 
 
-def _said(table: Table, spec: declared.Table) -> Iterator[tuple[str, declared.Column]]:
-    """What the policy says of columns, by the database's names."""
-    for name, column in (spec.columns or {}).items():
-        real = match(name, table.columns)
-        if real is not None:
-            yield real, column
-
-
-def unsaid(policy: Policy, schema: Schema) -> list[tuple[str, str]]:
-    """The columns of people's tables of which neither the policy nor the database says what their values are, and that
-    could be compared with the key of the people."""
-    known = fit(policy, schema)
-    unit, tables = known.catalog.unit, known.catalog.tables
-    if unit is None or unit[0] not in tables:
-        return []
-    key = schema.tables[unit[0]].columns[unit[1]]
-    found = []
-    for real, table in tables.items():
-        source = schema.tables[real]
-        keys = {name for other in source.foreign_keys for name in other.columns} | {
-            hop.column for hop in table.path[:1]
-        }
-        for name, said in _said(table, policy.tables[known.names[real]]):
-            bare = said == declared.Column() and name not in keys and not table.columns[name].unique
-            if bare and not table.public and (real, name) != unit and joinable(source.columns[name], key):
-                found.append((real, name))
-    return found
-
-
-def _seen(found: Fit, referring: Collection[tuple[str, str]]) -> Iterator[Problem]:
-    """Columns of which every value is the key of somebody."""
-    for real, name in referring:
-        text = f"every value is one of {'.'.join(found.catalog.unit or ())}: if it names other people, leave it out, or"
-        yield Problem(join("tables", found.names[real], "columns", name), f"{text} say {{owner: public}}", "warning")
-
-
-def _people(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
-    """Columns that may name people whom nothing protects, as far as names tell."""
-    known = {hop.column.lower(): (other, hop) for other in found.catalog.tables.values() for hop in other.path[:1]}
-    for real, table in found.catalog.tables.items():
-        if table.public:
-            continue
-        path = join("tables", found.names[real], "columns")
-        own = table.path[0].column if table.path else None
-        open_ = {name for name, column in _said(table, policy.tables[found.names[real]]) if column.owner is not None}
-        parents = {name: key.parent for key in schema.tables[real].foreign_keys for name in key.columns}
-        for name in table.columns:
-            if name in open_ or name == own:
-                continue
-            parent = parents.get(name)
-            if found.catalog.unit is None and parent is not None:
-                text = f"refers to {parent}: whoever is in several rows by it is protected in one row at a time"
-                yield Problem(join(path, name), f"{text}. Name the key of the people as privacy_unit", "warning")
-            elif parent is not None and parent not in found.catalog.tables and PEOPLE.search(parent):
-                text = f"refers to {parent}, whose rows may be people, and this policy does not protect them: leave it"
-                yield Problem(join(path, name), f"{text} out, or say {{owner: public}}", "warning")
-            elif parent is None and name.lower() in known:
-                other, hop = known[name.lower()]
-                if (hop.parent, hop.parent_column) != (real, name):
-                    text = f"is named like {other.name}.{hop.column}, which leads to people: if it names other people"
-                    yield Problem(join(path, name), f"{text}, leave it out, or say {{owner: public}}", "warning")
+def _keys(spec: declared.Table, source: SchemaTable, table: Table, path: str) -> Iterator[Problem]:
+    """Keys of which analysts do not see every column."""
+    for key in spec.key or ():
+        for name in key:
+            if match(name, source.columns) is not None and match(name, table.columns) is None:
+                text = f"{name} is not named under columns, so that nobody can join by this key: no effect"
+                yield Problem(path, text, "info")
 
 
 def _total(table: Table, column: Column, path: str) -> Iterator[Problem]:

@@ -170,11 +170,12 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpsql.check import problems, unsaid
+    from dpsql.check import problems
     from dpsql.opening import look_at, open_engine, referring
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
     from dpsql.schema import declared_columns, fit
+    from dpsql.unsaid_people import unsaid
 
     try:
         policy = Policy.load(options.policy)
@@ -187,7 +188,7 @@ def _check(options: argparse.Namespace) -> int:
             fitted = fit(policy, schema)
             unreadable = engine.unreadable(declared_columns(fitted.catalog))
             looks = look_at(engine, fitted.claims, seconds)
-            people = referring(engine, unsaid(policy, schema), fitted.catalog.unit, seconds)
+            people = referring(engine, unsaid(policy, schema, fitted), fitted.catalog.unit, seconds)
             found = list(problems(policy, schema, (*engine.concerns(), *unreadable), looks, people))
         finally:
             engine.close()

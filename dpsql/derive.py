@@ -309,12 +309,20 @@ def _agreeing(found: Offer, table: NoisyTable, plan: Plan, shrunk: Sequence[floa
     if len({frozenset(one.keys) for one in sources}) != 1 or any(other != sources for other in found.sources):
         return None
     first = sources[0]
+    if any(_groups_in_order(one, first) != set(first.finer.keys) for one in sources):
+        return None  # One was released with a group more, such as that of NULL.
     columns: dict[str, tuple[int, ...]] = {}
     for name in first.finer.statistics:
         parts = weights([one.variance(name) for one in sources], None)
         columns[name] = _weighted(parts, [_in_order(one, name, first) for one in sources])
     finer = NoisyTable(first.finer.keys, columns, table.noise)
     return agreeing(table, plan, finer, first.parents, shrunk)
+
+
+def _groups_in_order(one: Source, first: Source) -> set[Key]:
+    """The groups of a finer table, with their keys in the order of another one's."""
+    places = [one.keys.index(key) for key in first.keys]
+    return {tuple(key[place] for place in places) for key in one.finer.keys}
 
 
 def _in_order(one: Source, name: str, first: Source) -> Sequence[int]:

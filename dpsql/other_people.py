@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dpsql.engines.schema import ForeignKey, Schema, SchemaTable
+from dpsql.engines.schema import ForeignKey, Schema
 from dpsql.names import match
 from dpsql.policy import Table
 from dpsql.problem import Problem, join
@@ -72,11 +72,11 @@ class OtherPeople:
             ForeignKey((name,), key.parent, (theirs,))
             for name in (source.columns if source.view else ())
             for other in self.schema.tables.values()
-            for key in _references(other)
+            for key in other.references
             for column, theirs in zip(key.columns, key.parent_columns, strict=True)
             if column == name
         ]
-        return list(dict.fromkeys((*_references(source), *said, *named)))
+        return list(dict.fromkeys((*source.references, *said, *named)))
 
     def _ways(self, table: str) -> Iterator[tuple[Hop, ...]]:
         for child, path in self.paths.items():
@@ -93,7 +93,7 @@ class OtherPeople:
                     return True
                 continue
             known = self.schema.tables.get(found)
-            parents = {key.parent for key in _references(known)} if known is not None else set()
+            parents = {key.parent for key in known.references} if known is not None else set()
             waiting += parents - reached
             reached |= parents
         return False
@@ -139,7 +139,3 @@ class OtherPeople:
             f"{target}{people}. Leave {column} out, as where it is the same person anyway, or say {column}: "
             f"{{owner: public}} if its values are nobody's secret. Either way the row protects nobody but its owner"
         )
-
-
-def _references(table: SchemaTable) -> tuple[ForeignKey, ...]:
-    return (*table.foreign_keys, *table.loose_keys)

@@ -194,11 +194,12 @@ class _Draft:
     def table(self, path: tuple[Hop, ...], named: Iterable[str], profile: Profile | None, *, entity: bool) -> Table:
         columns: dict[str, Column] = {}
         for name, spec in self._visible().items():
-            column = self._column(name, spec, profile)
+            column = self._column(name, spec, profile, entity=entity)
             if column is not None:
                 columns[column.name] = column
         for name in named:
-            if name not in columns and (column := self._column(name, declared.Column(), profile)) is not None:
+            column = None if name in columns else self._column(name, declared.Column(), profile, entity=entity)
+            if column is not None:
                 columns[name] = column
         return Table(
             name=self.source.name,
@@ -224,7 +225,7 @@ class _Draft:
         supported = (name for name, column in self.source.columns.items() if column.type is not None)
         return dict.fromkeys(supported, declared.Column())
 
-    def _column(self, name: str, spec: declared.Column, profile: Profile | None) -> Column | None:
+    def _column(self, name: str, spec: declared.Column, profile: Profile | None, *, entity: bool) -> Column | None:
         path = join(self.path, "columns", name)
         real = match(name, self.source.columns)
         if real is None:
@@ -248,6 +249,7 @@ class _Draft:
             max_distinct=spec.max_distinct,
             max_total=self._max_total(source, spec, path),
             step=self._step(source, spec, path),
+            learns_total=not entity and self._learns_total(source, spec),
         )
 
     def _unique(self, column: str, profile: Profile | None) -> bool:
@@ -293,6 +295,12 @@ class _Draft:
             self.problems.append(Problem(join(path, "max_total"), problem))
             return None
         return spec.max_total
+
+    def _learns_total(self, source: SchemaColumn, spec: declared.Column) -> bool:
+        """Whether the total of one person is left to be learned: of numbers with a range, many of a person."""
+        numbers = source.type is not None and source.type.numeric and spec.range is not None
+        open_ = spec.max_total is None and self.policy.statement.bounds is not None
+        return numbers and open_ and not self.spec.public and self.policy.privacy_unit is not None
 
     def _step(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
         if spec.step is None or source.type is None:

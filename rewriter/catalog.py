@@ -30,6 +30,7 @@ class Column:
     ``max_total`` is the most that the magnitudes of one person's values add up to; who has more is scaled down to it.
     ``step`` is the distance of neighbouring values, the first of which is the low end of ``range``; it divides the
     range. Whether values lie there is the owner's word: a value between two of them is read as the one below.
+    ``learns_total``: the owner leaves ``max_total`` to be learned, where it is not declared.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Column:
     max_total: Fraction | None = None
     step: Fraction | None = None
     closed: bool = False
+    learns_total: bool = False
 
     def __post_init__(self) -> None:
         for name, number in (("max_total", self.max_total), ("step", self.step)):
@@ -147,6 +149,10 @@ class Catalog:
             if not one.missing.column:
                 tables[table.name] = replace(table, learned_rows=int(one.high))
                 continue
-            column = replace(table.columns[one.missing.column], learned=Interval(one.low, one.high))
+            column = table.columns[one.missing.column]
+            if one.missing.total:
+                column = replace(column, max_total=one.high)
+            else:
+                column = replace(column, learned=Interval(one.low, one.high))
             tables[table.name] = replace(table, columns={**table.columns, column.name: column})
         return replace(self, tables=tables)

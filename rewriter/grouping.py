@@ -416,3 +416,9 @@ def _is_aggregate(node: exp.Expr) -> bool:
     if isinstance(node, exp.Filter | exp.WithinGroup):
         return _is_aggregate(node.this)
     return isinstance(node, exp.AggFunc)
+
+
+def parenthesised(tree: exp.Query) -> exp.Query:
+    """A side of UNION; one with an order or a limit of its own keeps it to itself in parentheses."""
+    own = any(tree.args.get(part) for part in ("order", "limit", "offset", "fetch", "with_"))
+    return exp.Subquery(this=tree) if own else tree

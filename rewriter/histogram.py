@@ -1,7 +1,8 @@
 """How large are the contributions of people, where nothing declares it: a histogram of one number per person.
 
 For ``max_rows`` of a table it is a person's number of rows; for the range of a column a person's greatest value, and,
-in a histogram of its own, the least one, the signs apart. Bin i holds the persons whose number m has 2^(e-1) < m ≤ 2^e,
+in a histogram of its own, the least one, the signs apart; for ``max_total`` of a column what the magnitudes of a
+person's values add up to, each clipped into its range. Bin i holds the persons whose number m has 2^(e-1) < m ≤ 2^e,
 where e is the i-th exponent; a person is in one bin or in none, so that the sensitivity is 1. Each histogram is a
 release like any other: a :class:`Query` with a public key set over one row per person.
 
@@ -11,6 +12,7 @@ Why exponents end at 20 for rows: a million rows of a person, each of 2²⁰ ste
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -18,9 +20,10 @@ from sqlglot import exp
 
 from rewriter.block import build_block
 from rewriter.catalog import Catalog
-from rewriter.clipping import limit_of
+from rewriter.clipping import clipped_steps, lattice, limit_of
 from rewriter.contribution import ONE
 from rewriter.dialects import Dialect, number
+from rewriter.interval import Interval
 from rewriter.missing import Learned, Missing
 from rewriter.query import Aggregate, Key, Query
 from rewriter.relation import UNIT
@@ -31,6 +34,8 @@ from rewriter.value import IntegerRange, Value
 _MOST_ROWS = 20
 _MOST_EXPONENT = 64
 _LEAST_DOUBLE = -32
+SMALLER = 10
+"""Binary exponents of a total below that of the largest single value."""
 
 
 def exponents(missing: Missing, catalog: Catalog) -> range:
@@ -44,6 +49,10 @@ def exponents(missing: Missing, catalog: Catalog) -> range:
     """
     if not missing.column:
         return range(_MOST_ROWS + 1)
+    if missing.total:
+        largest = _range_of(missing, catalog).magnitude
+        rows = catalog.tables[missing.table].max_rows or 1 << _MOST_ROWS
+        return range(_exponent(largest) - SMALLER, _exponent(largest * rows) + 1)
     kind = catalog.tables[missing.table].columns[missing.column].type
     if kind.kind is Kind.INTEGER:
         return range(min(kind.bits - 1, _MOST_EXPONENT) + 1)
@@ -57,11 +66,32 @@ def exponents(missing: Missing, catalog: Catalog) -> range:
 def greatest(missing: Missing, catalog: Catalog) -> Learned:
     """The loosest bound that can be learned: what is planned with it can be planned with any."""
     most = Fraction(2) ** exponents(missing, catalog)[-1]
-    return Learned(missing, -most if missing.column else Fraction(0), most)
+    return Learned(missing, -most if missing.column and not missing.total else Fraction(0), most)
+
+
+def _range_of(missing: Missing, catalog: Catalog) -> Interval:
+    interval = catalog.tables[missing.table].columns[missing.column].interval
+    if interval is None:
+        raise AssertionError("a total is learned of a column with a range")
+    return interval
+
+
+def _exponent(number: Fraction) -> int:
+    """The least e with ``number`` ≤ 2^e.
+
+    >>> _exponent(Fraction(400)), _exponent(Fraction(1, 4)), _exponent(Fraction(0))
+    (9, -2, 0)
+    """
+    if not number:
+        return 0
+    exponent = number.numerator.bit_length() - number.denominator.bit_length() - 1
+    while Fraction(2) ** exponent < number:
+        exponent += 1
+    return exponent
 
 
 def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Query, ...]:
-    """The histogram of rows; or those of the greatest values and of the least ones, in this order."""
+    """The histogram of rows, or of totals; or those of the greatest values and of the least ones, in this order."""
     table = catalog.tables[missing.table]
 
     def resolve(item: exp.Expr) -> Source:
@@ -77,6 +107,12 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
     if not missing.column:
         sizes: Sequence[tuple[exp.Expr, bool]] = [(exp.Count(this=exp.Star()), False)]
         kind = BIGINT
+    elif missing.total:
+        value, interval = block.scope.sources[0].reference(missing.column), _range_of(missing, catalog)
+        granularity = lattice(value.type, interval)
+        steps = clipped_steps(value, interval.outward(granularity), granularity, dialect)
+        sizes, kind = [(exp.Sum(this=exp.Abs(this=steps)), False)], BIGINT
+        powers = [Fraction(math.floor(power / granularity)) for power in powers]
     else:
         value = block.scope.sources[0].reference(missing.column)
         kind = value.type
@@ -93,7 +129,8 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
             constant=True,
             domain=IntegerRange(0, len(powers) - 1),
         )
-        word = str(missing) if not missing.column else f"{'least' if negative else 'greatest'} {missing.column}"
+        end = f"{'least' if negative else 'greatest'} {missing.column}"
+        word = str(missing) if missing.total or not missing.column else end
         found.append(
             Query(
                 rows=exp.Select().from_(people, copy=False),

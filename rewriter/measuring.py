@@ -110,7 +110,8 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         return scope.column(node)
     if isinstance(node, exp.Query):
         found = subquery(node, scope)
-        return OTHER if found.filtered or any(one.noisy for _, one in found.columns) else PUBLIC
+        known = OTHER if found.filtered or any(one.noisy for _, one in found.columns) else PUBLIC
+        return replace(known, nonnegative=all(one.nonnegative for _, one in found.columns))
     if isinstance(node, exp.Case):
         return _case(node, scope, subquery)
     if isinstance(node, exp.Window) and isinstance(mark := node.meta.get(RUNNING), RunningSum):

@@ -75,19 +75,18 @@ class Merged:
 
 def merged(releases: Sequence[Query], sites: Sequence[Site]) -> Merged:
     """The releases, those over the same rows as one. Sites whose release is not among them are passed over."""
-    own = {id(query) for query in releases}
+    known = {id(query) for query in releases}
     kept = {_name(query) for query in releases if query.keys}
     groups: dict[str, list[Site]] = {}
     for site in sites:
         # A total is made to agree with its parts where both are asked for.
-        if id(site.query) in own and site.is_plain and _name(site.query) not in kept:
+        if id(site.query) in known and site.is_plain and _name(site.query) not in kept:
             groups.setdefault(_rows_of(site), []).append(site)
     together: dict[int, tuple[Query, Sequence[int]]] = {}
     for group in groups.values():
-        one = _one(group) if len(group) > 1 else None
-        if one is not None:
-            query, columns = one
-            together |= {id(site.query): (query, places_) for site, places_ in zip(group, columns, strict=True)}
+        if (one := _one(group)) is not None:
+            members, query, columns = one
+            together |= {id(site.query): (query, own) for site, own in zip(members, columns, strict=True)}
     found: list[Query] = []
     columns_: dict[tuple[str, str], tuple[str, str]] = {}
     for number, query in enumerate(releases):
@@ -103,21 +102,42 @@ def merged(releases: Sequence[Query], sites: Sequence[Site]) -> Merged:
     return Merged(tuple(found), columns_)
 
 
-def _one(group: Sequence[Site]) -> tuple[Query, Sequence[Sequence[int]]] | None:
-    """One release for sites over the same FROM, and the places of each one's aggregates in it; None where it is not
-    known to be the same."""
-    texts = [_conditions(site.block) for site in group]
-    common = [text for text in dict.fromkeys(texts[0]) if all(text in other for other in texts)]
+def _one(group: Sequence[Site]) -> _Joint | None:
+    """One release for sites over the same FROM; None where fewer than two of them are known to be the same."""
+    while len(group) > 1:
+        texts = [_conditions(site.block) for site in group]
+        common = [text for text in dict.fromkeys(texts[0]) if all(text in other for other in texts)]
+        made = [_again(site, own, common) for site, own in zip(group, texts, strict=True)]
+        first = next((one for one in made if one is not None), None)
+        if first is None:
+            return None
+        fitting = [site for site, one in zip(group, made, strict=True) if one is not None and _alike(site, one, first)]
+        if len(fitting) == len(group):
+            return _joint(group, [query for _, query in filter(None, made)])
+        group = fitting
+    return None
+
+
+_Joint = tuple[Sequence[Site], Query, Sequence[Sequence[int]]]
+"""Sites, the release that they are now, and the places of each one's aggregates in it."""
+
+
+def _again(site: Site, own: Sequence[str], common: Sequence[str]) -> tuple[Block, Query] | None:
     try:
-        again = [site.again(_filtered(site.select, own, common)) for site, own in zip(group, texts, strict=True)]
+        return site.again(_filtered(site.select, own, common))
     except Refused:
         return None
-    first, query = again[0]
-    if any(not _alike(site.query, made, query, block, first) for site, (block, made) in zip(group, again, strict=True)):
-        return None
+
+
+def _joint(group: Sequence[Site], made: Sequence[Query]) -> _Joint | None:
+    query = made[0]
     known: list[Aggregate] = []
-    places = [[_place(one, known) for one in made.aggregates] for _, made in again]
-    return (replace(query, aggregates=tuple(known)), places) if len(known) <= MAX_AGGREGATES else None
+    found = [[_place(one, known) for one in query.aggregates] for query in made]
+    # In whatever order they are asked, it is the same release.
+    order = sorted(range(len(known)), key=lambda place: _spelt(query, known[place]))
+    places = [[order.index(place) for place in own] for own in found]
+    aggregates = tuple(known[place] for place in order)
+    return (group, replace(query, aggregates=aggregates), places) if len(known) <= MAX_AGGREGATES else None
 
 
 def _conditions(block: Block) -> list[str]:
@@ -169,17 +189,20 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
         yield from aggregates_of(part)
 
 
-def _alike(asked: Query, made: Query, first: Query, block: Block, own: Block) -> bool:
+def _alike(site: Site, made: tuple[Block, Query], first: tuple[Block, Query]) -> bool:
     """Whether a release that was compiled again measures what was asked, over the rows of the first one of them."""
-    rows = [canonical([one.rows, one.unit], [value.sql for value in one.filters]) for one in (made, first)]
-    sources = [[source.alias for source in one.scope.sources] for one in (block, own)]
-    kinds = [[(a.function, a.distinct, a.fraction, bool(a.decides)) for a in one.aggregates] for one in (made, asked)]
-    return (
-        rows[0] == rows[1]
-        and sources[0] == sources[1]
-        and kinds[0] == kinds[1]
-        and _bound(made.bound) == _bound(asked.bound)
-    )
+    rows = [canonical([one.rows, one.unit], [value.sql for value in one.filters]) for _, one in (made, first)]
+    sources = [[source.alias for source in block.scope.sources] for block, _ in (made, first)]
+    asked = site.query
+    kinds = [[_kind(one) for one in query.aggregates] for query in (made[1], asked)]
+    same = rows[0] == rows[1] and sources[0] == sources[1]
+    return same and kinds[0] == kinds[1] and _bound(made[1].bound) == _bound(asked.bound)
+
+
+def _kind(aggregate: Aggregate) -> tuple[object, ...]:
+    """What an aggregate is, whatever it is of: SUM(CASE WHEN p THEN 1 ELSE 0 END) is a count with FILTER, too."""
+    one = aggregate.within or aggregate
+    return one.function, one.distinct, one.fraction, bool(one.decides)
 
 
 def _place(aggregate: Aggregate, known: list[Aggregate]) -> int:
@@ -193,7 +216,12 @@ def _place(aggregate: Aggregate, known: list[Aggregate]) -> int:
 
 def _name(query: Query) -> str:
     """What is measured of which rows, whatever it is grouped by."""
-    values = [value for a in query.aggregates for value in (a.argument, a.condition, a.second, *a.row)]
-    rows, spelt = canonical([query.rows, query.unit], [value.sql for value in values if value is not None])
-    kinds = [(a.function.__name__, a.distinct, a.fraction) for a in query.aggregates]
-    return "\n".join([rows, str(kinds), *spelt])
+    rows, _ = canonical([query.rows, query.unit], [])
+    return "\n".join([rows, *(_spelt(query, one) for one in query.aggregates)])
+
+
+def _spelt(query: Query, one: Aggregate) -> str:
+    """An aggregate as a text, whatever the aliases are."""
+    values = [value.sql for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
+    spelt = canonical([query.rows, query.unit], values)[1]
+    return "\n".join([one.function.__name__, str((one.distinct, one.fraction)), *spelt])

@@ -12,31 +12,48 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.missing import Missing
 from rewriter.source import ORIGIN, VARIABLE, Origin, Variable
 
 _MOST_NODES = 2000
 
 
-def most_in_total(node: exp.Expr) -> Fraction | None:
+def most_in_total(node: exp.Expr, rows: int = 1) -> Fraction | None:
     """The most that one person's values of an expression add up to; None where it does not follow.
+
+    ``rows`` are those of one person that it is added up over: where they are more than the rows of the table that a
+    column is of, a join repeats its values as often.
 
     >>> most_in_total(exp.Paren(this=exp.Null())), most_in_total(exp.column("x"))
     (Fraction(0, 1), None)
     """
-    return _most(node, [_MOST_NODES])
+    return _most(node, rows, [_MOST_NODES])
 
 
-def _most(node: exp.Expr, left: list[int]) -> Fraction | None:
+def open_totals(node: exp.Expr) -> frozenset[Missing]:
+    """The totals that would bound the sum of an expression, and that the owner leaves to be learned."""
+    variables = [part.meta[VARIABLE] for part in node.walk() if isinstance(part.meta.get(VARIABLE), Variable)]
+    inner = [part.meta[ORIGIN].sql for part in node.walk() if isinstance(part.meta.get(ORIGIN), Origin)]
+    found = frozenset(
+        Missing(variable.table.name, variable.column.name, total=True)
+        for variable in variables
+        if variable.column.learns_total and variable.column.max_total is None
+    )
+    return found.union(*(open_totals(one) for one in inner))
+
+
+def _most(node: exp.Expr, rows: int, left: list[int]) -> Fraction | None:
     left[0] -= 1
     if left[0] < 0:
         return None
     variable, origin = node.meta.get(VARIABLE), node.meta.get(ORIGIN)
     if isinstance(variable, Variable):
-        return variable.column.max_total
+        total, once = variable.column.max_total, variable.table.max_rows
+        return total if total is None or once is None or rows <= once else total * Fraction(rows, once)
     if isinstance(origin, Origin):
-        return _most(origin.sql, left)
+        return _most(origin.sql, rows, left)
     if isinstance(node, exp.Paren | exp.Cast | exp.Neg | exp.Abs | exp.Sum):
-        return _most(node.this, left)
+        return _most(node.this, rows, left)
     if isinstance(node, exp.Null):
         return Fraction(0)
     if isinstance(node, exp.Literal):
@@ -44,22 +61,22 @@ def _most(node: exp.Expr, left: list[int]) -> Fraction | None:
     if isinstance(node, exp.Case):
         branches = [branch.args["true"] for branch in node.args["ifs"]]
         default = node.args.get("default")
-        return _largest([*branches, *([] if default is None else [default])], left)
+        return _largest([*branches, *([] if default is None else [default])], rows, left)
     if isinstance(node, exp.Coalesce):
-        return _largest([node.this, *node.expressions], left)
+        return _largest([node.this, *node.expressions], rows, left)
     if isinstance(node, exp.Add | exp.Sub):
-        one, other = _most(node.this, left), _most(node.expression, left)
+        one, other = _most(node.this, rows, left), _most(node.expression, rows, left)
         return None if one is None or other is None else one + other
-    return _multiple(node, left)
+    return _multiple(node, rows, left)
 
 
-def _largest(nodes: list[exp.Expr], left: list[int]) -> Fraction | None:
+def _largest(nodes: list[exp.Expr], rows: int, left: list[int]) -> Fraction | None:
     """Each row has the value of one of them, so that all of them together bound the sum."""
-    found = [_most(node, left) for node in nodes]
+    found = [_most(node, rows, left) for node in nodes]
     return None if any(one is None for one in found) else sum((one for one in found if one is not None), Fraction(0))
 
 
-def _multiple(node: exp.Expr, left: list[int]) -> Fraction | None:
+def _multiple(node: exp.Expr, rows: int, left: list[int]) -> Fraction | None:
     """A product with a number, or a quotient by one."""
     if not isinstance(node, exp.Mul | exp.Div):
         return None
@@ -67,7 +84,7 @@ def _multiple(node: exp.Expr, left: list[int]) -> Fraction | None:
     for value, other in sides[: 1 if isinstance(node, exp.Div) else 2]:
         factor = _number(other)
         if factor:
-            inner = _most(value, left)
+            inner = _most(value, rows, left)
             return None if inner is None else inner * (abs(factor) if isinstance(node, exp.Mul) else 1 / abs(factor))
     return None
 

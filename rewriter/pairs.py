@@ -30,7 +30,7 @@ from rewriter.cells import Addend, Builder, Cell, Vector
 from rewriter.conditions import Signature, signatures
 from rewriter.contribution import Norm
 from rewriter.interval import Interval
-from rewriter.moments import present
+from rewriter.moments import counts_rows, present
 from rewriter.plan import Estimator, Linear, Ratio
 from rewriter.query import Aggregate
 from rewriter.strategies import weight
@@ -139,7 +139,7 @@ class _Planned:
         self._builder = builder
         self._alone = alone
         self._rows = {number: _rows(one, builder) for number, one in asked.items()}
-        self._counts = [n for n, one in asked.items() if _counts_rows(one) and n not in alone]
+        self._counts = [n for n, one in asked.items() if counts_rows(one) and n not in alone]
         self.wanted: dict[_Rows, _Wanted] = {}
         self.places: dict[int, _Rows] = {}
         self._means()
@@ -247,11 +247,6 @@ class _Planned:
         text = self._rows[number].argument
         sums = [rows for other, rows in self._rows.items() if self._asked[other].function is exp.Sum]
         return sum(rows.argument == text for rows in dict.fromkeys(sums)) == 1
-
-
-def _counts_rows(aggregate: Aggregate) -> bool:
-    """Whether it is a count of rows, and decides nothing."""
-    return aggregate.function is exp.Count and not aggregate.distinct and not aggregate.decides
 
 
 def _rows(aggregate: Aggregate, builder: Builder) -> _Rows:

@@ -188,9 +188,10 @@ class _Reader:
 
     def _select(self, select: exp.Select, rows: _Rows) -> Presence | None:
         windows = [window for part in _parts(select) for window in part.find_all(exp.Window)]
-        if windows:
-            sums = all(isinstance(window.this, exp.Sum) and rows.is_number(window.this.this) for window in windows)
-            return None if sums else rows.there
+        if not all(isinstance(window.this, exp.Sum) and rows.is_number(window.this.this) for window in windows):
+            return rows.there
+        if any(window.args.get("order") is not None or window.args.get("alias") is not None for window in windows):
+            return None
         distinct = select.args.get("distinct") is not None
         if is_grouped(select) and not (distinct and not select.args.get("group") and not _aggregates(select)):
             gathered = self._gathered(select, rows)

@@ -29,6 +29,9 @@ _WORTHWHILE_ALONE = 1.1
 """The same of windows that move, where the groups are not shown."""
 
 
+_ROWS = "windows have a row for each group that the policy declares, whether or not anybody is in it"
+
+
 def with_prefixes(
     work: Workload, cumulative: Cumulative, steps: Steps, contribution: ContributionBound, norm: Norm
 ) -> Workload:
@@ -36,7 +39,7 @@ def with_prefixes(
 
     ``steps`` are the groups along the keys of ``cumulative``.
     """
-    vectors, notes = [], []
+    vectors, notes = [], [_ROWS] if cumulative.frame is not None else []
     for vector in work.vectors:
         prefix = _chosen(vector, work, cumulative, steps, contribution, norm)
         vectors.append(replace(vector, prefix=prefix[0]) if prefix else vector)

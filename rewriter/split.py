@@ -26,7 +26,7 @@ from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
-from rewriter.grouping import Grouped, check_select, is_grouped, star_of, take_apart
+from rewriter.grouping import Grouped, check_select, is_grouped, parenthesised, star_of, take_apart
 from rewriter.membership import Subqueries
 from rewriter.merging import Site, merged, release_of
 from rewriter.names import plain_names
@@ -95,9 +95,8 @@ def split(
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     one = merged(splitter.releases, splitter.sites)
     outer = flattened(one.renamed(resolved.tree), single(one.releases))
-    releases = with_combinations(one.releases, outer, norms, dialect)
-    releases = with_rankings(with_running_sums(releases, outer), outer)
-    releases, outer = with_presence(releases, outer, dialect, empty)
+    releases = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
+    releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
     return Program(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
 
 
@@ -173,8 +172,8 @@ class _Splitter:
         word = type(node).__name__.upper()
         if isinstance(left, Outer) and isinstance(right, Outer):
             tree = type(node)(
-                this=_branch(left.tree),
-                expression=_branch(right.tree),
+                this=parenthesised(left.tree),
+                expression=parenthesised(right.tree),
                 distinct=node.args.get("distinct"),
             )
             for part in ("order", "limit", "offset"):
@@ -419,8 +418,7 @@ class _Splitter:
     ) -> tuple[Block, Query]:
         """Another SELECT over the FROM of one that was read: its rows, under the same names each time, its release."""
         count, aliases, notes = len(self.releases), self._aliases, dict(self.notes)
-        pairs = zip(items, from_items(select), strict=True)
-        moved = {id(new): sources[id(old)] for old, new in pairs if id(old) in sources}
+        moved = {id(n): sources[id(o)] for o, n in zip(items, from_items(select), strict=True) if id(o) in sources}
         try:
             block = self._block(select, names, moved)
             grouped = take_apart(select, block.scope, self._dialect, release_name(0), output_names(select, block.scope))
@@ -499,9 +497,3 @@ class _Splitter:
 
         subqueries = Subqueries(relation, columns, self._catalog, self._dialect)
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
-
-
-def _branch(tree: exp.Query) -> exp.Query:
-    """A side of UNION; one with an order or a limit of its own keeps it to itself in parentheses."""
-    own = any(tree.args.get(part) for part in ("order", "limit", "offset", "fetch", "with_"))
-    return exp.Subquery(this=tree) if own else tree

@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from rewriter.cells import Builder
 from rewriter.clipping import clipped_once, clipped_steps, held, lattice
+from rewriter.errors import Unbounded
 from rewriter.interval import Interval
-from rewriter.most_total import most_in_total
+from rewriter.most_total import most_in_total, open_totals
 from rewriter.narrowing import narrowed
 from rewriter.query import Aggregate
 from rewriter.types import BIGINT, DOUBLE, Kind, Type, decimal
@@ -74,7 +75,15 @@ def unit_of(aggregate: Aggregate, granularity: Fraction) -> Fraction:
 def most_rows_of(aggregate: Aggregate, interval: Interval, builder: Builder) -> Fraction | None:
     """As many of the largest values as one person's values add up to, by the owner's word; None where that is no less
     than the rows that a person has, or nothing is said."""
-    total = None if builder.one_row else most_in_total(argument_of(aggregate).sql)
+    argument = argument_of(aggregate).sql
+    if not builder.one_row and (lacking := open_totals(argument)):
+        raise Unbounded(
+            f"nothing says what {inner(aggregate)} of one person adds up to",
+            hint="the owner can declare max_total for the column",
+            missing=lacking,
+            certain=lacking,
+        )
+    total = None if builder.one_row else most_in_total(argument, builder.rows)
     rows = None if total is None or not interval.magnitude else total / interval.magnitude
     return None if rows is None or 1 < builder.rows <= rows else rows
 

@@ -69,11 +69,13 @@ def workload(
     asked = [aggregate.within or aggregate for aggregate in aggregates]
     _require_ranges(asked, filters)
     second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function in FIGURES}
-    moments = Moments(list(second_order.values()), builder, norm)
+    moments = Moments(asked, builder, norm)
     found: dict[int, Found] = {number: (moments.estimator(aggregate), ()) for number, aggregate in second_order.items()}
     for number, aggregate in enumerate(asked):
         if (measured := moments.beside(aggregate)) is not None and number not in found:
             found[number] = _beside(aggregate, measured, builder)
+        elif (whole := moments.whole(aggregate)) is not None:
+            found[number] = whole, (builder.part(whole, ONE),)
 
     def rest() -> dict[int, Aggregate]:
         return {number: one for number, one in enumerate(asked) if number not in found}

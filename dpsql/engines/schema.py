@@ -63,6 +63,11 @@ class SchemaTable:
     schema: str | None = None
     view: bool = False
 
+    @property
+    def references(self) -> tuple[ForeignKey, ...]:
+        """What the database says that columns refer to, enforced or not."""
+        return (*self.foreign_keys, *self.loose_keys)
+
     def is_unique(self, column: str) -> bool:
         """Whether the database itself keeps two rows from sharing a value of ``column``, as it is read."""
         return (column,) in (self.primary_key, *self.unique) and self.columns[column].exact

@@ -18,6 +18,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from dpsql.table import Noise, NoisyTable
+from rewriter.histogram import SMALLER
 from rewriter.missing import Learned, Missing
 
 BETA = 1e-4
@@ -68,11 +69,13 @@ def clip(counts: Sequence[int], exponents: range, noise: Noise, relative: float)
 
 
 def learned(missing: Missing, tables: Sequence[NoisyTable], exponents: range, relative: float) -> Learned:
-    """The bound that histograms give: one of rows, or those of greatest and of least values.
+    """The bound that histograms give: one of rows or of totals, or those of greatest and of least values.
 
-    Where nobody is seen, it is 1 row, or the range from 0 to 1.
+    Where nobody is seen, it is 1 row, the largest single value as a total, or the range from 0 to 1.
     """
     ends = [_end(table, exponents, relative) for table in tables]
+    if missing.total:
+        return Learned(missing, Fraction(0), ends[0] or Fraction(2) ** (exponents.start + SMALLER))
     if not missing.column:
         return Learned(missing, Fraction(0), ends[0] or Fraction(1))
     high, low = (end or Fraction(0) for end in ends)

@@ -32,6 +32,9 @@ SMOOTH = 20
 SILENT = {"laplace": 0.1, "gaussian": 0.225}
 """Below this scale, a draw is 0 but for once in ten thousand."""
 
+LEAST = 1e-6
+"""The least variance of a noise, in squared steps."""
+
 Terms = tuple[tuple[Noise, Fraction], ...]
 Floats = NDArray[np.float64]
 
@@ -96,11 +99,20 @@ def laplace_quantile(scale: float, alpha: float = ALPHA) -> int:
 
 
 def variance(noise: Noise) -> float:
-    """Of one draw, in squared steps; for the Gaussian the continuous one, which is never smaller."""
+    """Of one draw, in squared steps; for the Gaussian the continuous one, which is never smaller.
+
+    No noise is taken for quieter than ``LEAST``: least squares weighs by what is returned, and a draw that is 0 in any
+    lifetime says no more than one that is 0 in ten thousand answers.
+
+    >>> variance(Noise("laplace", Fraction(1, 50))) == variance(Noise("gaussian", Fraction(1, 10**6))) == LEAST
+    True
+    """
     scale = float(noise.scale)
+    if not scale:
+        return 0.0
     if noise.kind == "gaussian":
-        return scale * scale
-    return 0.5 / math.sinh(0.5 / scale) ** 2 if scale > 0.01 else 0.0
+        return max(scale * scale, LEAST)
+    return max(0.5 / math.sinh(0.5 / scale) ** 2, LEAST) if scale > 0.01 else LEAST
 
 
 def _common_step(weights: Sequence[Fraction]) -> Fraction:

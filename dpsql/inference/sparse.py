@@ -24,6 +24,12 @@ ROUNDS = 12
 PRECISE = 1e-9
 """What is left of a gradient, in units of the noise."""
 
+ROUNDED = 64 * float(np.finfo(np.float64).eps)
+"""The same where numbers are large in units of the noise, as a part of the largest."""
+
+ASTRAY = 1e3
+"""How much a gradient may grow on the way to nothing."""
+
 COARSE = 1200
 """Coarse cells, at most, that are solved for directly in each step."""
 
@@ -79,7 +85,7 @@ class System:
         """The scaled solution of least squared distance to the target, from a start: by conjugate gradients."""
         everywhere = np.ones(start.size, dtype=np.bool_)
         solution = start
-        precise = max(PRECISE, 64 * float(np.finfo(np.float64).eps) * float(np.abs(target).max(initial=0.0)))
+        precise = max(PRECISE, ROUNDED * float(np.abs(target).max(initial=0.0)))
         for _ in range(RESTARTS):
             gradient = self.transposed @ (target - self.design @ solution)
             if np.abs(gradient).max(initial=0.0) <= precise:
@@ -93,13 +99,16 @@ class System:
         Conjugate gradients, until no part of the gradient is above ``precision`` in units of the noise. Coarse cells,
         which bend the most, are solved for directly in each step (A-DEF2 of Tang, Nabben, Vuik and Erlangga 2009).
         """
+        # What doubles make of what was measured is no nearer than this, and steps towards less lead astray.
+        precision = max(precision, ROUNDED * float(np.abs(self.target).max(initial=0.0)))
         solve = self._coarse_solver(free)
         rest = np.where(free, gradient, 0.0)
+        most = ASTRAY * max(float(np.abs(rest).max(initial=0.0)), precision)
         found = solve(rest)
         rest = rest - self._bend(found, free)
         direction, length = np.zeros_like(rest), 1.0
         for _ in range(min(STEPS, 10 * rest.size)):  # in exact arithmetic, as many steps as cells are enough
-            if np.abs(rest).max(initial=0.0) <= precision:
+            if not precision < np.abs(rest).max(initial=0.0) < most:
                 break
             ahead = rest + solve(rest - self._bend(rest, free))
             length, before = float(rest @ ahead), length
@@ -110,7 +119,7 @@ class System:
                 break
             found = found + (length / energy) * direction
             rest = rest - (length / energy) * bent
-        return found
+        return found if np.isfinite(found).all() else np.zeros_like(found)
 
     def _bend(self, step: FloatArray, free: BoolArray) -> FloatArray:
         return np.where(free, self.transposed @ (self.design @ step), 0.0)

@@ -20,15 +20,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a table that is not declared leads to nobody",
         "dpsql/other_people.py",
-        "            parents = {key.parent for key in _references(known)} if known is not None else set()",
+        "            parents = {key.parent for key in known.references} if known is not None else set()",
         "            parents: set[str] = set()",
         f"{PEOPLE}::test_wherever_the_second_person_comes_from",
     ),
     bug(
         "a foreign key that nothing enforces means nothing",
-        "dpsql/other_people.py",
-        "    return (*table.foreign_keys, *table.loose_keys)",
-        "    return table.foreign_keys",
+        "dpsql/engines/schema.py",
+        "        return (*self.foreign_keys, *self.loose_keys)",
+        "        return self.foreign_keys",
         f"{PEOPLE}::test_what_postgres_does_not_enforce_or_show_is_meant_all_the_same",
     ),
     bug(

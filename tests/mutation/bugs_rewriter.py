@@ -17,8 +17,68 @@ BI = "tests/properties/test_bi.py"
 ZONES = "tests/properties/test_zones.py"
 INSTANTS = "tests/engines/test_instants.py"
 VECTOR = "tests/properties/test_vector.py"
+TOTALS = "tests/properties/test_max_total.py"
+MERGING = "tests/properties/test_merging.py"
+MOVING = "tests/properties/test_moving_windows.py"
 
 BUGS: tuple[Bug, ...] = (
+    # Figures of the same rows, sums of aggregates, windows that move
+    bug(
+        "a condition that one figure has alone asked of none",
+        "rewriter/merging.py",
+        "for call in list(_calls(copy)) if moved else ():",
+        "for call in ():",
+        f"{MERGING}::test_without_noise_all_of_them_are_right",
+    ),
+    bug(
+        "a join of figures on a condition taken for one on none",
+        "rewriter/one_row.py",
+        "(on is None or _is_true(on))",
+        "True",
+        f"{MERGING}::test_without_noise_all_of_them_are_right",
+    ),
+    bug(
+        "what a row adds to a difference never below 0",
+        "rewriter/combinations.py",
+        "return min(lows), max(highs)",
+        "return nothing, max(highs)",
+        f"{MERGING}::test_without_noise_all_of_them_are_right",
+    ),
+    bug(
+        "a factor of a sum forgotten",
+        "rewriter/combinations.py",
+        "times = term.factor * int(term.granularity / step)",
+        "times = int(term.granularity / step)",
+        f"{MERGING}::test_without_noise_all_of_them_are_right",
+    ),
+    bug(
+        "a sum measured itself whose parts another column reads",
+        "rewriter/combinations.py",
+        "return all(id(column) in inside for column in read)",
+        "return True",
+        f"{MERGING}::test_what_is_measured",
+    ),
+    bug(
+        "the error bar of another branch of UNION ALL",
+        "rewriter/trace.py",
+        "_pad(node.expression, left.slots, right.slots, 0)",
+        "_pad(node.expression, 0, right.slots, left.slots)",
+        f"{MERGING}::test_branches_of_a_union_are_one_release_and_keep_their_error_bars",
+    ),
+    bug(
+        "entries of a matrix that are negative taken off what one person moves",
+        "rewriter/prefix.py",
+        "accumulate(map(abs, root))",
+        "accumulate(root)",
+        "tests/properties/test_cumulative.py::test_no_column_is_longer_than_declared",
+    ),
+    bug(
+        "a window with the variance of all groups up to its end",
+        "dpsql/inference/prefix.py",
+        "np.square(running[last + 1] - running[first])",
+        "np.square(running[last + 1])",
+        f"{MOVING}::test_the_variance_of_a_window_is_that_of_least_squares",
+    ),
     # Time zones
     bug(
         "a time that a clock shows twice taken for the first of the two",
@@ -260,6 +320,41 @@ BUGS: tuple[Bug, ...] = (
         "(*ball, *factors[vector.distinct])",
         "ball",
         "tests/properties/test_derive.py::test_a_sum_alone_is_not_made_of_one_that_was_clipped_with_a_count",
+    ),
+    bug(
+        "a count beside a mean counts the rows with a value alone",
+        "rewriter/pairs.py",
+        "names = [self.above, self.below, *([self.missing] if every and self.missing is not None else [])]",
+        "names = [self.above, self.below]",
+        f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
+    ),
+    bug(
+        "rows without a value are left out of the pair of a sum and a count of all rows",
+        "rewriter/pairs.py",
+        "counted = None if wanted.nulls is Nulls.ZERO else value",
+        "counted = value",
+        f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
+    ),
+    bug(
+        "a total that is declared is claimed, and rows are clipped by their number alone",
+        "rewriter/ball.py",
+        "or by_norm not in whole or vector.most_rows is not None:",
+        "or by_norm not in whole:",
+        f"{TOTALS}::test_a_person_far_beyond_the_total_moves_no_vector_further",
+    ),
+    bug(
+        "people with few rows are taken to be inside of a ball that a total makes small",
+        "rewriter/bound.py",
+        "and not whole and all(vector.most_rows is None for vector in work.vectors)",
+        "and not whole",
+        f"{TOTALS}::test_a_person_far_beyond_the_total_moves_no_vector_further",
+    ),
+    bug(
+        "twice a value adds up to no more than the value",
+        "rewriter/most_total.py",
+        "return None if inner is None else inner * (abs(factor) if isinstance(node, exp.Mul) else 1 / abs(factor))",
+        "return inner",
+        f"{TOTALS}::test_a_sum_moves_by_no_more_than_the_total_and_no_more_is_claimed",
     ),
     bug(
         "people in too many groups are named all the same",

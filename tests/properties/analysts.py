@@ -202,6 +202,18 @@ class Analyst:
                 return pick([f"{x} >= 1970", f"{x} BETWEEN 1949 AND 1985", f"{x} % 2 = 0", f"{x} <> 1985"])
             case "flag":
                 return pick([x, f"NOT {x}", f"{x} IS TRUE", f"{x} IS NOT TRUE", f"{x} IS NULL"])
+            case "link":
+                return pick(
+                    [
+                        f"{x} IN (SELECT person_id FROM orders WHERE status = 'paid')",
+                        f"EXISTS (SELECT 1 FROM person AS z WHERE z.id = {x} AND z.smoker)",
+                        f"{x} IS NOT NULL",
+                    ]
+                )
+            case "number" if one.column.type == "REAL" and self.random.random() < 0.3:
+                return pick(
+                    [f"CAST({x} AS NUMERIC) = 36.6", f"{x}::numeric > 1.62", f"{x}::numeric(8,2) IN (1.62, 39)"]
+                )
             case "number":
                 return pick([f"{x} > 1", f"{x} BETWEEN 0 AND 100", f"{x} <= 9.75", f"{x} <> 0", f"{x} IS NOT NULL"])
             case "stamp" | "day" | "zoned":
@@ -238,6 +250,9 @@ class Analyst:
 
     def conditions(self, source: Source, most: int = 2) -> list[tuple[str, Field]]:
         usable = source.of("code", "year", "flag", "number", "stamp", "day", "zoned", "public")
+        usable += [
+            one for one in source.of("link") if one.column.name == "person_id" and "LEFT JOIN visit" not in source.text
+        ]
         times = source.of("stamp", "day", "zoned")
         found = []
         for _ in range(self.random.choice([0, 1, 1, most])):
@@ -356,6 +371,8 @@ class Analyst:
             Measure(f"STDDEV_POP([{x}])", "spread", (one,)),
             Measure(f"VAR_POP([{x}])", "variance", (one,)),
             Measure(f"SUM([{x}]) - SUM([{other.text}])", "sum", (one, other)),
+            Measure(f"PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY [{x}])", "quantile", (one,)),
+            Measure(f"CORR([{x}], [{other.text}])", "corr", (one, other)),
             Measure(f"COUNT(*) FILTER (WHERE {c}) - COUNT(*) FILTER (WHERE NOT ({c}))", "difference", of),
         ]
         if low is not None and float(low) <= 0:  # type: ignore[arg-type]

@@ -67,6 +67,7 @@ def campaign(
     tally: Tally,
     stop_at_first: bool = False,
     home: Home = Databases.of,
+    ask: Callable[[Random, World], Question] = question,
 ) -> Tally:
     """Check ``questions`` questions about a world for each seed, each against ``neighbours`` neighbours."""
     for seed in seeds:
@@ -74,7 +75,7 @@ def campaign(
         place = world(random)
         databases = home(place, worst_units(random, place, neighbours))
         try:
-            _about(seed, place, databases, random, questions, tally, stop_at_first)
+            _about(seed, place, databases, random, questions, tally, stop_at_first, ask)
         finally:
             databases.close()
         if tally.leaks and stop_at_first:
@@ -83,11 +84,18 @@ def campaign(
 
 
 def _about(
-    seed: int, place: World, databases: Neighbourhood, random: Random, questions: int, tally: Tally, stop_at_first: bool
+    seed: int,
+    place: World,
+    databases: Neighbourhood,
+    random: Random,
+    questions: int,
+    tally: Tally,
+    stop_at_first: bool,
+    ask: Callable[[Random, World], Question],
 ) -> None:
     catalog, dialect = databases.catalog(), databases.dialect
     for _ in range(questions):
-        asked = question(random, place)
+        asked = ask(random, place)
         norm = random.choice([Norm.L1, Norm.L2])
         tally.asked += 1
         statement = parse(asked.sql)

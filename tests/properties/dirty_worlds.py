@@ -204,7 +204,7 @@ def _visit(random: Random) -> Row:
         _maybe(
             random, random.choice([-0.0, 0.0, 0.1, 1.62, 2.5, -3.25, 9.75, 10.0, 14.5, math.nan, math.inf, -math.inf])
         ),
-        _maybe(random, random.choice([0.5, 1.625, 36.5, 37.25, 39.0, 41.5])),
+        _maybe(random, random.choice([0.5, 1.62, 36.6, 37.25, 39.0, 41.5])),
         _maybe(random, random.choice([0, 1, 5, 29, 30, 45, 60, 240, -10])),
     )
 

@@ -106,9 +106,9 @@ def _of_people(
     )
     limit = random.choice([1, 2, 5, 20, 40])
     visit = _child(random, "visit", "person_id", type_, person, limit, tame=tame)
+    item = _child(random, "item", "visit_id", "INTEGER", visit, random.choice([1, 3, 30]), tame=tame)
     if not lasting:
         visit = replace(visit, key="vid")
-    item = _child(random, "item", "visit_id", "INTEGER", visit, random.choice([1, 3, 30]), tame=tame)
     card = _child(random, "card", "person_id", type_, person, 1, tame=tame)
     if random.random() < 0.6:
         card = replace(card, unique=("person_id",))

@@ -268,6 +268,36 @@ def zoned(analyst: Analyst) -> Statement:
     return one.statement("time zone", one.select(False), one.select(True), zone=zone)
 
 
+def largest(analyst: Analyst) -> Statement:
+    """The sum and the least of the three greatest, whichever they are of those that are as great."""
+    one = Drawn(analyst, 1, declared=True)
+    one.measures = (Measure("COUNT(*)", "count"),)
+    texts = [
+        f"SELECT SUM(t.m0) AS m0, MIN(t.m0) AS m1 FROM ({one.select(t, narrowed=True)} ORDER BY 2 DESC LIMIT 3) AS t"
+        for t in (False, True)
+    ]
+    measures = (Measure("SUM(t.m0)", "count"), Measure("MIN(t.m0)", "count"))
+    return one.statement("the greatest groups", texts[0], texts[1], keys=0, measures=measures, ghosts=(), above=True)
+
+
+def of_the_largest(analyst: Analyst) -> Statement:
+    one = Drawn(analyst, 1, declared=True)
+    key = one.keys[0].text
+    limit = analyst.random.choice([1, 2])
+    texts = []
+    for truth in (False, True):
+        inner = f"SELECT {key}{one.tail(truth, narrowed=True)} GROUP BY 1 ORDER BY COUNT(*) DESC, 1 LIMIT {limit}"
+        head = f"SELECT {key} AS g0, {', '.join(one.measure_items(truth))}"
+        texts.append(f"{head}{one.tail(truth, narrowed=True, more=[f'{key} IN ({inner})'])} GROUP BY 1")
+    return one.statement("of the greatest groups", texts[0], texts[1], ghosts=("",), above=True)
+
+
+def is_there_any(analyst: Analyst) -> Statement:
+    one = Drawn(analyst, 0, 1)
+    texts = [f"SELECT 1 AS m0{one.tail(t)} HAVING COUNT(*) > 0" for t in (False, True)]
+    return one.statement("HAVING alone", texts[0], texts[1], measures=(Measure("1", "count"),), above=True)
+
+
 FORMS: dict[str, Form] = {
     "plain": plain,
     "wrapped": ordered,
@@ -285,9 +315,12 @@ FORMS: dict[str, Form] = {
     "window over groups": windowed,
     "per person": per_person,
     "time zone": zoned,
+    "the greatest groups": largest,
+    "of the greatest groups": of_the_largest,
+    "HAVING alone": is_there_any,
 }
 exact_forms = frozenset(
-    "CTE difference,HAVING,aggregates over groups,COUNT over DISTINCT,ORDER BY key LIMIT,join of releases,window over groups,per person".split(
+    "CTE difference,HAVING,aggregates over groups,COUNT over DISTINCT,ORDER BY key LIMIT,join of releases,window over groups,per person,the greatest groups,of the greatest groups,HAVING alone".split(
         ","
     )
 )

@@ -225,8 +225,9 @@ def _cell(one: Measure, my: object, their: object, place: World) -> str:
         return ""
     a, b = _number(my or 0), _number(their)
     if my is None:
-        # Of one row a spread is 0, and as well undefined.
-        return "" if one.kind in ("spread", "variance") and b == 0 else "NULL for a number"
+        # Of one row a spread is 0, and as well undefined; a quotient has no value where people's rows round to none.
+        unknown = (one.kind in ("spread", "variance") and b == 0) or one.kind in ("quantile", "corr")
+        return "" if unknown or place.load != "within" else "NULL for a number"
     if not math.isfinite(a):
         return "not a number"
     slack = 1e-6 * abs(b) + (
@@ -250,7 +251,15 @@ def _cell(one: Measure, my: object, their: object, place: World) -> str:
     return ""
 
 
-_SLACK = {"share": 1e-3, "variance": 0.5, "spread": 1e-2, "sum": 1e-3, "difference": 0.0}
+_SLACK = {
+    "share": 1e-3,
+    "variance": 0.5,
+    "spread": 1e-2,
+    "sum": 1e-3,
+    "difference": 0.0,
+    "quantile": 0.02,
+    "corr": 0.02,
+}
 
 
 def _number(value: object) -> float:

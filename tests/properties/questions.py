@@ -33,6 +33,13 @@ def question(random: Random, world: World) -> Question:
     return _Asker(random, world.tame, set(), world).ask()
 
 
+def figures(random: Random, world: World) -> Question:
+    """One random question for several figures of the same rows, or for sums of aggregates."""
+    asker = _Asker(random, world.tame, set(), world)
+    sql = asker.figures()
+    return Question(sql, frozenset(asker.features), "ORDER BY" in sql)
+
+
 @dataclass(slots=True)
 class _Asker(Sources):
     """One question in the making."""
@@ -56,6 +63,9 @@ class _Asker(Sources):
         )
         sql = form()
         return Question(sql, frozenset(self.features), "ORDER BY" in sql, self.counts)
+
+    def figures(self) -> str:
+        return self._one([(self._figures, 3), (self._sums, 2)])()
 
     def _one(self, weighted: Sequence[tuple[Callable[[], str], int]]) -> Callable[[], str]:
         return self.random.choices([choice for choice, _ in weighted], [weight for _, weight in weighted])[0]

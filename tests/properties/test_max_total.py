@@ -47,6 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for place in range(10)
     ]
     rows += [(PEOPLE, "abc"[place % 2], 400.0, 30.0) for place in range(3000)]
+    rows += [(PEOPLE + 1, "a", 400.0, 30.0) for _ in range(20)]
     with duckdb.connect(str(found / "people.duckdb")) as connection:
         connection.execute(f"CREATE TABLE person (id INTEGER PRIMARY KEY); CREATE TABLE visit {COLUMNS}")
         columns = [pa.array(column) for column in zip(*rows, strict=True)]
@@ -86,7 +87,7 @@ def test_a_sum_moves_by_no_more_than_the_total_and_no_more_is_claimed(
     for sql in (f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k"):
         with_all, without = (
             measure(f"{sql.replace('visit', f'(SELECT * FROM visit WHERE {test}) AS v')}", folder / "zcdp.yaml", norm=norm)[0]
-            for test in ("person_id >= 0", f"person_id < {PEOPLE}")
+            for test in (f"person_id <= {PEOPLE}", f"person_id < {PEOPLE}")
         )  # fmt: skip
         ((name,),) = [names for names, _ in with_all.blocks]
         step, ((_, claimed),) = with_all.granularity[name], with_all.blocks
@@ -97,6 +98,21 @@ def test_a_sum_moves_by_no_more_than_the_total_and_no_more_is_claimed(
         assert Fraction(98, 100) * most * most <= reach <= most * most
         used = sum(moves) ** 2 if norm is Norm.L1 else sum(move * move for move in moves)
         assert used >= Fraction(9, 10) * claimed.l2_squared, "who has more is scaled to it"
+
+
+@pytest.mark.parametrize("norm", list(Norm))
+@pytest.mark.parametrize("asked", ["SUM(x), COUNT(*)", "COUNT(*), AVG(x), SUM(x)", "SUM(y), COUNT(y), STDDEV(x)"])
+def test_a_person_far_beyond_the_total_moves_no_vector_further(asked: str, norm: Norm, folder: Path) -> None:
+    """Of one person's rows alone: few enough for max_rows, or many more."""
+    for rows in (f"person_id = {PEOPLE}", f"person_id = {PEOPLE + 1}"):
+        for keys in ("", "k, "):
+            group = " GROUP BY k" if keys else ""
+            sql = f"SELECT {keys}{asked} FROM visit WHERE {rows}{group}"
+            (found,) = measure(sql, folder / "zcdp.yaml", norm=norm)
+            for names, most in found.blocks:
+                moves = [cells[name] for cells in found.groups.values() for name in names]
+                assert sum(move * move for move in moves) <= most.l2_squared
+                assert most.l1 is None or sum(map(abs, moves)) <= most.l1
 
 
 @pytest.mark.parametrize("asked", ["SUM(x + 1)", "SUM(x * x)", "SUM(POWER(x, 2))", "SUM(GREATEST(x, 5))"])

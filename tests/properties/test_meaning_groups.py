@@ -19,7 +19,6 @@ wide = pytest.mark.xfail(strict=True, reason="conditions do not narrow declared 
 lost = pytest.mark.xfail(strict=True, reason="NULL is no group")
 untold = pytest.mark.xfail(strict=True, reason="what is left out is not said")
 ghosts = pytest.mark.xfail(strict=True, reason="empty declared groups act as rows")
-forced = pytest.mark.xfail(strict=True, reason="a total is forced to be the sum of declared parts")
 
 PEOPLE = "  person: {columns: {id: {}, country: {values_from: place.country}, born: {range: [1950, 2000]}, team: {values: [a, b, z]}, odd: {}}}\n"
 SALES = """
@@ -352,7 +351,6 @@ def total(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         yield session
 
 
-@forced
 @pytest.mark.parametrize(("key", "value"), [("team", "a"), ("year", 1960.0), ("place", "here")])
 @pytest.mark.parametrize("sets", ["ROLLUP ({})", "CUBE ({})", "GROUPING SETS (({}), ())"])
 def test_a_total_has_the_rows_that_are_in_no_group(total: Session, key: str, value: object, sets: str) -> None:
@@ -361,7 +359,6 @@ def test_a_total_has_the_rows_that_are_in_no_group(total: Session, key: str, val
     assert shown == {(value, 0.0, 2000.0), (None, 0.0, 500.0), (None, 1.0, 5000.0)}
 
 
-@forced
 def test_a_union_of_a_total_and_its_parts_is_right(total: Session) -> None:
     sql = "SELECT team, COUNT(*) FROM person GROUP BY team UNION ALL SELECT 'all', COUNT(*) FROM person"
     found = rows(total, sql)

@@ -14,7 +14,6 @@ from dpsql.answer import Session
 from dpsql.errors import Error
 from tests.properties.planted import case, numbers, rows
 
-zone = pytest.mark.xfail(strict=True, reason="the session's time zone is ignored")
 real = pytest.mark.xfail(strict=True, reason="a real is cast to numeric with the digits of a double")
 atoms = pytest.mark.xfail(strict=True, reason="intervals of quantiles do not cover rounded values")
 step_ = pytest.mark.xfail(strict=True, reason="step is no word of the policy")
@@ -42,7 +41,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kolkata"]
 
 
-@pytest.mark.parametrize("name", ["UTC", *(pytest.param(name, marks=zone) for name in ZONES)])
+@pytest.mark.parametrize("name", ["UTC", *ZONES])
 def test_a_day_is_the_session_s(seen: Session, name: str) -> None:
     seen.execute(f"SET TIME ZONE '{name}'")
     local = [at.astimezone(ZoneInfo(name)) for at in SEEN]
@@ -53,7 +52,7 @@ def test_a_day_is_the_session_s(seen: Session, name: str) -> None:
     assert numbers(seen, "SELECT COUNT(*) FROM person WHERE seen >= TIMESTAMP '2025-03-31 00:00:00'") == [since]
 
 
-@pytest.mark.parametrize("name", ["UTC", *(pytest.param(name, marks=zone) for name in ZONES)])
+@pytest.mark.parametrize("name", ["UTC", *ZONES])
 def test_hours_and_days_are_grouped_as_the_session_has_them(seen: Session, name: str) -> None:
     seen.execute(f"SET TIME ZONE '{name}'")
     local = [at.astimezone(ZoneInfo(name)) for at in SEEN]
@@ -67,7 +66,6 @@ def test_hours_and_days_are_grouped_as_the_session_has_them(seen: Session, name:
         assert found == truth, sql
 
 
-@zone
 def test_a_zone_may_be_named_in_the_statement(seen: Session) -> None:
     seen.execute("SET TIME ZONE 'UTC'")
     count = sum(str(at.astimezone(ZoneInfo("Europe/Berlin")).date()) == "2025-03-30" for at in SEEN)
@@ -194,8 +192,10 @@ def intervals(session: Session, sql: str) -> tuple[object, ...]:
     ],
 )
 def test_no_share_is_above_all(rents: Session, share: str) -> None:
-    _, low, high = intervals(rents, f"SELECT {share} FROM person WHERE id < 100")
-    assert 0 <= float(low) <= float(high) <= 100  # type: ignore[arg-type]
+    """Of a hundred people, all of whom are counted, at a price at which noise is half of them."""
+    rents.execute("SET dpsql.reuse = off")
+    shown = [one for _ in range(8) for one in intervals(rents, f"SELECT {share} FROM person WHERE id < 100")]
+    assert all(0 <= float(one) <= 100 for one in shown if one is not None)  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_negative_has_no_negative_interval(rents: Session) -> None:

@@ -125,18 +125,18 @@ def test_windows_are_as_accurate_as_is_said(accounting: str, folder: Path) -> No
     try:
         session = proxy.session()
         session.execute("SET dpsql.reuse = off")
-        for sql in (sums(), sums(what="AVG(COUNT(*))"), sums("ROWS BETWEEN 20 PRECEDING AND 20 FOLLOWING")):
+        for sql in (sums(), sums(what="AVG(COUNT(*))"), sums("ROWS BETWEEN 3 PRECEDING AND 4 FOLLOWING")):
             with duckdb.connect(":memory:") as theirs:
                 theirs.execute(f"ATTACH '{folder / 'shop.duckdb'}' AS shop (READ_ONLY); USE shop")
                 truth = [float(total) for _, total in theirs.execute(sql).fetchall()]
             assert [float(row[1]) for row in exact.session().execute(sql).rows] == pytest.approx(truth)
             said = session.explain(sql).expected[1]
             assert said is not None
-            answers = [session.execute(sql) for _ in range(25)]
+            answers = [session.execute(sql) for _ in range(14)]
             errors = np.array([[float(row[1]) for row in one.rows] for one in answers]) - np.array(truth)
             widths = np.array([[margins[1] for margins in one.margins] for one in answers], dtype=float)
-            assert 1.96 * np.sqrt(np.square(errors).mean()) == pytest.approx(said, rel=0.2)
-            assert 0.91 <= np.mean(np.abs(errors) <= widths) <= 0.98
+            assert 1.96 * np.sqrt(np.square(errors).mean()) == pytest.approx(said, rel=0.25)
+            assert 0.9 <= np.mean(np.abs(errors) <= widths) <= 0.985
     finally:
         proxy.close()
         exact.close()

@@ -268,6 +268,51 @@ def test_the_policys_own_ways_are_foreign_keys_too() -> None:
     assert errors(tables.replace("neighbour ->", "holder ->"), database) == {}
 
 
+# What only names tell
+
+
+@pytest.mark.parametrize(
+    ("unit", "others", "tables", "path", "message"),
+    [
+        (
+            "person.id",
+            [table("doctor", "id"), table("visit", "id of by", "of -> person.id", "by -> doctor.id")],
+            "  visit: {max_rows: 9, columns: {by: {}}}",
+            "tables.visit.columns.by",
+            "refers to doctor, whose rows may be people, and this policy does not protect them",
+        ),
+        (
+            "person.id",
+            [table("visit", "id person_id"), table("bill", "id visit_id person_id")],
+            "  visit: {unit: person_id -> person.id, max_rows: 9, columns: {id: {}}}\n"
+            "  bill: {unit: visit_id -> visit.id, max_rows: 9, columns: {person_id: {}}}",
+            "tables.bill.columns.person_id",
+            "is named like visit.person_id, which leads to people",
+        ),
+        (
+            "row",
+            [table("visit", "id of", "of -> person.id")],
+            "  visit: {columns: {of: {}}}",
+            "tables.visit.columns.of",
+            "refers to person: whoever is in several rows by it is protected in one row at a time",
+        ),
+    ],
+)
+def test_what_may_name_people_is_told_of(
+    unit: str, others: list[SchemaTable], tables: str, path: str, message: str
+) -> None:
+    def warnings(text: str) -> dict[str, str]:
+        policy = Policy.parse(HEAD.replace("person.id", unit) + ("" if unit == "row" else "  person: {}\n") + text)
+        found = problems(policy, schema(PERSON, *others))
+        assert not [p for p in found if p.severity == "error"]
+        return {p.path: p.message for p in found if p.severity == "warning"}
+
+    assert message in warnings(tables)[path]
+    name = path.rpartition(".")[2]
+    spoken = tables.replace(f"{name}: {{}}", f"{name}: {{owner: public}}")
+    assert path not in warnings(spoken)
+
+
 # The first policy
 
 SHOP = schema(

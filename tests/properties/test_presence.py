@@ -101,6 +101,7 @@ SAME = [
     "SELECT born / 10 AS decade, SUM(n) FROM (SELECT born, zip, COUNT(*) AS n FROM person WHERE zip < 'h' GROUP BY 1, 2)"
     " AS t GROUP BY 1",
     "SELECT born, RANK() OVER (ORDER BY COUNT(*)) FROM person GROUP BY born",
+    "SELECT born, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () FROM person GROUP BY born ORDER BY born LIMIT 3",
     "SELECT born, LAG(born) OVER (ORDER BY born) FROM person GROUP BY born",
     "SELECT COUNT(*) FROM (SELECT DISTINCT sex, born, zip FROM person) AS t",
     "SELECT COUNT(*), COUNT(zip) FROM (SELECT sex, zip FROM person WHERE born < 1960 GROUP BY sex, zip) AS t",
@@ -145,6 +146,14 @@ def test_listed_values_are_shown_at_the_outermost_level_empty_or_not(plain: Sess
     assert plain.execute("SHOW dpsql.empty_groups").rows == (("show",),)
     with pytest.raises(DataError):
         plain.execute("SET dpsql.empty_groups = perhaps")
+
+
+def test_null_is_shown_where_there_are_rows_without_a_value(plain: Session) -> None:
+    sql = "SELECT zip, GROUPING(zip), COUNT(*) FROM person WHERE {} GROUP BY ROLLUP (zip)"
+    everybody = plain.execute(sql.format("born < 2015")).rows
+    nobody = plain.execute(sql.format("born > 2010")).rows
+    assert [row[:2] for row in nobody if row[0] is None] == [(None, 1)]
+    assert sorted(row[1] for row in everybody if row[0] is None) == [0, 1]  # type: ignore[type-var]
 
 
 def test_a_number_of_rows_that_nobody_asked_for_is_told(plain: Session) -> None:
@@ -210,3 +219,36 @@ def test_the_same_statement_asked_again_has_the_same_groups(policy: Path) -> Non
         assert low is None or low <= mean <= high  # type: ignore[operator]
     finally:
         proxy.close()
+
+
+SHARES = [
+    "SELECT COUNT(*) FILTER (WHERE born < 1976) * 1.0 / COUNT(*) AS s FROM person WHERE id < 8",
+    "SELECT COUNT(*) FILTER (WHERE born < 1976) * 1.0 / NULLIF(COUNT(*), 0) AS s FROM person WHERE zip = 'f' GROUP BY sex",
+    "SELECT ROUND(COUNT(zip) * 1.0 / COUNT(*), 3) AS s FROM person GROUP BY sex",
+]
+
+
+@pytest.mark.parametrize("sql", SHARES)
+def test_a_share_and_its_interval_do_not_exceed_one(policy: Path, sql: str) -> None:
+    proxy = Proxy.open(policy)
+    try:
+        session = proxy.session()
+        session.execute("SET dpsql.intervals = on")
+        session.execute("SET dpsql.reuse = off")
+        session.execute("SET dpsql.epsilon = 0.3")
+        for _ in range(12):
+            for row in session.execute(sql).rows:
+                assert all(value is None or 0 <= float(str(value)) <= 1 for value in row)
+    finally:
+        proxy.close()
+
+
+def test_what_cannot_be_negative_has_no_interval_below_0(policy: Path) -> None:
+    proxy = Proxy.open(policy)
+    try:
+        session = proxy.session()
+        session.execute("SET dpsql.intervals = on")
+        row = session.execute("SELECT EXP(COUNT(*) / 50.0), SQRT(COUNT(*)) FROM person WHERE id < 3").rows[0]
+    finally:
+        proxy.close()
+    assert all(value is None or float(str(value)) >= 0 for value in row)

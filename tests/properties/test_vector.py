@@ -188,3 +188,59 @@ def test_a_person_far_beyond_every_bound_moves_no_vector_further(asked: str, tmp
                 moves = [cells[name] for cells in found.groups.values() for name in names]
                 assert sum(move * move for move in moves) <= most.l2_squared
                 assert most.l1 is None or sum(map(abs, moves)) <= most.l1
+
+
+MIXTURES = [
+    "STDDEV(y), COUNT(*), COUNT(y)",
+    "AVG(y), COUNT(*), COUNT(y), SUM(y)",
+    "SUM(y), COUNT(*)",
+    "SUM(y), COUNT(*), COUNT(y)",
+    "CORR(x, y), COUNT(*), REGR_COUNT(x, y)",
+    "COVAR_POP(x, y), COUNT(*)",
+    "AVG(y) FILTER (WHERE k = 'a'), COUNT(*) FILTER (WHERE k = 'a'), COUNT(*)",
+    "AVG(x), AVG(y), COUNT(*), COUNT(y)",
+    "SUM(x), SUM(y), COUNT(*)",
+    "SUM(y) FILTER (WHERE k = 'a'), COUNT(y) FILTER (WHERE k = 'a'), COUNT(y)",
+    "AVG(x) FILTER (WHERE k = 'a'), AVG(x) FILTER (WHERE k = 'b'), COUNT(*) FILTER (WHERE k = 'a'), COUNT(*)",
+    "COUNT(DISTINCT person_id), COUNT(*), SUM(x), VARIANCE(y) FILTER (WHERE k = 'c'), COUNT(*) FILTER (WHERE k = 'c')",
+]
+
+
+@pytest.mark.parametrize("how", ["zcdp", "pure"])
+def test_what_is_read_off_one_vector_is_what_the_engine_answers(how: str, tmp_path: Path) -> None:
+    """Nobody is beyond a bound, and many values are NULL."""
+    counted: dict[int, int] = {}
+    rows = []
+    for row in people(Random(3)):
+        counted[row[0]] = counted.get(row[0], 0) + 1
+        if counted[row[0]] <= 3:
+            rows.append(row)
+    path = write(tmp_path, rows, how)
+    clipped = "CASE WHEN {0} < {1} THEN {1} WHEN {0} > {2} THEN {2} ELSE {0} END AS {0}"
+    source = f"SELECT person_id, k, {clipped.format('x', 0, 400)}, {clipped.format('y', -10, 30)} FROM visit"
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+        theirs = [connection.execute(f"SELECT {asked} FROM ({source}) AS v").fetchone() for asked in MIXTURES]
+    with exact(path) as proxy:
+        for asked, expected in zip(MIXTURES, theirs, strict=True):
+            (mine,) = proxy.session().execute(f"SELECT {asked} FROM visit").rows
+            assert all(near(a, b, 1e-3) for a, b in zip(mine, expected or (), strict=True)), (asked, mine, expected)
+
+
+@pytest.mark.parametrize(
+    ("asked", "norm", "blocks"),
+    [
+        ("AVG(y), COUNT(*)", Norm.L2, 1),
+        ("AVG(x), COUNT(*), COUNT(x), SUM(x)", Norm.L2, 1),
+        ("SUM(y), COUNT(*)", Norm.L1, 1),
+        ("SUM(y), COUNT(*), COUNT(y)", Norm.L2, 1),
+        ("STDDEV(y), COUNT(*)", Norm.L1, 1),
+        ("STDDEV(y), COUNT(*)", Norm.L2, 2),
+        ("CORR(x, y), COUNT(*)", Norm.L1, 2),
+        ("AVG(x), AVG(y), COUNT(*)", Norm.L2, 2),
+        ("AVG(x) FILTER (WHERE k = 'a'), COUNT(*)", Norm.L2, 2),
+    ],
+)
+def test_what_is_read_off_one_vector_is_paid_for_once(asked: str, norm: Norm, blocks: int, tmp_path: Path) -> None:
+    path = write(tmp_path, people(Random(3), 2))
+    (found,) = measure(f"SELECT {asked} FROM visit", path, norm=norm)
+    assert len(found.blocks) == blocks

@@ -13,8 +13,8 @@ SELECT (SELECT COUNT(*) FROM patient WHERE region = 'north') AS people,
 --   s2: weighted rows 1 (steps of 1/1024, at most 1341)
 --   s3: weighted rows 2 (steps of 1/1024, at most 1341)
 -- a0: AVG(height_cm) FILTER(WHERE sex = 'M') (double) = 40 + 180 · s0 / (s0 + s1)
--- a1: COUNT(*) FILTER(WHERE sex = 'F') (bigint) = 1/1024 · s2 + -397/966656 · s3, rounded, at least 0
--- a2: COUNT(*) (bigint) = 1/1024 · s2 + 627/966656 · s3, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/1024 · s2 + 627/966656 · s3, rounded, at least 0
+-- a2: COUNT(*) FILTER(WHERE sex = 'F') (bigint) = 1/1024 · s2 + -397/966656 · s3, rounded, at least 0
 -- note: height_cm is clipped into [40, 220]
 -- note: 2 counts are measured as 2 weighted sums of 2 disjoint atoms
 WITH released AS (
@@ -61,7 +61,7 @@ FROM released;
 
 -- outer
 SELECT
-  dpsql_release_0.a2 AS people,
-  dpsql_release_0.a1 AS women,
+  dpsql_release_0.a1 AS people,
+  dpsql_release_0.a2 AS women,
   dpsql_release_0.a0 AS men_cm
 FROM dpsql_release_0;

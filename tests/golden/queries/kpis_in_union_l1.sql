@@ -8,13 +8,13 @@ UNION ALL SELECT 'dear', COUNT(*) FROM visit WHERE cost > 100;
 -- release 0
 -- groups: one group
 -- one unit moves: l1 1342177280, l2 1342177280
---   s0: rows with COUNT(*) FILTER(WHERE reason = 'acute') and COUNT(*) FILTER(WHERE cost > 100) (steps of 1/33554432, at most 1342177280)
---   s1: rows with COUNT(*) FILTER(WHERE reason = 'acute') and not COUNT(*) FILTER(WHERE cost > 100) (steps of 1/33554432, at most 1342177280)
---   s2: rows with COUNT(*) FILTER(WHERE cost > 100) and not COUNT(*) FILTER(WHERE reason = 'acute') (steps of 1/33554432, at most 1342177280)
---   s3: rows with not COUNT(*) FILTER(WHERE reason = 'acute') and not COUNT(*) FILTER(WHERE cost > 100) (steps of 1/33554432, at most 1342177280)
+--   s0: rows with COUNT(*) FILTER(WHERE cost > 100) and COUNT(*) FILTER(WHERE reason = 'acute') (steps of 1/33554432, at most 1342177280)
+--   s1: rows with COUNT(*) FILTER(WHERE cost > 100) and not COUNT(*) FILTER(WHERE reason = 'acute') (steps of 1/33554432, at most 1342177280)
+--   s2: rows with COUNT(*) FILTER(WHERE reason = 'acute') and not COUNT(*) FILTER(WHERE cost > 100) (steps of 1/33554432, at most 1342177280)
+--   s3: rows with not COUNT(*) FILTER(WHERE cost > 100) and not COUNT(*) FILTER(WHERE reason = 'acute') (steps of 1/33554432, at most 1342177280)
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0 + 1/33554432 · s1 + 1/33554432 · s2 + 1/33554432 · s3, rounded, at least 0
--- a1: COUNT(*) FILTER(WHERE reason = 'acute') (bigint) = 1/33554432 · s0 + 1/33554432 · s1, rounded, at least 0
--- a2: COUNT(*) FILTER(WHERE cost > 100) (bigint) = 1/33554432 · s0 + 1/33554432 · s2, rounded, at least 0
+-- a1: COUNT(*) FILTER(WHERE cost > 100) (bigint) = 1/33554432 · s0 + 1/33554432 · s1, rounded, at least 0
+-- a2: COUNT(*) FILTER(WHERE reason = 'acute') (bigint) = 1/33554432 · s0 + 1/33554432 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: 3 counts are measured as 4 disjoint atoms
 WITH partial AS (
@@ -41,9 +41,9 @@ WITH partial AS (
     SELECT
       t4."patient_id" AS u,
       CASE
-        WHEN t4."reason" = 'acute'
-        THEN CASE WHEN t4."cost" > CAST(100 AS DECIMAL(8, 2)) THEN 0 ELSE 1 END
         WHEN t4."cost" > CAST(100 AS DECIMAL(8, 2))
+        THEN CASE WHEN t4."reason" = 'acute' THEN 0 ELSE 1 END
+        WHEN t4."reason" = 'acute'
         THEN 2
         ELSE 3
       END AS g0
@@ -114,10 +114,10 @@ FROM dpsql_release_0
 UNION ALL
 SELECT
   'acute' AS "?column?",
-  dpsql_release_0.a1 AS "count"
+  dpsql_release_0.a2 AS "count"
 FROM dpsql_release_0
 UNION ALL
 SELECT
   'dear' AS "?column?",
-  dpsql_release_0.a2 AS "count"
+  dpsql_release_0.a1 AS "count"
 FROM dpsql_release_0;

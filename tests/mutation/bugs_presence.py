@@ -1,0 +1,117 @@
+"""Bugs of which groups act as rows, and of what totals are made to agree with."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+PRESENCE = "tests/properties/test_presence.py"
+SAME = f"{PRESENCE}::test_without_noise_groups_are_those_that_sql_has"
+TOTALS = "tests/properties/test_grouping_sets.py"
+
+BUGS: tuple[Bug, ...] = (
+    bug(
+        "averages over groups count groups that nobody is in",
+        "rewriter/presence.py",
+        "            if presence is not None:\n                _keep",
+        "            if False:\n                _keep",
+        SAME,
+    ),
+    bug(
+        "LIMIT takes listed groups that nobody is in",
+        "rewriter/presence.py",
+        "        if distinct or self._is_cut(select):",
+        "        if distinct:",
+        SAME,
+    ),
+    bug(
+        "a join pairs groups that nobody is in",
+        "rewriter/presence.py",
+        "        return bool(read & self._keyed) or",
+        "        return",
+        SAME,
+    ),
+    bug(
+        "sums over groups leave small groups out",
+        "rewriter/presence.py",
+        "                return None if gathered is not None else rows.there",
+        "                return rows.there",
+        f"{PRESENCE}::test_sums_over_groups_have_all_groups",
+    ),
+    bug(
+        "empty groups are told from noise in each group by itself",
+        "dpsql/present.py",
+        "    each = -math.expm1(math.log1p(-ALPHA) / max(cells, 1))",
+        "    each = ALPHA",
+        f"{PRESENCE}::test_in_99_of_100_answers_no_empty_group_is_taken_for_one_that_is_there",
+    ),
+    bug(
+        "groups are there whatever their number of rows",
+        "dpsql/present.py",
+        "isinstance(count, int) and count > least * factor + rounded",
+        "isinstance(count, int)",
+        SAME,
+    ),
+    bug(
+        "listed values that nobody has are left out where they are expected",
+        "dpsql/present.py",
+        "        if presence.listed:",
+        "        if False:",
+        f"{PRESENCE}::test_listed_values_are_shown_at_the_outermost_level_empty_or_not",
+    ),
+    bug(
+        "NULL is expected where the owner did not list it",
+        "dpsql/present.py",
+        "(value is not None or column.lists_null)",
+        "True",
+        f"{PRESENCE}::test_null_is_shown_where_there_are_rows_without_a_value",
+    ),
+    bug(
+        "groups that are counted are those that are shown",
+        "rewriter/split.py",
+        "splitter.query(counted_groups(plain, persons_of(catalog)), {})",
+        "splitter.query(plain, {})",
+        SAME,
+    ),
+    bug(
+        "a group without a value is not counted",
+        "rewriter/counted_groups.py",
+        "exp.Tuple(expressions=[key.copy() for key in keys])",
+        "keys[0].copy()",
+        SAME,
+    ),
+    bug(
+        "totals over chosen groups are dropped",
+        "rewriter/chosen.py",
+        "    if group is None or group.find(*_SETS) is not None:\n        return True",
+        "    if group is None:\n        return True",
+        SAME,
+    ),
+    bug(
+        "a total is forced to be the sum of the groups that the policy lists",
+        "dpsql/inference/consistent.py",
+        "        if not (plans[place].exhaustive or column.closed)",
+        "        if False",
+        f"{TOTALS}::test_rows_with_undeclared_values_are_in_totals_and_move_no_group",
+    ),
+    bug(
+        "the values that the owner lists are taken for all that there are",
+        "rewriter/keys.py",
+        "    return variable.table.public or variable.column.closed\n",
+        "    return True\n",
+        f"{TOTALS}::test_rows_with_undeclared_values_are_in_totals_and_move_no_group",
+    ),
+    bug(
+        "a count with a condition exceeds the count that it is part of",
+        "dpsql/inference/parts.py",
+        "        checked |= {(part,) for part in component if plan.parts[part].estimator.minimum is not None}\n",
+        "",
+        f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",
+    ),
+    bug(
+        "the interval of a share goes beyond what a part can be of a whole",
+        "dpsql/inference/propagate.py",
+        "(max(low - slack, least), min(high, most) + slack)",
+        "(max(low - slack, least), high + slack)",
+        f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",
+    ),
+)
