@@ -24,6 +24,7 @@ class Column:
     ``engine_type`` is the engine's own spelling of the type, for reading columns of unusual types.
     ``learned`` stands for a range that was not declared: values are clipped into it, and it lists no groups.
     ``max_distinct`` is how many different values one person is credited with where distinct values are counted.
+    ``enforced`` is True only where the *database* admits no values but those that are declared, NULL apart.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Column:
     engine_type: str = ""
     learned: Interval | None = None
     max_distinct: int | None = None
+    enforced: bool = False
 
     @property
     def interval(self) -> Interval | None:

@@ -158,7 +158,7 @@ def _moved(moment: datetime.datetime, span: Span) -> Fraction | None:
 # -- date_trunc ----------------------------------------------------------------------------------------------------
 
 
-def _floor_to(unit: str, moment: datetime.datetime) -> datetime.datetime:
+def floor_to(unit: str, moment: datetime.datetime) -> datetime.datetime:
     start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit == "week":
         return start - datetime.timedelta(days=start.weekday())
@@ -200,7 +200,7 @@ def date_trunc(node: exp.Expr, context: Context) -> Value:
     if unit not in _TRUNCATIONS:
         raise refuse(f"DATE_TRUNC to {unit} is not answered", "units: " + ", ".join(_TRUNCATIONS[4:]), "22023")
     value = temporal(node.this, context, "DATE_TRUNC")
-    interval = _through(value.interval, lambda end: measure(_floor_to(unit, end)))
+    interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
     truncated = derive(context.dialect.date_trunc(unit, value.sql), TIMESTAMP, value, interval=interval)
     # years 1 to 9 belong to a decade that begins in year 0
     return in_calendar(truncated, context.dialect) if unit == "decade" else truncated

@@ -2,7 +2,7 @@ SELECT reason, AVG(cost) AS mean_cost, COUNT(*) AS n FROM visit GROUP BY reason;
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: reason (text)
 -- one unit moves: l1 None, l2 20000000
 --   s0: Σ(cost - 0) (steps of 1/100, at most 20000000)
@@ -13,6 +13,7 @@ SELECT reason, AVG(cost) AS mean_cost, COUNT(*) AS n FROM visit GROUP BY reason;
 -- a1: COUNT(*) (bigint) = 1/128 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
+-- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (
   SELECT
     u
@@ -171,6 +172,9 @@ WITH suspect AS MATERIALIZED (
       (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
       (CAST('chronic' AS TEXT))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_4
 )
 SELECT

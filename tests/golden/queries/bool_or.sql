@@ -3,7 +3,7 @@ SELECT region, BOOL_OR(smoker) AS any_smoker, EVERY(height_cm > 100) FILTER (WHE
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: region (text)
 -- one unit moves: l1 1736, l2 √1049826
 --   s0: weighted rows 1 (steps of 1/1024, at most 1736)
@@ -15,6 +15,7 @@ SELECT region, BOOL_OR(smoker) AS any_smoker, EVERY(height_cm > 100) FILTER (WHE
 -- a2: BOOL_AND(height_cm > 100) FILTER(WHERE sex = 'F') (bigint) = 1/821 · s2 + -79/671578 · s3, rounded, at least 0
 -- a3: BOOL_AND(height_cm > 100) FILTER(WHERE sex = 'F') (bigint) = 1/818 · s3, rounded, at least 0
 -- note: 4 counts are measured as 4 weighted sums of 8 disjoint atoms
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -115,6 +116,9 @@ WITH released AS (
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_7
 )
 SELECT

@@ -3,12 +3,13 @@ SELECT reason, COUNT(DISTINCT patient_id) AS people FROM visit GROUP BY reason;
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: reason (text)
--- one unit moves: l1 None, l2 √50331648
---   s0: COUNT(DISTINCT patient_id) (steps of 1/4096, at most 4096)
--- a0: COUNT(DISTINCT patient_id) (bigint) = 1/4096 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 4096
+--   s0: COUNT(DISTINCT patient_id) (steps of 1/2048, at most 4096)
+-- a0: COUNT(DISTINCT patient_id) (bigint) = 1/2048 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
+-- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT
     u,
@@ -35,9 +36,9 @@ WITH partial AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 3
+      WHEN SUM(clamped.s0 * clamped.s0) > 4
       THEN (
-        7094.480107795669e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        4095.9999999962747e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
     END AS m0
@@ -45,7 +46,7 @@ WITH partial AS (
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 3
+    SUM(clamped.s0 * clamped.s0) > 4
 ), released AS (
   SELECT
     clamped.k0,
@@ -53,7 +54,7 @@ WITH partial AS (
       CASE
         WHEN NOT scale.m0 IS NULL
         THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 4096
+        ELSE clamped.s0 * 2048
       END
     ) AS s0
   FROM clamped
@@ -71,6 +72,9 @@ WITH partial AS (
       (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
       (CAST('chronic' AS TEXT))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_4
 )
 SELECT

@@ -3,11 +3,12 @@ SELECT reason, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) FROM visit GROUP
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: reason (text)
 -- a0: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) (date) = picked, number 0 of q0
 -- note: each person counts with at most 40 rows
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: rows whose reason is not one of the 3 declared values are in no group
 WITH keys AS (
   SELECT DISTINCT
     CAST(d_t1_4.x AS TEXT) AS k0
@@ -18,6 +19,9 @@ WITH keys AS (
       (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
       (CAST('chronic' AS TEXT))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_4
 )
 SELECT

@@ -5,7 +5,7 @@ SELECT reason, AVG(n) FROM (
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: reason (text)
 -- one unit moves: l1 None, l2 6240
 --   s0: Σ(n - 1) (steps of 1/4, at most 6240)
@@ -13,6 +13,7 @@ SELECT reason, AVG(n) FROM (
 -- a0: AVG(n) (double) = 1 + 39 · s0 / (s0 + s1)
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 40]
+-- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT
     u,
@@ -106,6 +107,9 @@ WITH partial AS (
       (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
       (CAST('chronic' AS TEXT))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t3_t2_t1_4
 )
 SELECT
