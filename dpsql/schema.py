@@ -213,7 +213,18 @@ class _Draft:
             range=self._range(source, spec, path),
             engine_type=source.engine_type,
             max_distinct=spec.max_distinct,
+            enforced=self._enforced(source, spec),
         )
+
+    def _enforced(self, source: SchemaColumn, spec: declared.Column) -> bool:
+        """Whether the database lets a column have none but declared values: by an enumeration or a foreign key."""
+        if spec.values is not None:
+            return source.labels is not None and source.labels <= {str(value) for value in spec.values}
+        if spec.values_from is None:
+            return False
+        keys = (key for key in self.source.foreign_keys if key.columns == (source.name,))
+        listed = tuple(name.lower() for name in spec.values_from)
+        return any((key.parent.lower(), key.parent_columns[0].lower()) == listed for key in keys)
 
     def _unique(self, column: str, profile: Profile | None) -> bool:
         measured = self.spec.public and profile is not None and column in profile.unique

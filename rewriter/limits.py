@@ -107,6 +107,8 @@ class Facts:
     def _compared(self, left: exp.Expr, right: exp.Expr, path: Path, sign: str) -> None:
         one, other = column_of(left, path), column_of(right, path)
         if one is not None and other is not None:
+            self._add(one, Limits())
+            self._add(other, Limits())
             if sign == "=" and one != other:
                 self.equal.append((one, other))
             return

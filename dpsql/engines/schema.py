@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -29,6 +30,17 @@ class SchemaColumn:
     type: Type | None
     not_null: bool = False
     exact: bool = True
+
+    @property
+    def labels(self) -> frozenset[str] | None:
+        """The values of an enumeration; None for any other type.
+
+        >>> sorted(SchemaColumn("mood", "ENUM('sad', 'it''s ok')", None).labels or ())
+        ["it's ok", 'sad']
+        """
+        if not self.engine_type.startswith("ENUM("):
+            return None
+        return frozenset(label.replace("''", "'") for label in re.findall("'((?:[^']|'')*)'", self.engine_type))
 
 
 @dataclass(frozen=True, slots=True)
