@@ -434,7 +434,7 @@ class Enumeration:
         column, size = variable.column, self.size(variable, use.step) or 0
         null = self.may_be_null(variable, use)
         if not use.whole:
-            probes = _probes(variable, use)
+            probes = _probes(variable, use, self.facts.of_column(variable))
             query, size = points(probes, column.type, self.dialect), len(probes)
         elif (values := self.values(variable)) is not None:
             query = listed(values, column.type, self.dialect)
@@ -468,11 +468,9 @@ def admits(limits: Limits, value: Scalar) -> bool:
     False
     """
     probe = value if isinstance(value, str | bool) else measure(value)
-    if limits.values is not None and probe not in limits.values:
-        return False
     if isinstance(probe, str | bool):
-        return True
-    return (limits.low is None or limits.low <= probe) and (limits.high is None or probe <= limits.high)
+        return limits.values is None or probe in limits.values
+    return _inside(limits, probe)
 
 
 def column_for(variable: Variable) -> exp.Column:
@@ -489,18 +487,26 @@ def table_for(variable: Variable) -> str:
     return f"d_{variable.alias}_{list(variable.table.columns).index(variable.column.name)}"
 
 
-def _probes(variable: Variable, use: Use) -> list[Probe]:
-    """One value of each region that comparisons with literals tell apart, NULL left out."""
-    column = variable.column
-    texts = {cut for cut in use.cuts if isinstance(cut, str)}
-    if column.type.kind is Kind.TEXT:
-        return [*sorted(texts), max(texts, default="") + "?"]
-    if column.type.kind is Kind.BOOLEAN:
+def _probes(variable: Variable, use: Use, limits: Limits) -> list[Probe]:
+    """One value of each region that comparisons with literals tell apart, of those that conditions leave; not NULL."""
+    kind = variable.column.type.kind
+    texts = {cut for cut in (*use.cuts, *(limits.values or ())) if isinstance(cut, str)}
+    if kind is Kind.TEXT:
+        known: list[Probe] = [*sorted(texts), max(texts, default="") + "?"]
+        return known if limits.values is None else [probe for probe in known if probe in limits.values]
+    if kind is Kind.BOOLEAN:
         return [True, False]
-    numbers = {cut for cut in use.cuts if not isinstance(cut, str | bool | None)}
+    cuts = (*use.cuts, *(limits.values or ()), limits.low, limits.high)
+    numbers = {cut for cut in cuts if isinstance(cut, Fraction)}
     # A value of everyday size, where nothing is compared: times begin with the year 1.
-    subject = Subject(lattice_of(column.type), numbers or {measure(_USUAL.get(column.type.kind, 0))})
-    return [probe for probe in subject.probes() if probe is not None]
+    subject = Subject(lattice_of(variable.column.type), numbers or {measure(_USUAL.get(kind, 0))})
+    return [probe for probe in subject.probes() if isinstance(probe, Fraction) and _inside(limits, probe)]
+
+
+def _inside(limits: Limits, point: Fraction) -> bool:
+    if limits.values is not None and point not in limits.values:
+        return False
+    return (limits.low is None or limits.low <= point) and (limits.high is None or point <= limits.high)
 
 
 def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
