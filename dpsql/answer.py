@@ -8,8 +8,10 @@ after ``perturb`` sees released numbers alone. A crash after the charge loses bu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,11 +19,12 @@ from dpsql.accountant import Accountant
 from dpsql.bounds import Bounds, Settled
 from dpsql.calibrate import Calibration, margins
 from dpsql.derive import Made
-from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.deadlines import Cancellation, Patience
 from dpsql.engines.load import Load
 from dpsql.engines.schema import Concern
 from dpsql.error_bars import (
     exact_bars,
+    in_zone,
     known_margins,
     pieced,
     tried_bars,
@@ -31,7 +34,7 @@ from dpsql.error_bars import (
 )
 from dpsql.errors import DataError, OperationalError
 from dpsql.expected import expected_errors
-from dpsql.finished import Finished, FinishedAnswers
+from dpsql.finished import Finished, FinishedAnswers, undefined_notes
 from dpsql.inference.prefix import running_margins
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
@@ -41,17 +44,22 @@ from dpsql.others import others_notes
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
 from dpsql.prepared import Prepared, draft, prepare
+from dpsql.present import present_notes
 from dpsql.pricing import Priced, Pricing, notices
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.reuse import Reuse
-from dpsql.settings import Settings
+from dpsql.sandbox import Computed
+from dpsql.settings import Settings, no_zone
 from dpsql.table import NoisyTable
 from dpsql.translated import translated
 from dpsql.virtual import virtual_table
 from rewriter.catalog import Catalog
 from rewriter.errors import Unbounded
 from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
+from rewriter.plan import Plan
+from rewriter.presence import Empty
 from rewriter.types import TEXT
+from rewriter.zones import UTC
 
 _REMEMBERED = 512
 
@@ -59,9 +67,11 @@ _REMEMBERED = 512
 class Proxy:
     """One policy, opened: its engine, ledger, store and sandbox. Thread-safe; its sessions are not."""
 
-    def __init__(self, opened: Opened, sampler: Sampler) -> None:
+    def __init__(self, opened: Opened, sampler: Sampler, *, silent: bool = False) -> None:
         self._opened = opened
         self._sampler = sampler
+        # Only tests have a sampler of no noise.
+        self._silent = silent
         self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
         self.reuse = Reuse(opened)
         self.bounds = Bounds(opened, sampler)
@@ -69,6 +79,8 @@ class Proxy:
         self.finished = FinishedAnswers()
         # What is left is asked with every answer and changes only with a charge.
         self.budget_of = lru_cache(maxsize=64)(_budget_of)
+        self._lock = threading.Lock()
+        self._zones: frozenset[str] | None = None
 
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
@@ -105,37 +117,46 @@ class Proxy:
             raise OperationalError("the policy does not name this analyst", sqlstate="28000", hint=hint)
         return Session(self, analyst)
 
+    def zones(self) -> frozenset[str]:
+        """The time zones that a session may have: those that the engine and the outer SELECT's database know."""
+        with self._lock:
+            if self._zones is None:
+                self._zones = self._opened.engine.zones() & self._opened.sandbox.zones()
+            return self._zones
+
     def close(self) -> None:
         self._opened.close()
 
     def prepare(
-        self, sql: str, parameters: Parameters, *, others: bool = False
+        self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC, empty: Empty = Empty.AUTO
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         """What a text means under this policy, remembered by its exact text and parameters.
 
-        ``others``: groups that are not shown are added up in a row of their own.
+        ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
+        ``empty`` says what becomes of declared groups that nobody may be in.
         """
         try:
-            return self._prepare(sql, _frozen(parameters), others)
+            return self._prepare(sql, _frozen(parameters), others, zone, empty)
         except TypeError:
-            return self._prepare_text(sql, _Given(parameters), others)
+            return self._prepare_text(sql, _Given(parameters), others, zone, empty)
 
     def _prepare_text(
-        self, sql: str, given: _Given, others: bool
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others))
+            return _Explained(self._prepared(statement.query, sql, others, zone, empty))
         if isinstance(statement, Select):
-            return self._prepared(statement, sql, others)
+            return self._prepared(statement, sql, others, zone, empty)
         return statement
 
-    def _prepared(self, select: Select, sql: str, others: bool) -> Prepared:
+    def _prepared(self, select: Select, sql: str, others: bool, zone: str, empty: Empty) -> Prepared:
         opened = self._opened
-        accounting, dialect = opened.accountant.accounting, opened.engine.dialect
+        accounting, dialect = opened.accountant.accounting, replace(opened.engine.dialect, zone=zone)
 
         def over(catalog: Catalog) -> Prepared:
-            return prepare(select.tree.copy(), sql, catalog, accounting, opened.sandbox, dialect, others=others)
+            tree = select.tree.copy()
+            return prepare(tree, sql, catalog, accounting, opened.sandbox, dialect, others=others, empty=empty)
 
         try:
             return over(opened.catalog)
@@ -187,18 +208,27 @@ class Session:
     @translated
     def execute(self, sql: str, parameters: Parameters = (), cancellation: Cancellation | None = None) -> Answer:
         """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
+        seconds = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
+        patience = Patience.of(seconds, cancellation)
         prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
-            return self._release(prepared, cancellation or Cancellation())
+            return self._release(prepared, patience)
         if isinstance(prepared, _Explained):
             return _as_answer(self._explain(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):
-            self.settings = self.settings.changed(prepared.name, prepared.value, self._proxy.policy.statement)
+            self.change(prepared.name, prepared.value)
             return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
         if isinstance(prepared, ShowSetting):
             value = self.settings.shown(prepared.name)
             return Answer((AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), budget=self.budget, tag="SHOW")
         return Answer(tag=prepared.command, budget=self.budget)
+
+    def change(self, name: str | None, value: str | None) -> None:
+        """SET, or RESET where there is no value. Raises DataError 22023 for what there is not, or is not allowed."""
+        changed = self.settings.changed(name, value, self._proxy.policy.statement)
+        if changed.zone not in (UTC, self.settings.zone) and changed.zone not in self._proxy.zones():
+            raise no_zone(changed.zone)
+        self.settings = changed
 
     @translated
     def describe(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...]:
@@ -225,30 +255,38 @@ class Session:
     def _prepared(
         self, sql: str, parameters: Parameters
     ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
-        return self._proxy.prepare(sql, parameters, others=self.settings.other)
+        own = self.settings
+        return self._proxy.prepare(sql, parameters, others=own.other, zone=own.zone, empty=own.empty)
 
     # The flow
 
-    def _release(self, prepared: Prepared, cancellation: Cancellation) -> Answer:
-        timeout = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
+    def _release(self, prepared: Prepared, patience: Patience) -> Answer:
         try:
-            settled, priced, loss, tables = self._released(prepared, timeout, cancellation)
+            with ExitStack() as claims:
+                settled, priced, loss, tables = self._released(prepared, patience, claims)
         finally:
             # The turn that a charge waited for ends when all is read.
             self._opened.engine.load.leave()
-        return self._answer(settled, self._finish(settled.prepared, priced, tables, cancellation), loss, priced)
+        finished = self._finish(settled.prepared, priced, tables, patience.cancellation)
+        return self._answer(settled, finished, loss, priced)
 
     def _released(
-        self, prepared: Prepared, timeout: float, cancellation: Cancellation
+        self, prepared: Prepared, patience: Patience, claims: ExitStack
     ) -> tuple[Settled, Priced, PrivacyLoss, dict[str, Made]]:
-        opened = self._opened
-        settled = self._settle(prepared, timeout, cancellation)
-        prepared, priced = settled.prepared, self._proxy.pricing.settled(settled, self.settings)
+        opened, pricing = self._opened, self._proxy.pricing
+        if prepared.missing:
+            self._claim(claims, (plans[0] for plans in prepared.plans), patience)
+        settled = self._settle(prepared, patience)
+        prepared, priced = settled.prepared, pricing.settled(settled, self.settings)
+        if priced.loss and settled.purchase is None:
+            # Others may have bought meanwhile what this would buy.
+            self._claim(claims, (one.plan for one in priced.bought), patience)
+            priced = pricing.settled(settled, self.settings)
         loss = priced.loss
         if settled.purchase is not None:
             loss = settled.purchase.loss
         elif loss:
-            opened.wait_for_engine()
+            opened.wait_for_engine(patience)
             opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)
         tables: dict[str, Made] = {}
         for calibration in priced.releases:
@@ -257,30 +295,34 @@ class Session:
             if stored is not None:
                 tables[plan.identity] = Made(plan, stored)
             elif found is None:
-                tables[plan.identity] = Made(plan, self._measured(calibration, timeout, cancellation))
+                tables[plan.identity] = Made(plan, self._measured(calibration, patience))
             else:
-                rest = None if found.fresh is None else self._measured(found.fresh, timeout, cancellation)
+                rest = None if found.fresh is None else self._measured(found.fresh, patience)
                 tables[plan.identity] = self._proxy.reuse.made(found, rest)
         return settled, priced, loss, tables
 
-    def _measured(self, calibration: Calibration, timeout: float, cancellation: Cancellation) -> NoisyTable:
+    def _claim(self, claims: ExitStack, plans: Iterable[Plan], patience: Patience) -> None:
+        """Wait until nobody else buys one of these releases. Who wants no release of others waits for nobody."""
+        if self.settings.reuse:
+            claims.enter_context(self._opened.claimed(plans, patience))
+
+    def _measured(self, calibration: Calibration, patience: Patience) -> NoisyTable:
         """Read, perturbed and kept. It was charged before."""
         opened, plan = self._opened, calibration.plan
-        noisy = perturb(opened.engine.run(plan, timeout, cancellation), calibration, self._proxy._sampler)
+        exact = opened.engine.run(plan, patience.seconds, patience.cancellation)
+        noisy = perturb(exact, calibration, self._proxy._sampler)
         if calibration.loss:
             opened.store.put(plan.identity, self._proxy.policy.data_version, noisy, self._proxy.reuse.facts(plan))
         return noisy
 
-    def _settle(self, prepared: Prepared, timeout: float, cancellation: Cancellation) -> Settled:
+    def _settle(self, prepared: Prepared, patience: Patience) -> Settled:
         """The query with the bounds that the policy leaves open: known, or charged for together with it, and read."""
-        bounds, epsilon = self._proxy.bounds, self.settings.epsilon
-        return bounds.settle(
+        return self._proxy.bounds.settle(
             prepared,
             self.analyst,
-            epsilon,
+            self.settings.epsilon,
             lambda: self._proxy.pricing.most(prepared, self.settings),
-            timeout,
-            cancellation,
+            patience,
         )
 
     def _finish(
@@ -294,14 +336,20 @@ class Session:
         sandbox = self._opened.sandbox
 
         def finish() -> Finished:
-            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived)
+            silent = self._proxy._silent
+            released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived, silent=silent)
             virtual = {name: virtual_table(name, self._opened, self.analyst) for name in prepared.virtual}
-            columns, rows = sandbox.run(prepared.outer_sql, released | virtual, cancellation)
+            tables_below, sql, zone = released | virtual, prepared.outer_sql, prepared.zone
+            columns, rows, undefined = (
+                sandbox.answer(sql, tables_below, cancellation, zone)
+                if released
+                else Computed(*sandbox.run(sql, tables_below, cancellation, zone))
+            )
             bars = exact_bars(prepared.measured, rows, pieces)
             if intervals and prepared.question.wanted:
                 tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
                 bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
-            return Finished(columns, rows, bars)
+            return Finished(columns, rows, bars, undefined_notes(rows, undefined=undefined) if released else ())
 
         how = (consistent, intervals)
         return finish() if prepared.virtual else self._proxy.finished.get(prepared, tables, how, finish)
@@ -313,7 +361,8 @@ class Session:
         prepared, purchase = settled.prepared, settled.purchase
         if purchase is None:
             priced = self._proxy.pricing.settled(settled, self.settings)
-            price, notes = priced.loss, (*prepared.notes, *others_notes(prepared.shapes, priced.calibrations))
+            others = others_notes(prepared.shapes, priced.calibrations)
+            price, notes = priced.loss, (*prepared.notes, *others, *_presence(prepared, priced))
             expected = self._expected(prepared, priced.calibrations)
         else:
             # What would be measured after a purchase follows from what it tells.
@@ -362,6 +411,7 @@ class Session:
             rows = widened_rows(columns, prepared.measured, rows, finished.bars)
             known = widened_margins(columns, prepared.measured, known)
             columns = widened_columns(columns, prepared.measured)
+        rows = in_zone(columns, rows, prepared.zone)
         return Answer(
             columns=columns,
             rows=rows,
@@ -369,7 +419,13 @@ class Session:
             price=loss,
             epsilon=_paid(loss, priced.epsilon),
             budget=self.budget,
-            notices=(*settled.notices, *prepared.notes, *notices(priced)),
+            notices=(
+                *settled.notices,
+                *prepared.notes,
+                *_presence(prepared, priced),
+                *notices(priced),
+                *finished.notes,
+            ),
         )
 
     def _expected(self, prepared: Prepared, calibrations: Sequence[Calibration]) -> tuple[float | None, ...]:
@@ -389,6 +445,10 @@ class Session:
             scopes.append((share, opened.ledger.spent(self.analyst)))
         budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _presence(prepared: Prepared, priced: Priced) -> Iterator[str]:
+    return present_notes(prepared.shapes, priced.calibrations)
 
 
 def _paid(loss: PrivacyLoss, whole: Fraction) -> Fraction:

@@ -23,5 +23,6 @@ _PLAIN = {
     Kind.TEXT: pa.string(),
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP: pa.timestamp("us"),
+    Kind.TIMESTAMPTZ: pa.timestamp("us", tz="UTC"),
     Kind.INTERVAL: pa.month_day_nano_interval(),
 }

@@ -13,10 +13,7 @@ a large price does not pay again for what is good enough, and a tiny one spoils 
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -24,8 +21,7 @@ from functools import lru_cache
 from dpsql.accountant import Accounting
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.covered import split_price
-from dpsql.engines.deadlines import TICK, Cancellation
-from dpsql.engines.failures import cancelled, too_long
+from dpsql.engines.deadlines import Patience
 from dpsql.inference.bounds import learned, threshold
 from dpsql.ledger import Due
 from dpsql.loss import PrivacyLoss
@@ -113,12 +109,11 @@ class Settled:
 
 
 class Bounds:
-    """The bounds that a policy leaves to be learned. Thread-safe; one statement at a time buys."""
+    """The bounds that a policy leaves to be learned. Thread-safe; one statement at a time buys the same."""
 
     def __init__(self, opened: Opened, sampler: Sampler) -> None:
         self._opened = opened
         self._sampler = sampler
-        self._buying = threading.Lock()
         self._plans = lru_cache(maxsize=1024)(self._plans_of)
         self._calibrated = lru_cache(maxsize=4096)(self._calibrate)
 
@@ -138,8 +133,7 @@ class Bounds:
         analyst: str,
         epsilon: Fraction,
         most: Callable[[], PrivacyLoss],
-        timeout: float,
-        cancellation: Cancellation,
+        patience: Patience,
     ) -> Settled:
         """The query, planned with its bounds. Where some are not known, all that the statement may cost is charged,
         durably and at once, before the first of them is read.
@@ -150,14 +144,14 @@ class Bounds:
         settled = self.offer(draft, epsilon, most)
         if settled.purchase is None:
             return settled
-        with self._turn(timeout, cancellation):
+        with self._opened.claimed((one.plan for one in settled.purchase.all), patience):
             # Another statement may have bought them meanwhile.
             settled = self.offer(draft, epsilon, most)
             if settled.purchase is None:
                 return settled
-            self._opened.wait_for_engine()
+            self._opened.wait_for_engine(patience)
             self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))
-            bought = [self._buy(*item, timeout, cancellation) for item in settled.purchase.calibrations.items()]
+            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]
         found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}
         return replace(_with(draft, [found[missing] for missing in draft.missing]), purchase=settled.purchase)
 
@@ -192,31 +186,15 @@ class Bounds:
                 found[one] = self._bound(one, known)
         return found
 
-    def _buy(
-        self, missing: Missing, calibrations: Sequence[Calibration], timeout: float, cancellation: Cancellation
-    ) -> Bound:
+    def _buy(self, missing: Missing, calibrations: Sequence[Calibration], patience: Patience) -> Bound:
         """Read, perturb and keep histograms that have been charged."""
         tables = []
         for calibration in calibrations:
-            exact = self._opened.engine.run(calibration.plan, timeout, cancellation)
+            exact = self._opened.engine.run(calibration.plan, patience.seconds, patience.cancellation)
             tables.append(perturb(exact, calibration, self._sampler))
         for calibration, table in zip(calibrations, tables, strict=True):
             self._opened.store.put(calibration.plan.identity, self._opened.policy.data_version, table)
         return self._bound(missing, tables)
-
-    @contextmanager
-    def _turn(self, timeout: float, cancellation: Cancellation) -> Iterator[None]:
-        """Wait for one's turn to buy: who waits finds what was bought meanwhile. Raises OperationalError 57014."""
-        end = time.monotonic() + timeout
-        while not self._buying.acquire(timeout=TICK):
-            if cancellation.cancelled:
-                raise cancelled()
-            if time.monotonic() > end:
-                raise too_long(timeout)
-        try:
-            yield
-        finally:
-            self._buying.release()
 
     def _plans_of(self, missing: Missing) -> tuple[Plan, ...]:
         # A person is in one bin, so that there is nothing to clip, in neither norm.

@@ -32,7 +32,8 @@ from dpsql.mechanisms.top_k import PICKS, TopK, part_of_picks
 from dpsql.picks import Joined, Modal, Picked
 from dpsql.picks import picked as pick
 from dpsql.table import Noise
-from rewriter.plan import Block, Chosen, Plan, Selection, Top
+from rewriter.measured import EXTREME
+from rewriter.plan import Block, Chosen, Moment, Plan, Selection, Top
 from rewriter.sensitivity import Sensitivity
 
 Mechanism = Laplace | Gaussian
@@ -60,13 +61,18 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The threshold that decides which groups are named, and the share of the price that pays for it: always enough."""
+    """The threshold that decides which groups are named, and the share of the price that pays for it: always enough.
+
+    ``measured``: the noise is that of a block, which pays for it; the share is for δ alone.
+    """
 
     threshold: Threshold
     share: PrivacyLoss
+    measured: bool = False
 
     def __post_init__(self) -> None:
-        check_covered(self.threshold.loss, self.share)
+        loss = PrivacyLoss(delta=self.threshold.delta) if self.measured else self.threshold.loss
+        check_covered(loss, self.share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +107,18 @@ class Calibration:
             raise ValueError("every block is measured once")
         if (self.selected and self.selected.threshold.selection) != self.plan.selection:
             raise ValueError("groups are selected as the plan says")
+        if self.selected is not None and self.selected.measured is not self._selects(self.selected):
+            raise ValueError("what is measured and selects has one noise")
         if (self.peeled and self.peeled.mechanism.top) != self.plan.top:
             raise ValueError("groups are picked as the plan says")
+
+    def _selects(self, selected: Selected) -> bool:
+        """Whether a block is what selects, behind the same noise."""
+        threshold, block = selected.threshold, self.plan.selecting
+        same = [one.mechanism for one in self.measured if one.block == block]
+        return (
+            same == [threshold.mechanism] and block is not None and block.sensitivity == threshold.selection.sensitivity
+        )
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -132,17 +148,23 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     >>> calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(1, 10))).noise
     {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
     """
-    whole = sum((block.weight for block in plan.blocks), Fraction(plan.selection is not None))
+    apart = plan.selection is not None and plan.selecting is None
+    whole = sum((block.weight for block in plan.blocks), Fraction(apart))
     whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)
     if not whole:
         return Calibration(plan, (), None)
     _check_price(accounting, price)
+    _check_sizes(plan)
     peeled = None if plan.top is None else _peel(plan, plan.top, accounting, price)
     rest = price if peeled is None else _less(price, peeled.share)
     share = split_price(rest, whole)
     try:
-        measured = tuple(measure(one, accounting, split_price(rest, whole / one.weight)) for one in plan.blocks)
-        selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection else None
+        shares = [split_price(rest, whole / one.weight) for one in plan.blocks]
+        selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection and apart else None
+        if plan.selection is not None and not apart:
+            place = next(place for place, one in enumerate(plan.blocks) if one == plan.selecting)
+            selected, shares[place] = _selecting(plan, plan.selection, accounting, shares[place], price.delta)
+        measured = tuple(measure(one, accounting, part) for one, part in zip(plan.blocks, shares, strict=True))
         sizes = [max(len(one.fractions), 1) for one in plan.choices]
         picked = tuple(
             pick(one, accounting, split_price(rest, whole / size))
@@ -195,6 +217,19 @@ def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
         raise error("an answer has a price above 0", sqlstate="22023", hint="SET dpsql.epsilon = 0.1")
 
 
+def _check_sizes(plan: Plan) -> None:
+    """Refuse sums whose squares no double holds: all that is known of their errors is computed in doubles."""
+    sizes = [one.granularity * step for one in plan.statistics for step in (1, max(one.bound, 1))]
+    moments = [output.estimator for output in plan.outputs if isinstance(output.estimator, Moment)]
+    # A variance is a square, and its error is squared again.
+    sizes += [(axis.high - axis.low) ** 2 for one in moments for axis in (one.x, one.y) if axis.degree]
+    sizes += [max(abs(axis.low), abs(axis.high)) ** 2 or Fraction(1) for one in moments for axis in (one.x, one.y)]
+    if any(not 1 / EXTREME <= size <= EXTREME for size in sizes if size):
+        raise error(
+            "numbers of this size are not added up", sqlstate="22003", hint="declare a narrower range, or divide them"
+        )
+
+
 def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
     """The least noise that hides a block for a share of a price."""
     mechanisms = _mechanisms(accounting)(block.sensitivity, share)
@@ -241,6 +276,16 @@ def _approx(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
     rho = largest_rho(share.epsilon, share.delta) if share.delta else Fraction(0)
     gaussian: list[Mechanism] = [Gaussian.calibrated(sensitivity, rho)] if rho else []
     return gaussian + _pure(sensitivity, share)
+
+
+def _selecting(
+    plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction
+) -> tuple[Selected, PrivacyLoss]:
+    """The threshold for what is measured with the share of its block, and what is left of that for the noise."""
+    found = _select(plan, selection, accounting, share, delta)
+    noise = PrivacyLoss(found.share.epsilon, found.share.rho)
+    paid = PrivacyLoss(delta=found.share.delta)
+    return Selected(found.threshold, paid, measured=True), noise
 
 
 def _select(plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction) -> Selected:

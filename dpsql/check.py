@@ -1,22 +1,27 @@
 """Everything that is wrong or unwise in a policy over its database, before an analyst finds out.
 
 Errors keep the policy from being used; warnings are refusals and losses of accuracy to come; infos are worth a look.
-It reads the schema and the file's mode, never a row.
+It reads the schema, the file's mode, and what was seen of keys that no constraint enforces; an engine's concerns say
+which tables cannot be read.
 """
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
+from dpsql import policy as declared
 from dpsql.accountant import Accountant, Accounting
 from dpsql.engines.schema import Concern, Schema
 from dpsql.fields import show
 from dpsql.loss import PrivacyLoss
+from dpsql.names import PEOPLE, match
 from dpsql.policy import Policy
 from dpsql.problem import Problem, Severity, join
 from dpsql.schema import Fit, fit
+from dpsql.unique_keys import Looks
+from dpsql.unit_path import joinable
 from rewriter.catalog import Catalog, Column, Table
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
@@ -25,9 +30,17 @@ LARGE_EPSILON = Fraction(20)
 LARGE_DELTA = Fraction(1, 10_000)
 
 
-def problems(policy: Policy, schema: Schema, concerns: Sequence[Concern] = ()) -> list[Problem]:
-    """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's."""
-    found = fit(policy, schema)
+def problems(
+    policy: Policy,
+    schema: Schema,
+    concerns: Sequence[Concern] = (),
+    looks: Looks | None = None,
+    referring: Collection[tuple[str, str]] = (),
+) -> list[Problem]:
+    """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's, ``looks`` what
+    was seen of the keys that :attr:`dpsql.schema.Fit.claims` names, ``referring`` those of :func:`unsaid` columns that
+    seem to hold keys of people."""
+    found = fit(policy, schema, looks=looks)
     every = [
         *found.problems,
         *_database(policy, concerns, found),
@@ -35,6 +48,8 @@ def problems(policy: Policy, schema: Schema, concerns: Sequence[Concern] = ()) -
         *_statement(policy),
         *_analysts(policy),
         *_tables(policy, schema, found),
+        *_people(policy, schema, found),
+        *_seen(found, referring),
     ]
     return sorted(every, key=lambda problem: _ORDER.index(problem.severity))
 
@@ -49,9 +64,9 @@ def _database(policy: Policy, concerns: Sequence[Concern], found: Fit) -> Iterat
         yield Problem("ledger", text, "warning")
     for concern in concerns:
         if concern.table is None:
-            yield Problem("database", concern.text, "warning")
+            yield Problem("database", concern.text, concern.severity)
         elif concern.table in found.names:
-            yield Problem(join("tables", found.names[concern.table]), concern.text, "warning")
+            yield Problem(join("tables", found.names[concern.table]), concern.text, concern.severity)
 
 
 def _budget(policy: Policy) -> Iterator[Problem]:
@@ -118,14 +133,99 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
     for real, table in found.catalog.tables.items():
         if table.public:
             continue
-        path = join("tables", found.names[real])
+        path, spec = join("tables", found.names[real]), policy.tables[found.names[real]]
+        referring = {name for key in schema.tables[real].foreign_keys for name in key.columns}
+        referring |= {name for name, column in _said(table, spec) if column.owner is not None}
         yield from _rows(found.catalog, table, policy, found.names[real], path)
         if found.catalog.unit is None and schema.tables[real].view:
             text = "a view has no row identity: under privacy_unit: row, name the table itself, or a key of the people"
             yield Problem(path, text, "warning")
+        for key in spec.key or ():
+            if missing := [name for name in key if match(name, table.columns) is None]:
+                text = f"{missing[0]} is not named under columns, so that nobody can join by this key: no effect"
+                yield Problem(join(path, "key"), text, "info")
         for column in table.columns.values():
-            if _is_unbounded(found.catalog, table, column):
-                yield _undeclared(join(path, "columns", column.name), "no range: SUM and AVG of it", policy)
+            here = join(path, "columns", column.name)
+            if _is_unbounded(found.catalog, table, column) and column.name not in referring:
+                yield _undeclared(here, "no range: SUM and AVG of it", policy)
+            yield from _total(table, column, join(here, "max_total"))
+
+
+def _said(table: Table, spec: declared.Table) -> Iterator[tuple[str, declared.Column]]:
+    """What the policy says of columns, by the database's names."""
+    for name, column in (spec.columns or {}).items():
+        real = match(name, table.columns)
+        if real is not None:
+            yield real, column
+
+
+def unsaid(policy: Policy, schema: Schema) -> list[tuple[str, str]]:
+    """The columns of people's tables of which neither the policy nor the database says what their values are, and that
+    could be compared with the key of the people."""
+    known = fit(policy, schema)
+    unit, tables = known.catalog.unit, known.catalog.tables
+    if unit is None or unit[0] not in tables:
+        return []
+    key = schema.tables[unit[0]].columns[unit[1]]
+    found = []
+    for real, table in tables.items():
+        source = schema.tables[real]
+        keys = {name for other in source.foreign_keys for name in other.columns} | {
+            hop.column for hop in table.path[:1]
+        }
+        for name, said in _said(table, policy.tables[known.names[real]]):
+            bare = said == declared.Column() and name not in keys and not table.columns[name].unique
+            if bare and not table.public and (real, name) != unit and joinable(source.columns[name], key):
+                found.append((real, name))
+    return found
+
+
+def _seen(found: Fit, referring: Collection[tuple[str, str]]) -> Iterator[Problem]:
+    """Columns of which every value is the key of somebody."""
+    for real, name in referring:
+        text = f"every value is one of {'.'.join(found.catalog.unit or ())}: if it names other people, leave it out, or"
+        yield Problem(join("tables", found.names[real], "columns", name), f"{text} say {{owner: public}}", "warning")
+
+
+def _people(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
+    """Columns that may name people whom nothing protects, as far as names tell."""
+    known = {hop.column.lower(): (other, hop) for other in found.catalog.tables.values() for hop in other.path[:1]}
+    for real, table in found.catalog.tables.items():
+        if table.public:
+            continue
+        path = join("tables", found.names[real], "columns")
+        own = table.path[0].column if table.path else None
+        open_ = {name for name, column in _said(table, policy.tables[found.names[real]]) if column.owner is not None}
+        parents = {name: key.parent for key in schema.tables[real].foreign_keys for name in key.columns}
+        for name in table.columns:
+            if name in open_ or name == own:
+                continue
+            parent = parents.get(name)
+            if found.catalog.unit is None and parent is not None:
+                text = f"refers to {parent}: whoever is in several rows by it is protected in one row at a time"
+                yield Problem(join(path, name), f"{text}. Name the key of the people as privacy_unit", "warning")
+            elif parent is not None and parent not in found.catalog.tables and PEOPLE.search(parent):
+                text = f"refers to {parent}, whose rows may be people, and this policy does not protect them: leave it"
+                yield Problem(join(path, name), f"{text} out, or say {{owner: public}}", "warning")
+            elif parent is None and name.lower() in known:
+                other, hop = known[name.lower()]
+                if (hop.parent, hop.parent_column) != (real, name):
+                    text = f"is named like {other.name}.{hop.column}, which leads to people: if it names other people"
+                    yield Problem(join(path, name), f"{text}, leave it out, or say {{owner: public}}", "warning")
+
+
+def _total(table: Table, column: Column, path: str) -> Iterator[Problem]:
+    """A bound on one person's total that cuts single values, or that nobody can reach."""
+    interval = column.interval
+    if column.max_total is None or interval is None:
+        return
+    largest = max(abs(interval.low), abs(interval.high))
+    if column.max_total < largest:
+        text = f"{show(column.max_total)} is below {show(largest)}, one value of the column: narrow its values instead"
+        yield Problem(path, text, "warning")
+    elif table.max_rows is not None and table.max_rows * largest <= column.max_total:
+        text = f"no effect: max_rows {table.max_rows} times {show(largest)} is not more"
+        yield Problem(path, text, "info")
 
 
 def _undeclared(path: str, what: str, policy: Policy) -> Problem:

@@ -170,10 +170,11 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpsql.check import problems
-    from dpsql.opening import open_engine
+    from dpsql.check import problems, unsaid
+    from dpsql.opening import look_at, open_engine, referring
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
+    from dpsql.schema import declared_columns, fit
 
     try:
         policy = Policy.load(options.policy)
@@ -182,7 +183,12 @@ def _check(options: argparse.Namespace) -> int:
     else:
         engine = open_engine(policy.database)
         try:
-            found = list(problems(policy, engine.schema(), engine.concerns()))
+            schema, seconds = engine.schema(), policy.limits.seconds
+            fitted = fit(policy, schema)
+            unreadable = engine.unreadable(declared_columns(fitted.catalog))
+            looks = look_at(engine, fitted.claims, seconds)
+            people = referring(engine, unsaid(policy, schema), fitted.catalog.unit, seconds)
+            found = list(problems(policy, schema, (*engine.concerns(), *unreadable), looks, people))
         finally:
             engine.close()
     for problem in found:

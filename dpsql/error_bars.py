@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.inference.chosen import value_of
@@ -22,14 +23,16 @@ from dpsql.inference.replicates import generator, replicated
 from dpsql.inference.rounding import EXACT
 from dpsql.others import less_shown
 from dpsql.prepared import Prepared, margin_name
+from dpsql.present import present_columns
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.tried import Tables, effort, tried_ends
-from rewriter.measured import Listed, Mean, Measured, Running
+from rewriter.measured import Either, Listed, Mean, Measured, Running, slots_of
 from rewriter.plan import Plan
 from rewriter.trace import row_column
 from rewriter.types import BIGINT, DOUBLE, Kind, Scalar, Type
+from rewriter.zones import shown
 
 Column = Sequence[Ends | tuple[str, str] | None]
 """The ends of every cell; of an array, which is a text, two texts."""
@@ -43,8 +46,12 @@ def pieced(
     *,
     consistent: bool,
     derived: Mapping[int, Derived] | None = None,
+    silent: bool = False,
 ) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
-    """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them."""
+    """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them.
+
+    ``silent``: no noise was added, as in tests.
+    """
     tables, plans, derived = less_shown(tables, plans, prepared.shapes, derived or {})
     released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived)
     pieces: list[Piece] = []
@@ -60,6 +67,8 @@ def pieced(
             for column in table.columns
             if column.margins is not None
         ]
+        own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
+        extra += present_columns(shape, own[0], own[1], table, silent=silent)
         rows = ReleasedColumn(row_column(0), BIGINT, tuple(numbers))
         released[shape.name] = replace(table, columns=(*table.columns, *extra, rows))
     return released, tuple(pieces)
@@ -80,11 +89,25 @@ def exact_bars(measured: Sequence[Measured], rows: Cells, pieces: Sequence[Piece
         if isinstance(column.form, Listed):
             found.append(_listed_bars(column.form, places))
             continue
-        ends = exact_ends(column, places) if column.noisy else None
+        ends = _exact(column, places) if column.noisy else None
         if ends is not None:
             ends = [None if row[at] is None else pair for pair, row in zip(ends, rows, strict=True)]
         found.append(None if ends is None else tuple(ends))
     return tuple(found)
+
+
+def _exact(column: Measured, places: Sequence[Sequence[Row | None]]) -> Sequence[Ends | None] | None:
+    """The interval of a column in each row; of several branches, that of the branch whose rows are there."""
+    if not isinstance(column.form, Either):
+        return exact_ends(column, places)
+    found: list[Ends | None] = [None] * len(places)
+    for branch in column.form.branches:
+        slots = slots_of(branch.form)
+        own = [number for number, row in enumerate(places) if slots and all(row[slot] is not None for slot in slots)]
+        ends = exact_ends(branch, [places[number] for number in own]) if branch.noisy else None
+        for number, pair in zip(own, ends or (), strict=bool(ends)):
+            found[number] = pair
+    return found
 
 
 def tried_bars(
@@ -110,9 +133,10 @@ def tried_bars(
 
 
 def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> Piece:
+    running = lru_cache(maxsize=8)(lambda window: running_half_widths(noisy, plan, window))
     if all(block.prefix is None for block in plan.blocks):
-        return Piece(plan, noisy.noise, table, first)
-    return Piece(plan, decoded(noisy, plan).table.noise, table, first, running_half_widths(noisy, plan))
+        return Piece(plan, noisy.noise, table, first, running)
+    return Piece(plan, decoded(noisy, plan).table.noise, table, first, running)
 
 
 def _running_bars(
@@ -126,7 +150,7 @@ def _running_bars(
             found.append(None)
             continue
         piece, number = place
-        width = piece.running[name][number - piece.first]
+        width = piece.running(form.window)[name][number - piece.first]
         low, high = float(value) - width, float(value) + width
         estimator = piece.outputs[name].estimator
         found.append((max(low, 0.0) if getattr(estimator, "minimum", None) == 0 else low, high))
@@ -149,6 +173,21 @@ def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[
                 texts.append("NULL" if end is None else str(end))
         low, high = ("{" + ",".join(texts) + "}" for texts in sides)
         found.append((low, high))
+    return tuple(found)
+
+
+def in_zone(columns: Sequence[AnswerColumn], rows: Cells, zone: str) -> tuple[tuple[Scalar | None, ...], ...]:
+    """Instants as a client gets them: with a zone, the session's."""
+    places = [place for place, column in enumerate(columns) if column.type.kind is Kind.TIMESTAMPTZ]
+    if not places:
+        return tuple(rows)
+    found = []
+    for row in rows:
+        cells = list(row)
+        for place in places:
+            value = cells[place]
+            cells[place] = shown(value, zone) if isinstance(value, datetime.datetime) else value
+        found.append(tuple(cells))
     return tuple(found)
 
 

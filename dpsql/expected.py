@@ -20,7 +20,7 @@ from dpsql.picks import quantile_half_width
 from dpsql.prepared import Prepared
 from dpsql.table import Noise, NoisyTable
 from dpsql.target import Target
-from rewriter.measured import Affine, Form, Mean, Other, Quotient, Running
+from rewriter.measured import Affine, Either, Form, Mean, Other, Quotient, Running
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 
 Sizes = Mapping[str, float]
@@ -85,7 +85,9 @@ def excess_of(
     def excess(epsilon: Fraction) -> float:
         calibrations = calibrated(epsilon)
         slots = _slots(prepared, calibrations)
-        forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [(one.form, slots) for one in prepared.measured]
+        forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [
+            (branch, slots) for one in prepared.measured for branch in _branches(one.form)
+        ]
         if _unknown_columns(prepared):
             for calibration in calibrations:
                 forms += [(_alone(output), [[calibration]]) for output in calibration.plan.outputs]
@@ -114,6 +116,10 @@ def _unknown_columns(prepared: Prepared) -> list[str]:
     return [name for (name, kind), one in pairs if isinstance(one.form, Other) and kind.numeric]
 
 
+def _branches(form: Form) -> tuple[Form, ...]:
+    return tuple(branch.form for branch in form.branches) if isinstance(form, Either) else (form,)
+
+
 def _alone(output: Output) -> Form:
     if isinstance(output.estimator, Linear):
         return Affine((((0, output.name), Fraction(1)),))
@@ -140,7 +146,9 @@ def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> f
         return abs(float(form.factor)) * size(*form.term)
     if isinstance(form, Running):
         steps = [block.prefix.strategy.steps for block in slots[form.term[0]][0].plan.blocks if block.prefix]
-        return size(*form.term) * (max(steps, default=1) + 1) / 2
+        frame = form.window.frame
+        groups = (max(steps, default=1) + 1) / 2 if frame is None else 1 if form.window.mean else frame.width
+        return size(*form.term) * groups
     if isinstance(form, Quotient):
         return affine(form.above) / affine(form.below) if affine(form.below) else None
     return None
@@ -182,9 +190,12 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]]) -> float | N
         return abs(float(form.factor)) * expected_half_width(estimator, noise, steps, NOMINAL_GROUP)
     if isinstance(form, Running):
         calibration = slots[form.term[0]][0]
-        return running_margins(calibration.plan, calibration.noise).get(form.term[1])
+        return running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])
     if isinstance(form, Quotient):
         return _quotient_half_width(form, slots)
+    if isinstance(form, Either):
+        widths = [_half_width(branch.form, slots) for branch in form.branches if branch.noisy]
+        return None if any(width is None for width in widths) else max(filter(None, widths), default=0.0)
     return None
 
 
@@ -208,14 +219,16 @@ def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]]) -> float:
 def _joint(
     above: Affine, below: Affine, slots: Sequence[Sequence[Calibration]]
 ) -> tuple[tuple[Noise, Fraction, Fraction], ...]:
-    weights: dict[tuple[int, str], list[Fraction]] = {}
-    noises: dict[tuple[int, str], Noise] = {}
+    weights: dict[tuple[object, str], list[Fraction]] = {}
+    noises: dict[tuple[object, str], Noise] = {}
     for side, form in enumerate((above, below)):
         for (slot, name), weight in form.terms:
             calibration = slots[slot][0]
             noise = group_noise(calibration.plan.blocks, calibration.noise)
             estimator = _output(calibration, name).estimator
+            # Without keys there is one row, whichever slot it is in.
+            row = slot if calibration.plan.keys else calibration.plan.identity
             for statistic, part in estimator.terms if isinstance(estimator, Linear) else ():
-                noises[slot, statistic] = noise[statistic]
-                weights.setdefault((slot, statistic), [Fraction(0), Fraction(0)])[side] += weight * part
+                noises[row, statistic] = noise[statistic]
+                weights.setdefault((row, statistic), [Fraction(0), Fraction(0)])[side] += weight * part
     return tuple((noises[key], pair[0], pair[1]) for key, pair in weights.items() if any(pair))

@@ -17,7 +17,7 @@ from dpsql.accountant import Accounting
 from dpsql.loss import PrivacyLoss
 from rewriter.canonical import canonical
 from rewriter.plan import KeyColumn, Plan
-from rewriter.query import Query, release_name
+from rewriter.query import Presence, Query, release_name
 from rewriter.value import Value
 
 _UNKNOWN_CELLS = 100
@@ -42,6 +42,8 @@ class Shape:
     ``sets`` are the places of each measurement's keys among ``keys``; none where there is one measurement and its table
     is read as it is. ``summed``: the outer SELECT adds up over the table's rows, so their sum must be an unbiased one.
     ``others``: the second measurement is the total, of which one row is left that the groups do not have.
+    ``presences`` say which of its groups are read, by the output at the place ``counted``, which is ``bought`` where
+    nobody asked for it.
     """
 
     name: str
@@ -50,6 +52,9 @@ class Shape:
     sets: tuple[tuple[int, ...], ...]
     summed: bool
     others: bool = False
+    presences: tuple[Presence, ...] = ()
+    counted: int = 0
+    bought: bool = False
 
     @property
     def marked(self) -> bool:
@@ -68,7 +73,9 @@ def shapes(releases: Sequence[Query], plans: Sequence[tuple[Plan, ...]], summed:
             keys = tuple(KeyColumn(f"k{at}", key.value.type, key.text) for at, key in enumerate(query.keys))
         else:
             keys = plans[places[0]][0].keys
-        found.append(Shape(release_name(number), places, keys, query.sets, summed[number], bool(query.others)))
+        read = (query.presences, query.counted, query.bought)
+        added_up = summed[number] and not any(len(one.places) == len(keys) for one in query.presences)
+        found.append(Shape(release_name(number), places, keys, query.sets, added_up, bool(query.others), *read))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -68,6 +68,13 @@ def delta(value: object) -> Fraction:
     number = exact(value)
     if not 0 <= number < 1:
         raise wrong(f"{show(number)} is not a probability: choose one far below 1 / number of people, such as 1e-6")
+    return number
+
+
+def positive(value: object) -> Fraction:
+    number = exact(value)
+    if number <= 0:
+        raise wrong(f"{show(number)} is not above 0")
     return number
 
 
@@ -175,6 +182,28 @@ def _hop(value: object) -> Hop:
     if not (column and arrow and table and dot and parent_column):
         raise wrong(f"{written[:80]!r} is not a step: write 'column -> table.column'")
     return Hop(column, table, parent_column)
+
+
+def keys(value: object) -> tuple[tuple[str, ...], ...]:
+    """The columns of one key, ``[order_id, line]``, or a list of several keys, ``[[id], [order_id, line]]``.
+
+    >>> keys(["order_id", "line"]), keys([["id"], ["order_id", "line"]])
+    ((('order_id', 'line'),), (('id',), ('order_id', 'line')))
+    """
+    items = value if isinstance(value, list | tuple) else [value]
+    if not items:
+        raise wrong("an empty list: name the columns of which no two rows share all values, such as [order_id]")
+    nested = [isinstance(item, list | tuple) for item in items]
+    if any(nested) and not all(nested):
+        raise wrong("columns and lists of columns are mixed: [a, b] is one key, [[a], [b]] are two")
+    return tuple(map(_key, items)) if nested[0] else (_key(items),)
+
+
+def _key(items: Sequence[object]) -> tuple[str, ...]:
+    columns = tuple(text(item) for item in items)
+    if not columns or len({column.lower() for column in columns}) < len(columns):
+        raise wrong("a key is a list of columns, each once")
+    return columns
 
 
 def domain(value: object) -> tuple[Written | None, ...]:

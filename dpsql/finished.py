@@ -5,6 +5,7 @@ Guarantee: an entry is found only by the very objects that it was made from, and
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
@@ -18,11 +19,27 @@ from rewriter.types import Scalar, Type
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Columns, rows, and the ends of each cell's interval, by column: None for a column that has none."""
+    """Columns, rows, and the ends of each cell's interval, by column: None for a column that has none.
+
+    ``notes`` say of which values PostgreSQL has none.
+    """
 
     columns: Sequence[tuple[str, Type]]
     rows: Sequence[tuple[Scalar | None, ...]]
     bars: Sequence[Sequence[Ends | tuple[str, str] | None] | None] = ()
+    notes: tuple[str, ...] = ()
+
+
+def undefined_notes(rows: Sequence[tuple[Scalar | None, ...]], *, undefined: bool) -> tuple[str, ...]:
+    """What to say where an answer goes on and PostgreSQL stops with an error."""
+    notes = []
+    if undefined:
+        notes.append(
+            "a value that has no result (out of range, no such cast) is NULL, and in no sum: PostgreSQL stops there"
+        )
+    if any(isinstance(value, float) and not math.isfinite(value) for row in rows for value in row):
+        notes.append("a number beyond DOUBLE PRECISION is Infinity or NaN; PostgreSQL stops there")
+    return tuple(notes)
 
 
 MAX_CELLS = 2_000_000

@@ -9,28 +9,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from dpsql.engines.column_types import enumerated
 from dpsql.engines.schema import Schema, SchemaColumn, SchemaTable
 from dpsql.errors import OperationalError
 from dpsql.fields import Place, without_password
+from dpsql.names import PEOPLE
+from dpsql.other_people import OtherPeople
+from dpsql.policy import Table
 from dpsql.unit_path import foreign_key_paths, joinable
 from rewriter.catalog import Hop
 from rewriter.types import Kind
-
-_PEOPLE = re.compile(
-    r"patient|person|people|customer|client|user|member|employee|student|citizen|subscriber|respondent|household"
-    r"|account|participant|subject|resident|worker|driver|rider|guest|donor|voter|teacher|player|passenger",
-    re.IGNORECASE,
-)
 
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _DOTTED = rf"{_WORD}\.{_WORD}"
 _STEP = rf"{_WORD} -> {_DOTTED}"
 _URL = r"[a-z]+:[A-Za-z0-9_./~@:?=&%-]+"
 MAX_LISTED = 100
+_MOST_ROWS = "    # DECIDE: the most rows of one person; more are scaled down, and without it COUNT and SUM are refused"
+_IF_PUBLIC = "With 'public: true' every analyst has all of its rows for free: only where none is about a person."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,12 @@ def first_policy(schema: Schema, database_url: str) -> str:
     """The text of a commented policy for the database at ``database_url``."""
     candidates = units(schema)
     lines = [*_head(database_url), *_unit(candidates), *_rest(), "tables:"]
+    draft = _Draft.of(schema, candidates[0] if candidates else None)
     shown: set[str] = set()
     for table in schema.tables.values():
         clash = table.name.lower() in shown
         shown.add(table.name.lower())
-        lines += ["", *_table(schema, table, candidates[0] if candidates else None, clash=clash)]
+        lines += ["", *draft.table(table, clash=clash)]
     if not schema.tables:
         lines[-1] = "tables: {}  # DECIDE: the database has no table"
     elif all(line.lstrip().startswith("#") for line in lines[lines.index("tables:") + 1 :] if line):
@@ -81,6 +82,7 @@ def first_policy(schema: Schema, database_url: str) -> str:
 def units(schema: Schema) -> list[Candidate]:
     """Keys that may identify people, the likeliest first: tables named like people, then those that most tables reach.
 
+    A table that comes to people by way of other people (an invoice's customer has an employee) counts for the others.
     A key that no foreign key refers to counts only if its table is named like people, or is the only one.
     """
     found: dict[tuple[str, str], list[str]] = {}
@@ -88,7 +90,7 @@ def units(schema: Schema) -> list[Candidate]:
         for key in table.foreign_keys:
             if len(key.columns) == 1 and key.parent in schema.tables and _is_plain(key.parent, key.parent_columns[0]):
                 found.setdefault((key.parent, key.parent_columns[0]), [])
-        if len(table.primary_key) == 1 and (_PEOPLE.search(table.name) or len(schema.tables) == 1):
+        if len(table.primary_key) == 1 and (PEOPLE.search(table.name) or len(schema.tables) == 1):
             found.setdefault((table.name, table.primary_key[0]), [])
     for unit, reached in found.items():
         reached += [name for name in schema.tables if name != unit[0] and _paths(schema, name, unit)]
@@ -97,7 +99,17 @@ def units(schema: Schema) -> list[Candidate]:
         for unit, reached in found.items()
         if _is_plain(*unit) and _typed(schema, *unit)
     ]
-    return sorted(candidates, key=lambda unit: (not _PEOPLE.search(unit.table), -len(unit.reached_by)))
+    return sorted(
+        candidates,
+        key=lambda unit: (not PEOPLE.search(unit.table), -_nearest(schema, unit), -len(unit.reached_by)),
+    )
+
+
+def _nearest(schema: Schema, unit: Candidate) -> int:
+    """How many tables lead to a unit without leading through a table that is named like other people."""
+    others = {name for name in schema.tables if name != unit.table and PEOPLE.search(name)}
+    ways = {name: _paths(schema, name, (unit.table, unit.column)) for name in unit.reached_by if name not in others}
+    return sum(any(not others & {hop.parent for hop in way} for way in found) for found in ways.values())
 
 
 def _paths(schema: Schema, table: str, unit: tuple[str, str]) -> list[tuple[Hop, ...]]:
@@ -161,38 +173,172 @@ data_version: '1'
     yield ""
 
 
-def _table(schema: Schema, table: SchemaTable, unit: Candidate | None, *, clash: bool) -> Iterator[str]:
-    name = _quoted(table.name)
-    entity = unit is not None and table.name == unit.table
-    paths = [] if unit is None or entity else _paths(schema, table.name, (unit.table, unit.column))
-    plain = [path for path in paths if _is_walkable(schema, table, path)]
-    if clash:
-        yield f"  # {name} is left out: another table's name differs only by case."
-    elif unit is None:
-        yield "  # DECIDE: 'unit: column -> table.column' once the unit is known, or public if no row is about a person"
-        yield f"  # {name}: {{public: true}}"
-    elif entity or plain:
-        yield f"  {name}:"
-        yield from _way(plain, unit)
-        yield "    columns:"
-        ways = {hop.parent for path in plain for hop in path} | {unit.table}
-        yield from _columns(table, _keys(table, unit), ways)
-    else:
-        key = _quoted(str(unit), _DOTTED)
-        yield f"  # DECIDE: no foreign key leads to {key}. Public if no row is about a person, else give its unit:"
-        yield f"  # {name}: {{public: true}}"
-        yield f"  # {name}: {{unit: column -> {key}, max_rows: ?, columns: {{}}}}"
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """What a first policy says of the tables. ``ways`` are those that it declares, with their steps to the unit."""
+
+    schema: Schema
+    unit: Candidate | None
+    ways: Mapping[str, tuple[Hop, ...]]
+
+    @classmethod
+    def of(cls, schema: Schema, unit: Candidate | None) -> _Draft:
+        """A table is declared where one foreign key leads to the unit, or to a table that is declared itself."""
+        if unit is None:
+            return cls(schema, None, {})
+        ways: dict[str, tuple[Hop, ...]] = {unit.table: ()}
+        steps = {name: _first_steps(schema, name, unit) for name in schema.tables if name != unit.table}
+        while True:
+            found = {
+                name: (hop, *ways[hop.parent])
+                for name, hops in steps.items()
+                for hop in hops
+                if name not in ways and len(hops) == 1 and hop.parent in ways
+            }
+            found = {name: way for name, way in found.items() if _is_walkable(schema, schema.tables[name], way)}
+            if not found:
+                return cls(schema, unit, ways)
+            ways |= found
+
+    def table(self, table: SchemaTable, *, clash: bool) -> Iterator[str]:
+        """The lines of one table; in comments where the owner has to say first what its rows are."""
+        name = _quoted(table.name)
+        if clash:
+            yield f"  # {name} is left out: another table's name differs only by case."
+        elif table.name in self.ways and self.unit is not None:
+            way = self.ways[table.name]
+            yield f"  {name}:"
+            if way:
+                yield f"    unit: {_steps(way)}"
+                yield _MOST_ROWS
+                yield "    # max_rows: ?"
+            yield "    columns:"
+            yield from self._columns(table)
+        else:
+            first, *others = self._asked(table)
+            yield f"  # DECIDE: {first}"
+            yield from (f"  # {line}" for line in others)
+            yield f"  # {name}:"
+            yield f"  #   unit: {self._way_to_say(table)}"
+            yield "  #   max_rows: ?"
+            yield "  #   columns:"
+            yield from (f"  #   {line[4:]}" for line in self._columns(table))
+
+    def _way_to_say(self, table: SchemaTable) -> str:
+        """The unit of a table that is left out so far, as far as it is known."""
+        if self.unit is None:
+            return "column -> table.column"
+        steps = _first_steps(self.schema, table.name, self.unit)
+        return _steps((steps[0],)) if len(steps) == 1 else f"column -> {_quoted(str(self.unit), _DOTTED)}"
+
+    def _asked(self, table: SchemaTable) -> Iterator[str]:
+        """What the owner has to say of a table that is left out so far."""
+        name = _quoted(table.name)
+        if self.unit is None:
+            yield f"whose are the rows of {name}? Give its way to the unit once that is known."
+            yield _IF_PUBLIC
+            return
+        unit = _quoted(str(self.unit), _DOTTED)
+        steps = _first_steps(self.schema, table.name, self.unit)
+        if len(steps) > 1:
+            columns = [_quoted(hop.column) for hop in steps]
+            yield f"a row of {name} is about several people, since each of {_listed(columns)} leads to {unit}."
+            yield "It can be protected for one of them: give that one as unit. The others are not protected by it:"
+            yield "leave their columns out, or write {owner: public} where the values are nobody's secret."
+        elif steps:
+            yield f"the rows of {name} lead to {unit} through {_quoted(steps[0].parent)}, which is not declared yet."
+        else:
+            users = [other.name for other in self.schema.tables.values() if _refers(other, table.name)]
+            verb = "refers" if len(users) == 1 else "refer"
+            said = f", and {_listed(list(map(_quoted, users[:3])))} {verb} to it" if users else ""
+            yield f"no foreign key leads from {name} to {unit}{said}."
+            if PEOPLE.search(table.name):
+                yield "It is named like other people, whom this policy does not protect: leave it out, or give a unit."
+                return
+            yield "If a row may be about a person, give its way to them as unit."
+            yield _IF_PUBLIC
+
+    def _columns(self, table: SchemaTable) -> Iterator[str]:
+        """A line for each column."""
+        shown: set[str] = set()
+        rows: list[tuple[str, str]] = []
+        others = self._others(table)
+        for column in table.columns.values():
+            name = _quoted(column.name)
+            if column.type is None:
+                rows.append((f"      # {name}: {_quoted(column.engine_type[:60])} is not supported", ""))
+            elif column.name.lower() in shown:
+                rows.append((f"      # {name}: differs from another only by case", ""))
+            elif column.name in others:
+                rows.append((f"      # {name}: {{owner: public}}", f"DECIDE: {others[column.name]}"))
+            else:
+                shown.add(column.name.lower())
+                domain = _domain(column)
+                rows.append((f"      {name}: {domain or '{}'}", "" if domain else self._hint(table, column)))
+        width = max((len(left) for left, hint in rows if hint), default=0)
+        for left, hint in rows:
+            yield f"{left:<{width}}  # {hint}" if hint else left
+        if not shown:
+            yield "      {}"
+
+    def _others(self, table: SchemaTable) -> dict[str, str]:
+        """The columns that lead to people beside the owner of a row, each with what to say of it."""
+        if self.unit is None or table.name not in self.ways:
+            return {}
+        declared = {name: Table() for name in self.ways}
+        people = OtherPeople(self.schema, declared, {}, (self.unit.table, self.unit.column), self.ways)
+        own = self.unit.column if table.name == self.unit.table else self.ways[table.name][0].column
+        return {
+            name: f"leads to other people by {_quoted(key.parent)}: leave it out if its values are anybody's secret"
+            for key in people.keys(table.name)
+            for name in key.columns
+            if name != own
+        }
+
+    def _hint(self, table: SchemaTable, column: SchemaColumn) -> str:
+        """What the owner may declare of a column, by its keys and its type."""
+        for key in table.foreign_keys:
+            if key.columns == (column.name,) and _is_plain(key.parent, *key.parent_columns):
+                parent = _quoted(f"{key.parent}.{key.parent_columns[0]}", _DOTTED)
+                if key.parent in self.ways or self._leads(key.parent):
+                    return ""
+                if PEOPLE.search(key.parent):
+                    return f"DECIDE: refers to {_quoted(key.parent)}, people whom this policy does not protect"
+                return f"DECIDE: {{values_from: {parent}}} if that table is public"
+        kind = column.type.kind if column.type else Kind.NULL
+        if column.name in self._keys(table):
+            return ""
+        if column.type is not None and column.type.temporal:
+            return "DECIDE: {range: [YYYY-MM-DD, YYYY-MM-DD]}"
+        if column.type is not None and column.type.numeric:
+            return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"
+        if kind is Kind.TEXT:
+            return "DECIDE: {values: [?, ?]}, or {values_from: table.column} of a public table"
+        return ""
+
+    def _leads(self, table: str) -> bool:
+        """Whether the rows of a table lead to the unit, declared or not."""
+        return (
+            self.unit is not None and table in self.schema.tables and bool(_first_steps(self.schema, table, self.unit))
+        )
+
+    def _keys(self, table: SchemaTable) -> set[str]:
+        """Columns that identify a row or a person: nobody sums them."""
+        single = set(table.primary_key) if len(table.primary_key) == 1 else set()
+        return single | ({self.unit.column} if self.unit is not None and self.unit.table == table.name else set())
 
 
-def _way(paths: list[tuple[Hop, ...]], unit: Candidate) -> Iterator[str]:
-    """The path to the unit, and how many rows of one person there may be."""
-    if not paths:
-        return
-    for path in paths[1:]:
-        yield f"    # DECIDE: or unit: {_steps(path)}"
-    yield f"    unit: {_steps(paths[0])}"
-    yield "    # DECIDE: the most rows of one person; more are scaled down, and without it COUNT and SUM are refused"
-    yield "    # max_rows: ?"
+def _first_steps(schema: Schema, table: str, unit: Candidate) -> list[Hop]:
+    """The foreign keys of a table that lead to the unit."""
+    return list(dict.fromkeys(path[0] for path in _paths(schema, table, (unit.table, unit.column))))
+
+
+def _refers(table: SchemaTable, name: str) -> bool:
+    return table.name != name and any(key.parent == name for key in table.foreign_keys)
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _steps(path: tuple[Hop, ...]) -> str:
@@ -200,61 +346,16 @@ def _steps(path: tuple[Hop, ...]) -> str:
     return steps[0] if len(steps) == 1 else f"[{', '.join(steps)}]"
 
 
-def _keys(table: SchemaTable, unit: Candidate) -> set[str]:
-    """Columns that identify a row or a person: nobody sums them."""
-    single = table.primary_key if len(table.primary_key) == 1 else ()
-    return {*single, *([unit.column] if unit.table == table.name else [])}
-
-
-def _columns(table: SchemaTable, keys: set[str], ways: set[str]) -> Iterator[str]:
-    """A line for each column. ``ways`` are the private tables that a foreign key may lead through."""
-    shown: set[str] = set()
-    rows: list[tuple[str, str]] = []
-    for column in table.columns.values():
-        name = _quoted(column.name)
-        if column.type is None:
-            rows.append((f"      # {name}: {_quoted(column.engine_type[:60])} is not supported", ""))
-        elif column.name.lower() in shown:
-            rows.append((f"      # {name}: differs from another only by case", ""))
-        else:
-            shown.add(column.name.lower())
-            domain = _domain(column)
-            rows.append((f"      {name}: {domain or '{}'}", "" if domain else _hint(table, column, keys, ways)))
-    width = max((len(left) for left, hint in rows if hint), default=0)
-    for left, hint in rows:
-        yield f"{left:<{width}}  # {hint}" if hint else left
-    if not shown:
-        yield "      {}"
-
-
 def _domain(column: SchemaColumn) -> str:
     """The values of a type that lists them itself: booleans and enumerations."""
     values: list[str] = []
     if column.type is not None and column.type.kind is Kind.BOOLEAN:
         values = ["true", "false"]
-    elif column.type is not None and column.engine_type.startswith("ENUM("):
-        values = [_quoted(value.replace("''", "'")) for value in re.findall(r"'((?:[^']|'')*)'", column.engine_type)]
+    elif column.type is not None and (labels := enumerated(column.engine_type)) is not None:
+        values = [_quoted(label) for label in labels]
     if not 1 <= len(values) <= MAX_LISTED:
         return ""
     return f"{{values: [{', '.join([*values, *([] if column.not_null else ['null'])])}]}}"
-
-
-def _hint(table: SchemaTable, column: SchemaColumn, keys: set[str], ways: set[str]) -> str:
-    """What the owner may declare of a column, by its keys and its type."""
-    for key in table.foreign_keys:
-        if key.columns == (column.name,) and _is_plain(key.parent, *key.parent_columns):
-            parent = _quoted(f"{key.parent}.{key.parent_columns[0]}", _DOTTED)
-            return "" if key.parent in ways else f"DECIDE: {{values_from: {parent}}} if that table is public"
-    kind = column.type.kind if column.type else Kind.NULL
-    if column.name in keys:
-        return ""
-    if kind in (Kind.DATE, Kind.TIMESTAMP):
-        return "DECIDE: {range: [YYYY-MM-DD, YYYY-MM-DD]}"
-    if column.type is not None and column.type.numeric:
-        return "DECIDE: {range: [?, ?]}, or {values: [?, ?]} for a code"
-    if kind is Kind.TEXT:
-        return "DECIDE: {values: [?, ?]}, or {values_from: table.column} of a public table"
-    return ""
 
 
 def _is_walkable(schema: Schema, table: SchemaTable, path: tuple[Hop, ...]) -> bool:

@@ -8,7 +8,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
 
+from dpsql.fields import show
 from dpsql.written import Written, date, number, timestamp
 from rewriter.types import Kind, Scalar, Type
 
@@ -26,6 +29,8 @@ def typed(written: Written, type_: Type) -> Scalar:
 def typed_range(low: Written, high: Written, type_: Type) -> tuple[Scalar, Scalar]:
     """A closed range. A day as the upper end of timestamps means until its last microsecond. Raises ValueError.
 
+    Instants (``timestamptz``) are written in UTC.
+
     >>> from rewriter.types import TIMESTAMP
     >>> typed_range(Written("2020-01-01"), Written("2020-12-31"), TIMESTAMP)[1]
     datetime.datetime(2020, 12, 31, 23, 59, 59, 999999)
@@ -36,10 +41,36 @@ def typed_range(low: Written, high: Written, type_: Type) -> tuple[Scalar, Scala
         # Clipping bounds stay decimal: the interval that a policy spells has no binary neighbours.
         return number(low), number(high)
     ends = typed(low, type_), typed(high, type_)
-    if type_.kind is Kind.TIMESTAMP and _is_date(high):
+    if type_.clocked and _is_date(high):
         last = datetime.timedelta(days=1) - datetime.timedelta(microseconds=1)
         return ends[0], ends[1] + last  # type: ignore[operator]
     return ends
+
+
+def typed_step(step: Fraction, range_: tuple[Written, Written] | None, type_: Type) -> Fraction:
+    """The distance of neighbouring values of a range, which it divides. Raises ValueError.
+
+    >>> from rewriter.types import INTEGER
+    >>> typed_step(Fraction(100), (Written("0"), Written("5000")), INTEGER)
+    Fraction(100, 1)
+    >>> typed_step(Fraction(100), (Written("0"), Written("4999")), INTEGER)
+    Traceback (most recent call last):
+    ValueError: a step of 100 does not divide the range from 0 to 4999: write [0, 4900] or [0, 5000]
+    """
+    if not type_.numeric:
+        raise ValueError(f"a {type_} has no step: leave it out")
+    if type_.kind is not Kind.DOUBLE and (step * 10**type_.scale).denominator != 1:
+        raise ValueError(f"{show(step)} is finer than the values of {type_}: leave it out")
+    if range_ is None:
+        raise ValueError("a step needs a range")
+    low, high = (Fraction(number(end)) for end in range_)
+    steps = (high - low) / step
+    if steps.denominator != 1:
+        fitting = " or ".join(f"[{show(low)}, {show(low + step * count)}]" for count in (floor(steps), ceil(steps)))
+        raise ValueError(
+            f"a step of {show(step)} does not divide the range from {show(low)} to {show(high)}: write {fitting}"
+        )
+    return step
 
 
 def _is_date(written: Written) -> bool:
@@ -109,6 +140,7 @@ _READERS: Mapping[Kind, Callable[[Written, Type], Scalar]] = {
     Kind.TEXT: _text,
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
+    Kind.TIMESTAMPTZ: _timestamp,
 }
 
 

@@ -1,9 +1,20 @@
-"""Names of a policy against names of a database: in any case, as PostgreSQL finds them, and the nearest in errors."""
+"""Names of a policy against names of a database: in any case, as PostgreSQL finds them, and the nearest in errors.
+
+A name is no proof of anything: what is named like people is asked about, and nothing is decided by it."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+PEOPLE = re.compile(
+    r"patient|person|people|customer|client|user|member|employee|student|citizen|subscriber|respondent|household"
+    r"|account|participant|subject|resident|worker|driver|rider|guest|donor|voter|teacher|player|passenger"
+    r"|doctor|physician|nurse|staff|author|contact|owner|tenant|borrower|applicant|candidate",
+    re.IGNORECASE,
+)
+"""What tables of people are named like."""
 
 
 def match(name: str, names: Iterable[str]) -> str | None:

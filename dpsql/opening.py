@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from dpsql.accountant import Accountant, Accounting
+from dpsql.engines.deadlines import Patience
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy
-from dpsql.errors import NotSupportedError, OperationalError
+from dpsql.engines.schema import Look, Schema
+from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.fields import Place
 from dpsql.ledger import Ledger
 from dpsql.policy import Limits, Policy
-from dpsql.problem import PolicyError
+from dpsql.problem import PolicyError, Problem, join
+from dpsql.purchases import Purchases
 from dpsql.sandbox import Sandbox
-from dpsql.schema import catalog
+from dpsql.schema import catalog, declared_columns, fit
 from dpsql.secrets import DATABASE, LEDGER, with_secret
 from dpsql.store import ReleaseStore
+from dpsql.unique_keys import Claim
 from rewriter.catalog import Catalog
+from rewriter.plan import Plan
 
 PATIENCE = 10.0
 """Seconds that a statement waits for the engine before it is charged."""
@@ -35,16 +41,28 @@ class Opened:
     shares: Mapping[str, Accountant]
     ledger: Ledger
     store: ReleaseStore
+    purchases: Purchases
     sandbox: Sandbox
     timeout: float
     """Seconds that one release may run in the engine."""
 
-    def wait_for_engine(self) -> None:
-        """Take a turn of the engine for this thread, which has to give it back. Raises 53300: nothing was charged."""
-        if not self.engine.load.enter(PATIENCE):
+    def wait_for_engine(self, patience: Patience) -> None:
+        """Take a turn of the engine for this thread, which has to give it back, right before a charge.
+
+        Raises 53300 where there is none, and 57014 where the statement is cancelled or late: nothing was charged.
+        """
+        entered = self.engine.load.enter(min(PATIENCE, patience.left), patience.cancellation)
+        patience.check()
+        if not entered:
             raise busy()
 
+    def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
+        """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""
+        version = self.policy.data_version
+        return self.purchases.claimed({f"{plan.identity} {version}" for plan in plans}, patience)
+
     def close(self) -> None:
+        self.purchases.close()
         self.store.close()
         self.ledger.close()
         self.sandbox.close()
@@ -112,16 +130,59 @@ def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
     return ReleaseStore.open(beside, at=at or beside, paid=ledger.extent)
 
 
+def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Claim, Look | None]:
+    """What the rows say of the keys that a policy relies on, for the owner. None where the engine cannot say.
+
+    A key that has to be certain is not looked at where rows can change: that it is one today proves nothing.
+    """
+    looks: dict[Claim, Look | None] = {}
+    for claim in claims:
+        if claim.lasting and not engine.lasting(claim.table):
+            continue
+        try:
+            looks[claim] = engine.look(claim.table, claim.columns, seconds)
+        except Error:
+            looks[claim] = None
+    return looks
+
+
+def referring(
+    engine: Engine, columns: Iterable[tuple[str, str]], unit: tuple[str, str] | None, seconds: float
+) -> set[tuple[str, str]]:
+    """Those of columns that seem to hold keys of people, for the owner."""
+    found: set[tuple[str, str]] = set()
+    for column in columns:
+        try:
+            if unit is not None and engine.refers(column, unit, seconds):
+                found.add(column)
+        except Error:
+            continue
+    return found
+
+
+def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
+    """Raise :class:`PolicyError` where a declared table cannot be read: its statements would be paid in vain."""
+    found = fit(policy, schema)
+    concerns = engine.unreadable(declared_columns(found.catalog))
+    if concerns:
+        raise PolicyError(
+            [Problem(join("tables", found.names[one.table or ""]), one.text, "error") for one in concerns]
+        )
+
+
 def _open(policy: Policy, engine: Engine) -> Opened:
     schema = engine.schema()
-    drafted = catalog(policy, schema)
-    profiles = {name: engine.public_profile(name) for name, table in drafted.tables.items() if table.public}
-    known = catalog(policy, schema, profiles)
+    drafted = fit(policy, schema)
+    _check_readable(policy, schema, engine)
+    looks = look_at(engine, drafted.claims, policy.limits.seconds)
+    public = [name for name, table in catalog(policy, schema, looks=looks).tables.items() if table.public]
+    known = catalog(policy, schema, {name: engine.public_profile(name) for name in public}, looks)
     engine.rely_on(known.tables)
     total, shares = accountants(policy)
     ledger = open_ledger(policy)
     try:
         store = _store(policy, ledger)
+        purchases = Purchases(store.place.with_name(f"{store.place.name}-claims"))
         sandbox = Sandbox.open()
         for table in known.tables.values():
             if table.public:
@@ -129,4 +190,4 @@ def _open(policy: Policy, engine: Engine) -> Opened:
     except BaseException:
         ledger.close()
         raise
-    return Opened(policy, known, engine, total, shares, ledger, store, sandbox, policy.limits.seconds)
+    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, policy.limits.seconds)

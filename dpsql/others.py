@@ -79,7 +79,9 @@ def left(
         terms = [(total.noise[name], ours * factor, 1), (shown.noise[name], Fraction(theirs), len(shown.keys))]
         noise[name] = summed(terms, _rounding(ours * one, ours) + len(groups) * _rounding(theirs * each, theirs))
     # It is no measurement of its own, and nothing that the same rows were measured for is to agree with it.
-    finished = replace(refined(whole, refinement), sql=f"{whole.sql} -- less {plan.identity}", exhaustive=False)
+    finished = replace(
+        refined(whole, refinement), sql=f"{whole.sql} -- less {plan.identity}", exhaustive=False, alone=True
+    )
     return NoisyTable(((),), statistics, noise), finished
 
 

@@ -13,14 +13,17 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
 
     Noise is drawn before the integer that it hides is looked at, and how much is drawn follows from the number of
     groups: of the key set where that is public, of the named ones where it is selected. The order of the groups stays,
-    the weights by which they were selected, and the order in which they were picked, do not.
+    the weights by which they were selected, and the order in which they were picked, do not; but a weight that is asked
+    for is measured once, and its noise is the one that it was selected with.
     """
     _check(exact, calibration)
     places = list(range(len(exact.keys)))
+    drawn: list[int] = []
     if calibration.selected:
         threshold = calibration.selected.threshold
         noise = threshold.mechanism.sample(sampler, len(places))
         places = threshold.named(exact.statistics[threshold.selection.name], noise)
+        drawn = [noise[place] for place in places]
     if calibration.peeled:
         top = calibration.peeled.mechanism
         places = sorted(top.picked(exact.statistics[top.top.name], sampler))
@@ -31,7 +34,10 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
             if calibration.selected:
                 raise error("running sums of selected groups are measured group by group", sqlstate="XX000")
             size = prefix.size(exact.keys)
-        noise = one.mechanism.sample(sampler, size * len(one.block.statistics))
+        if one.block == calibration.plan.selecting:
+            noise = drawn
+        else:
+            noise = one.mechanism.sample(sampler, size * len(one.block.statistics))
         for number, statistic in enumerate(one.block.statistics):
             column = exact.statistics[statistic.name]
             measured = [column[place] for place in places] if prefix is None else prefix.measured(column, exact.keys)
@@ -44,9 +50,7 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
 
 def _check(exact: ExactTable, calibration: Calibration) -> None:
     """The engine answered the plan that was calibrated. A message names columns, never values."""
-    names = [statistic.name for statistic in calibration.plan.statistics]
-    if calibration.plan.selection:
-        names.append(calibration.plan.selection.name)
+    names = calibration.plan.columns
     choices = {choice.name for choice in calibration.plan.choices}
     if len(set(names)) != len(names) or set(names) != set(exact.statistics) or choices != set(exact.ranks):
         raise error("the engine's answer has other columns than the plan", sqlstate="XX000")

@@ -41,6 +41,7 @@ Accounting = Annotated[Literal["zcdp", "pure", "approx"], BeforeValidator(fields
 MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice("refused", "declared"))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
+Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
@@ -48,6 +49,8 @@ Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
 Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
+Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
+Owner = Annotated[Literal["public"], BeforeValidator(fields.choice("public"))]
 Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
@@ -160,19 +163,26 @@ class Limits(_Section):
 class Column(_Section):
     """What is declared of a column. Scalars are as written; :mod:`dpsql.schema` reads them as the column's type.
 
-    ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values.
+    ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values,
+    ``max_total`` the most that one person's values add up to, ``step`` the distance of neighbours in ``range``.
+    ``owner: public``: whom the values refer to beside the owner of the row is nobody's secret.
     """
 
     values: Domain | None = None
     values_from: Reference | None = None
     range: Ends | None = None
     max_distinct: Count | None = None
+    max_total: Positive | None = None
+    step: Positive | None = None
+    owner: Owner | None = None
 
     @model_validator(mode="after")
     def _one_domain(self) -> Column:
         given = [name for name in ("values", "values_from", "range") if getattr(self, name) is not None]
         if len(given) > 1:
             raise wrong(f"{' and '.join(given)} exclude each other: keep one")
+        if self.step is not None and self.range is None:
+            raise wrong("step needs a range: the low end is the first value, and step the distance to the next")
         return self
 
 
@@ -180,10 +190,14 @@ BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
 
 
 class Table(_Section):
-    """What is declared of a table. ``columns`` is None where the key is absent: all columns of a public table."""
+    """What is declared of a table. ``columns`` is None where it is absent: all columns of a public table.
+
+    ``key`` lists sets of columns of which no two rows share all values.
+    """
 
     public: Flag = False
     unit: Hops | None = None
+    key: Keys | None = None
     max_rows: Count | None = None
     max_groups: Count | None = None
     max_rows_per_group: Count | None = None

@@ -19,17 +19,19 @@ from rewriter.contribution import Norm
 from rewriter.dialects import Dialect
 from rewriter.errors import Unbounded
 from rewriter.histogram import greatest
-from rewriter.measured import OTHER, PUBLIC, Measured, Other, Running, slots_of
+from rewriter.measured import OTHER, PUBLIC, Either, Measured, Other, Running, is_moderate, slots_of
 from rewriter.missing import Learned, Missing
 from rewriter.outer import check_outer, outer_sql
 from rewriter.plan import Chosen, Output, Plan
 from rewriter.planner import plan
+from rewriter.presence import Empty
 from rewriter.query import Program, Query
 from rewriter.replicated import replicated_sql
 from rewriter.selection import plan_top
 from rewriter.split import split
 from rewriter.trace import Traced, row_column, trace
-from rewriter.types import BIGINT, DOUBLE, INTEGER, Type
+from rewriter.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, Type
+from rewriter.zones import UTC
 
 _NORMS = {
     Accounting.PURE: (Norm.L1,),
@@ -52,7 +54,7 @@ class Prepared:
     ``columns`` first and then the numbers of the released rows behind each row, which are of the tables ``origins``;
     ``measured`` says how each column follows from those, ``question`` is what replicates are asked for the others.
     ``shown_sql`` is the outer SELECT without them. ``virtual`` are the relations of the schema ``dpsql`` that it reads.
-    ``notes`` say what is answered from the policy alone.
+    ``notes`` say what is answered from the policy alone. ``zone`` is the session's time zone.
 
     Where the query lacks bounds that the owner left to be learned, they are ``missing``: what is here is then planned
     with the loosest ones, and is not to be run; ``with_bounds`` plans with those that were learned.
@@ -71,6 +73,7 @@ class Prepared:
     virtual: tuple[str, ...]
     private_tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    zone: str = UTC
     missing: tuple[Missing, ...] = ()
     with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
 
@@ -90,14 +93,16 @@ def prepare(
     database: str | None = None,
     *,
     others: bool = False,
+    empty: Empty = Empty.AUTO,
 ) -> Prepared:
     """Split, plan and check a query, for an engine of ``dialect``. Reads no data, costs nothing.
 
     ``database`` is the name that a session gave to the database, as in ``clinic.public.patient``; None allows any.
-    ``others``: what is selected and not shown is added up in a row of its own.
+    ``others``: what is selected and not shown is added up in a row of its own. ``empty`` says what becomes of public
+    groups that nobody may be in.
     Raises :class:`rewriter.errors.Refused`.
     """
-    program = split(tree, catalog, dialect, database, with_others=others)
+    program = split(tree, catalog, dialect, database, with_others=others, norms=_NORMS[accounting], empty=empty)
     plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
     related = families(program.releases)
     plans = _with_picks(plans, related, program, _NORMS[accounting], dialect)
@@ -113,6 +118,7 @@ def prepare(
         traced = Traced(program.outer, tuple(OTHER if shaped else PUBLIC for _ in columns))
     traced = replace(traced, columns=tuple(_independent(one, traced, shaped, plans) for one in traced.columns))
     full = outer_sql(traced.tree, tables) if traced.slots else shown
+    names = [shape.name for shape in shaped]
     return Prepared(
         sql=sql,
         plans=plans,
@@ -123,10 +129,11 @@ def prepare(
         columns=columns,
         measured=traced.columns,
         origins=traced.origins,
-        question=_question(full, traced, [kind for _, kind in columns], tables, [shape.name for shape in shaped]),
+        question=_question(full, traced, [kind for _, kind in columns], tables, names, dialect.zone),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
         notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
+        zone=dialect.zone,
     )
 
 
@@ -143,8 +150,17 @@ def _with_picks(
     for place, query in enumerate(program.groupings):
         if query.ranked is not None and place in alone:
             picked = (plan_top(query, norm, dialect) for norm in norms)
-            found[place] = (*plans[place], *(one for one in picked if one is not None))
+            # Of numbers that may be below 0, the largest may be those of groups that nobody is in.
+            fit = (one for one in picked if one is not None and (not query.presences or _only_grows(one)))
+            found[place] = (*plans[place], *fit)
     return tuple(found)
+
+
+def _only_grows(plan: Plan) -> bool:
+    """Whether the number that groups are picked by is not below 0, whatever the data."""
+    return plan.top is not None and any(
+        plan.top.reach == one.bound for one in plan.statistics if one.name == plan.top.name
+    )
 
 
 def _with_one_total(
@@ -208,14 +224,21 @@ def _independent(
     column: Measured, traced: Traced, shaped: tuple[Shape, ...], plans: tuple[tuple[Plan, ...], ...]
 ) -> Measured:
     """The column, where its error follows from its rows alone: groups that running sums are measured of depend on each
-    other, and only a plan that measures a running sum says how far off it is.
+    other, and only a plan that measures a running sum says how far off it is. Numbers of hundreds of digits are tried.
     """
+    if not is_moderate(column.form):
+        return OTHER
     released = {shape.name: [plan for place in shape.measurements for plan in plans[place]] for shape in shaped}
+    if isinstance(column.form, Either):
+        branches = tuple(_independent(branch, traced, shaped, plans) for branch in column.form.branches)
+        known = not any(isinstance(branch.form, Other) for branch in branches)
+        return replace(column, form=Either(branches)) if known else replace(OTHER, nonnegative=column.nonnegative)
     slots = slots_of(column.form)
     behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]
     if isinstance(column.form, Running):
         name = column.form.term[1]
-        return column if all(name in running_outputs(plan) for plan in behind) else OTHER
+        known = all(name in running_outputs(plan, column.form.window) for plan in behind)
+        return column if known else OTHER
     together = len(slots) > 1 and any(block.prefix is not None for plan in behind for block in plan.blocks)
     return OTHER if together else column
 
@@ -234,7 +257,9 @@ def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...])
     return ()
 
 
-def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, released: Sequence[str]) -> Question:
+def _question(
+    full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, released: Sequence[str], zone: str
+) -> Question:
     """What replicates are asked: columns that nothing exact is known of, in rows known by all that is not measured."""
     slots = range(len(traced.columns), len(traced.columns) + traced.slots)
     wanted = tuple(
@@ -246,7 +271,8 @@ def _question(full: str, traced: Traced, kinds: Sequence[Type], tables: Schema, 
     never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
     if not wanted:
         return Question(full, "", (), ())
-    return Question(full, replicated_sql(traced.tree, tables, released, slots.stop), (*keys, *slots), wanted, never)
+    once = replicated_sql(traced.tree, tables, released, slots.stop)
+    return Question(full, once, (*keys, *slots), wanted, never, zone)
 
 
 def margin_name(column: str) -> str:
@@ -284,6 +310,7 @@ def _tables(
         columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.marked}
         columns |= {output.name: output.type for output in outputs}
         columns |= {margin_name(output.name): DOUBLE for output in outputs if _has_margin(output)}
+        columns |= {presence.column: BOOLEAN for presence in shape.presences}
         columns |= {row_column(0): BIGINT}
         tables[shape.name] = columns
     for name in program.tables:

@@ -70,6 +70,11 @@ class Priced:
         fresh = (self._loss(one) for one in self.releases if one.plan.identity not in self.stored)
         return sum(fresh, PrivacyLoss())
 
+    @property
+    def bought(self) -> tuple[Calibration, ...]:
+        """The releases that are paid for, in full or in part."""
+        return tuple(one for one in self.releases if one.plan.identity not in self.stored and self._loss(one))
+
     def _loss(self, calibration: Calibration) -> PrivacyLoss:
         found = self.offers.get(calibration.plan.identity)
         return calibration.loss if found is None else found.loss
@@ -252,6 +257,8 @@ def notices(priced: Priced) -> tuple[str, ...]:
         notes.update(dict.fromkeys(turning_notes(calibration)))
         if calibration.selected is not None and calibration.threshold is not None:
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown"] = None
+            if calibration.selected.measured:
+                notes["of groups near that size, those are shown whose number came out too high"] = None
         if calibration.peeled is not None:
             notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):

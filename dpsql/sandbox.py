@@ -5,17 +5,19 @@ extension, no setting, no other statement's tables. It ends within a time and a 
 configuration is locked before the first statement runs.
 
 PostgreSQL's arithmetic comes from settings: ``/`` of integers truncates (``integer_division``). Where PostgreSQL raises
-because a divisor is zero, the quotient is NULL, so that a paid answer is not lost for one cell of noise.
+because a divisor is zero, the quotient is NULL, so that a paid answer is not lost for one cell of noise. For the same
+reason :meth:`Sandbox.answer` computes a SELECT that fails over released values again, with its operations made total.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from decimal import Context, Decimal
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -26,12 +28,24 @@ from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.duckdb import LOCKED
 from dpsql.engines.failures import cancelled
 from dpsql.errors import Error, OperationalError, error
-from dpsql.sandbox_errors import sandbox_error
+from dpsql.sandbox_errors import UNDEFINED, sandbox_error
 from dpsql.table import ReleasedTable
+from rewriter.outer_total import total_sql
 from rewriter.types import TEXT, Kind, Scalar, Type
+from rewriter.zones import UTC
 
 Columns = tuple[tuple[str, Type], ...]
 Rows = tuple[tuple[Scalar | None, ...], ...]
+
+
+class Computed(NamedTuple):
+    """What a SELECT over released tables comes to; ``undefined``: some value has no result, and is NULL."""
+
+    columns: Columns
+    rows: Rows
+    undefined: bool = False
+
+
 _R = TypeVar("_R")
 
 MEMORY = "512MB"
@@ -70,6 +84,8 @@ class Sandbox:
         connection = duckdb.connect(":memory:", config=config)
         connection.execute("SET GLOBAL enable_external_access = false")
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # Each statement has its session's zone: all that may still be set.
+        connection.execute("SET GLOBAL allowed_configs = ['timezone']")
         return cls(connection, seconds, cells)
 
     def close(self) -> None:
@@ -105,11 +121,57 @@ class Sandbox:
         raise problem
 
     def run(
-        self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None = None
+        self,
+        sql: str,
+        tables: Mapping[str, ReleasedTable],
+        cancellation: Cancellation | None = None,
+        zone: str = UTC,
     ) -> tuple[Columns, Rows]:
-        """Columns and rows of a SELECT made by :func:`rewriter.outer.outer_sql`. Raises :class:`dpsql.errors.Error`."""
+        """Columns and rows of a SELECT made by :func:`rewriter.outer.outer_sql`. Raises :class:`dpsql.errors.Error`.
 
+        Instants are plain times of UTC in the rows, whatever the ``zone`` is in which the statement has its days.
+        """
+        columns, rows = self._rows(sql, tables, cancellation, zone)
+        if _places_beyond_calendar(columns, rows):
+            raise error("a time lies outside the years 1 to 9999", sqlstate="22008", hint="leave such times out")
+        return columns, rows
+
+    def answer(
+        self,
+        sql: str,
+        tables: Mapping[str, ReleasedTable],
+        cancellation: Cancellation | None = None,
+        zone: str = UTC,
+    ) -> Computed:
+        """The same of released values, which were paid for: where :meth:`run` fails for one of them, NULL is there.
+
+        Raises :class:`dpsql.errors.Error` where it takes too long or too much, or is cancelled.
+        """
+        try:
+            return Computed(*self.run(sql, tables, cancellation, zone))
+        except Error as raised:
+            if raised.sqlstate not in UNDEFINED:
+                raise
+            problem = raised
+        columns = self.describe(
+            sql, {name: [(one.name, one.type) for one in table.columns] for name, table in tables.items()}
+        )
+        for in_doubles in (False, True):
+            total = total_sql(sql, in_doubles=in_doubles)
+            try:
+                if total is not None:
+                    return Computed(columns, _retyped(*self._rows(total, tables, cancellation, zone), columns), True)
+            except Error as raised:
+                if raised.sqlstate not in UNDEFINED:
+                    raise
+        raise problem
+
+    def _rows(
+        self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None, zone: str
+    ) -> tuple[Columns, Rows]:
         def answer(cursor: duckdb.DuckDBPyConnection) -> tuple[Columns, Rows]:
+            if zone != UTC:
+                cursor.execute(f"SET TimeZone = '{zone}'")
             for name, table in tables.items():
                 # A view of this cursor's own; it goes with the cursor.
                 cursor.register(name, _arrow_table(table))
@@ -127,6 +189,8 @@ class Sandbox:
                 fields = [(column, arrow_type(type_)) for column, type_ in columns]
                 cursor.register(name, pa.schema(fields).empty_table())
             described = cursor.execute(f"DESCRIBE {sql}").fetchall()
+            # Without a row, what fails is in the text: a pattern that is none, and no value that would be paid for.
+            cursor.execute(sql).fetchone()
             return tuple((row[0], _described(row[0], row[1])) for row in described)
 
         # Statements that differ in their private part alone have the same outer SELECT.
@@ -147,11 +211,13 @@ class Sandbox:
                 raise error(
                     f"the answer has more than {most} rows", sqlstate="54000", hint="aggregate further, or use LIMIT"
                 )
-        for place, (_, type_) in enumerate(columns):
-            # A time that Python cannot hold is fetched as a text.
-            if type_.temporal and any(isinstance(row[place], str) for row in rows):
-                raise error("a time lies outside the years 1 to 9999", sqlstate="22008", hint="leave such times out")
-        return rows
+        instants = [place for place, (_, type_) in enumerate(columns) if type_.kind is Kind.TIMESTAMPTZ]
+        return [_in_utc(row, instants) for row in rows] if instants else rows
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that statements may be answered in."""
+        with self._cursor() as cursor:
+            return frozenset(row[0] for row in cursor.execute("SELECT name FROM pg_timezone_names()").fetchall())
 
     def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R], cancellation: Cancellation | None = None) -> _R:
         problem: Error
@@ -179,6 +245,15 @@ class Sandbox:
             cursor.close()
 
 
+def _in_utc(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
+    cells = list(row)
+    for place in places:
+        value = cells[place]
+        if isinstance(value, datetime.datetime):
+            cells[place] = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return tuple(cells)
+
+
 def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
     return tuple((column[0], _described(column[0], str(column[1]))) for column in cursor.description or ())
 
@@ -193,6 +268,41 @@ def _described(name: str, spelt: str) -> Type:
         hint = "write EXTRACT(EPOCH FROM …), or CAST(… AS TEXT)" if word in ("interval", "time") else "CAST(… AS TEXT)"
         raise error(f"the column {name} has the type {word}, which is not answered", sqlstate="0A000", hint=hint)
     return found
+
+
+def _places_beyond_calendar(columns: Columns, rows: Rows) -> list[int]:
+    """The columns with a time that Python cannot hold, which is fetched as a text."""
+    times = [place for place, (_, kind) in enumerate(columns) if kind.temporal]
+    return [place for place in times if any(isinstance(row[place], str) for row in rows)]
+
+
+def _retyped(found: Columns, rows: Rows, wanted: Columns) -> Rows:
+    """Rows of a total SELECT in the types of the SELECT as it was written: what does not fit is NULL."""
+    beyond = _places_beyond_calendar(found, rows)
+    other = {place: wanted[place][1] for place, (_, kind) in enumerate(found) if kind != wanted[place][1]}
+    if not beyond and not other:
+        return rows
+    retyped = []
+    for row in rows:
+        cells = list(row)
+        for place in beyond:
+            cells[place] = None if isinstance(cells[place], str) else cells[place]
+        for place, kind in other.items():
+            cells[place] = _fitted(cells[place], kind)
+        retyped.append(tuple(cells))
+    return tuple(retyped)
+
+
+def _fitted(value: Scalar | None, kind: Type) -> Scalar | None:
+    """A number in another type; None where it does not fit."""
+    if not isinstance(value, int | float | Decimal) or not math.isfinite(value):
+        return None
+    if kind.kind is Kind.INTEGER:
+        low, high = kind.limits
+        return round(value) if low <= value <= high else None
+    if kind.kind is Kind.DECIMAL:
+        return _rounded(value, kind) if abs(value) < 10 ** (kind.precision - kind.scale) else None
+    return float(value)
 
 
 def _arrow_table(table: ReleasedTable) -> pa.Table:

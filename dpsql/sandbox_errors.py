@@ -13,6 +13,9 @@ import duckdb
 
 from dpsql.errors import Error, error
 
+UNDEFINED = frozenset({"22000", "22003", "22008", "22P02", "21000"})
+"""What is said where an operation has no result for some value."""
+
 _NAME = r'"?([^"!\n]{1,64}?)"?'
 
 
@@ -89,6 +92,8 @@ def sandbox_error(raised: Exception, seconds: float) -> Error:
         )
     if isinstance(raised, duckdb.BinderException | duckdb.CatalogException):
         return _mistake(str(raised))
+    if isinstance(raised, duckdb.InvalidInputException) and "More than one row" in str(raised):
+        return error("a subquery has more than one row", sqlstate="21000", hint="aggregate in it, or add LIMIT 1")
     if isinstance(raised, duckdb.InvalidInputException | ValueError | duckdb.DataError):
         return error("a value does not fit a function", sqlstate="22000", hint="guard it with CASE WHEN")
     if isinstance(raised, duckdb.ParserException | duckdb.SyntaxException | duckdb.NotImplementedException):

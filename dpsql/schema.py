@@ -1,63 +1,84 @@
 """Policy and database together: the catalog, the only facts that the rewriter knows.
 
 Guarantee: what the policy does not name is not in the catalog; what is declared fits the database's own types; and
-``unique``, ``nullable`` and ``enforced`` are claims of the database, never of the policy.
+``nullable`` and ``enforced`` are claims of the database, never of the policy; ``unique`` too, or it was seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from dpsql import policy as declared
+from dpsql.engines.column_types import enumerated
 from dpsql.engines.schema import Profile, Schema, SchemaColumn, SchemaTable
-from dpsql.literal import typed, typed_range
+from dpsql.literal import typed, typed_range, typed_step
 from dpsql.names import match, suggestion
+from dpsql.other_people import OtherPeople
 from dpsql.policy import BOUNDS, Policy
 from dpsql.problem import PolicyError, Problem, join
+from dpsql.unique_keys import Claim, Known, Looks, UniqueKeys
 from dpsql.unit_path import UnitPaths, inexact
 from rewriter.catalog import Catalog, Column, Hop, Table
-from rewriter.types import Scalar
+from rewriter.types import Kind, Scalar
+
+_NOBODY = (
+    "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
+    "tables whose rows are about people, without public"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
     """How a policy fits a database. ``catalog`` holds what fits; it may be used only if no problem is an error.
 
-    ``names`` maps the database's name of each table to the policy's.
+    ``names`` maps the database's name of each table to the policy's. ``claims`` are the keys that are relied on and
+    that no constraint enforces.
     """
 
     catalog: Catalog
     problems: tuple[Problem, ...]
     names: Mapping[str, str]
+    claims: tuple[Claim, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
 
-def catalog(policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] | None = None) -> Catalog:
+def catalog(
+    policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] | None = None, looks: Looks | None = None
+) -> Catalog:
     """The catalog of ``policy`` over a database. Raises :class:`dpsql.problem.PolicyError` with every error found.
 
-    ``public_profiles`` holds what was measured of public tables, by the policy's or the database's name of the table.
+    ``public_profiles`` holds what was measured of public tables, by the policy's or the database's name of the table,
+    and ``looks`` what was seen of the keys that no constraint enforces.
     """
-    found = fit(policy, schema, public_profiles)
+    found = fit(policy, schema, public_profiles, looks)
     if found.errors:
         raise PolicyError(found.errors)
     return found.catalog
 
 
-def fit(policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] | None = None) -> Fit:
+def fit(
+    policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] | None = None, looks: Looks | None = None
+) -> Fit:
     """The catalog as far as it goes, and everything that does not fit."""
     problems: list[Problem] = []
     names = _tables(policy, schema, problems)
+    if all(spec.public for spec in policy.tables.values()):
+        problems.append(Problem("tables", _NOBODY))
     specs = {real: policy.tables[name] for real, name in names.items()}
     unit = _unit(policy, schema, names, problems)
     paths = _paths(policy, schema, specs, names, unit, problems)
+    if unit is not None:
+        problems += OtherPeople(schema, specs, names, unit, paths).problems()
+    keys = UniqueKeys(schema, specs, names, unit, paths, looks or {}, problems)
     tables: dict[str, Table] = {}
     for real, spec in specs.items():
         if real in paths:
-            drafted = _Draft(policy, schema.tables[real], spec, join("tables", names[real]), problems)
+            drafted = _Draft(policy, schema.tables[real], spec, join("tables", names[real]), keys.known[real], problems)
             tables[real] = drafted.table(
                 paths[real],
                 _named(real, unit, paths),
@@ -65,8 +86,15 @@ def fit(policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] |
                 entity=unit is not None and unit[0] == real,
             )
     for real, table in list(tables.items()):
-        tables[real] = _with_domains(table, specs[real], join("tables", names[real]), tables, problems)
-    return Fit(Catalog(tables, unit, policy.minmax == "declared"), tuple(problems), names)
+        tables[real] = _with_domains(
+            table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems
+        )
+    return Fit(Catalog(tables, unit, policy.minmax == "declared"), tuple(problems), names, tuple(keys.claims))
+
+
+def declared_columns(known: Catalog) -> dict[str, tuple[str, ...]]:
+    """The tables that a catalog declares, by the database's names, with their columns."""
+    return {name: tuple(table.columns) for name, table in known.tables.items()}
 
 
 def _profile(profiles: Mapping[str, Profile], *names: str) -> Profile | None:
@@ -160,6 +188,7 @@ class _Draft:
     source: SchemaTable
     spec: declared.Table
     path: str
+    keys: Known
     problems: list[Problem]
 
     def table(self, path: tuple[Hop, ...], named: Iterable[str], profile: Profile | None, *, entity: bool) -> Table:
@@ -181,7 +210,9 @@ class _Draft:
             max_rows_per_group=self.spec.max_rows_per_group,
             rows=profile.rows if profile and self.spec.public else None,
             schema=self.source.schema,
-            keys=self.source.composite_keys,
+            keys=(*self.source.composite_keys, *(frozenset(key) for key in self.keys.certain if len(key) > 1)),
+            claimed=tuple(frozenset(key) for key in self.keys.claimed),
+            one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
         )
 
     def _visible(self) -> Mapping[str, declared.Column]:
@@ -204,31 +235,24 @@ class _Draft:
         if source.type is None:
             self.problems.append(Problem(path, f"the type {source.engine_type} is not supported: leave the column out"))
             return None
+        values = self._values(source, spec, path)
         return Column(
             name=real,
             type=source.type,
             nullable=not source.not_null,
             unique=self._unique(real, profile),
-            values=self._values(source, spec, path),
+            values=values,
+            closed=values is not None and _has_no_other(source, values),
             range=self._range(source, spec, path),
             engine_type=source.engine_type,
             max_distinct=spec.max_distinct,
-            enforced=self._enforced(source, spec),
+            max_total=self._max_total(source, spec, path),
+            step=self._step(source, spec, path),
         )
-
-    def _enforced(self, source: SchemaColumn, spec: declared.Column) -> bool:
-        """Whether the database lets a column have none but declared values: by an enumeration or a foreign key."""
-        if spec.values is not None:
-            return source.labels is not None and source.labels <= {str(value) for value in spec.values}
-        if spec.values_from is None:
-            return False
-        keys = (key for key in self.source.foreign_keys if key.columns == (source.name,))
-        listed = tuple(name.lower() for name in spec.values_from)
-        return any((key.parent.lower(), key.parent_columns[0].lower()) == listed for key in keys)
 
     def _unique(self, column: str, profile: Profile | None) -> bool:
         measured = self.spec.public and profile is not None and column in profile.unique
-        return measured or self.source.is_unique(column)
+        return measured or (column,) in self.keys.certain or self.source.is_unique(column)
 
     def _values(self, source: SchemaColumn, spec: declared.Column, path: str) -> tuple[Scalar | None, ...] | None:
         if spec.values is None or source.type is None:
@@ -255,9 +279,38 @@ class _Draft:
             self.problems.append(Problem(join(path, "range"), str(error)))
             return None
 
+    def _max_total(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
+        if spec.max_total is None or source.type is None:
+            return None
+        problem = ""
+        if not source.type.numeric:
+            problem = f"a {source.type} has no total: leave it out"
+        elif self.spec.public:
+            problem = "a public table holds no people, and its values are not clipped: leave it out"
+        elif self.policy.privacy_unit is None:
+            problem = "has no meaning under privacy_unit: row, where each row is its own unit: give the column a range"
+        if problem:
+            self.problems.append(Problem(join(path, "max_total"), problem))
+            return None
+        return spec.max_total
+
+    def _step(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
+        if spec.step is None or source.type is None:
+            return None
+        try:
+            return typed_step(spec.step, spec.range, source.type)
+        except ValueError as error:
+            self.problems.append(Problem(join(path, "step"), str(error)))
+            return None
+
 
 def _with_domains(
-    table: Table, spec: declared.Table, path: str, tables: Mapping[str, Table], problems: list[Problem]
+    table: Table,
+    source: SchemaTable,
+    spec: declared.Table,
+    path: str,
+    tables: Mapping[str, Table],
+    problems: list[Problem],
 ) -> Table:
     """The table, with each ``values_from`` in the database's names. A domain is read from public tables alone."""
     columns = dict(table.columns)
@@ -266,12 +319,29 @@ def _with_domains(
         if declaration.values_from is None or real is None:
             continue
         try:
-            source = _domain_source(columns[real], declaration.values_from, tables)
+            listed = _domain_source(columns[real], declaration.values_from, tables)
         except ValueError as error:
             problems.append(Problem(join(path, "columns", name, "values_from"), str(error)))
             continue
-        columns[real] = replace(columns[real], values_from=source)
+        closed = _refers(source, real, *listed)
+        columns[real] = replace(columns[real], values_from=listed, closed=closed)
     return replace(table, columns=columns)
+
+
+def _has_no_other(source: SchemaColumn, values: Iterable[Scalar | None]) -> bool:
+    """Whether the type of a column has no other values than these: an enumeration, or booleans."""
+    if source.type is not None and source.type.kind is Kind.BOOLEAN:
+        return {True, False} <= set(values)
+    labels = enumerated(source.engine_type)
+    return source.exact and labels is not None and set(labels) <= set(values)
+
+
+def _refers(source: SchemaTable, column: str, table: str, listed: str) -> bool:
+    """Whether the database keeps every value of a column among those of a public one, NULL apart."""
+    return source.columns[column].exact and any(
+        key.columns == (column,) and key.parent == table and key.parent_columns == (listed,)
+        for key in source.foreign_keys
+    )
 
 
 def _domain_source(column: Column, reference: tuple[str, str], tables: Mapping[str, Table]) -> tuple[str, str]:

@@ -10,11 +10,14 @@ from types import MappingProxyType
 from dpsql.errors import DataError
 from dpsql.policy import Statement
 from dpsql.target import Target, target
+from rewriter.presence import Empty
+from rewriter.zones import UTC, zone_of
 
 _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 
 NAMES = tuple(
-    f"dpsql.{name}" for name in ("epsilon", "target_error", "reuse", "consistent", "intervals", "other", "notices")
+    f"dpsql.{name}"
+    for name in ("epsilon", "target_error", "reuse", "consistent", "intervals", "other", "empty_groups", "notices")
 )
 """Every setting of ours."""
 
@@ -24,7 +27,8 @@ class Settings:
     """``epsilon`` prices a statement, or ``target_error`` does, whichever was set last; ``reuse`` answers repeated
     releases from the store; ``consistent`` tables add up, others are the raw unbiased measurements; ``intervals`` puts
     the ends of each interval beside its column; ``other`` adds groups that are not shown up in a row of their own;
-    ``notices`` tell a client of the wire what was paid; others are the client's.
+    ``empty`` shows or hides declared groups that nobody may be in; ``notices`` tell a client of the wire what was paid;
+    others are the client's. ``home`` is the time zone that the client brought along, to which a reset goes back.
     """
 
     epsilon: Fraction
@@ -32,8 +36,10 @@ class Settings:
     consistent: bool = True
     intervals: bool = False
     other: bool = False
+    empty: Empty = Empty.AUTO
     target_error: Target | None = None
     notices: bool = True
+    home: str = UTC
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def changed(self, name: str | None, value: str | None, owner: Statement) -> Settings:
@@ -44,7 +50,8 @@ class Settings:
         Fraction(1, 2)
         """
         if name is None:
-            return Settings(epsilon=owner.epsilon)
+            usual = Settings(epsilon=owner.epsilon, home=self.home)
+            return usual if self.home == UTC else usual.changed("timezone", None, owner)
         if name == "dpsql.epsilon":
             if value is None:
                 return replace(self, epsilon=owner.epsilon)
@@ -59,12 +66,16 @@ class Settings:
             return replace(self, intervals=value is not None and _switch(name, value))
         if name == "dpsql.other":
             return replace(self, other=value is not None and _switch(name, value))
+        if name == "dpsql.empty_groups":
+            return replace(self, empty=Empty.AUTO if value is None else _empty(value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
         if name.startswith("dpsql."):
             raise _unknown(name)
         if name == "statement_timeout" and value is not None:
             _seconds(value)
+        if name == "timezone":
+            value = _zone(self.home if value is None else value)
         others = {key: old for key, old in self.others.items() if key != name}
         if value is not None:
             others[name] = value
@@ -84,11 +95,18 @@ class Settings:
             return "on" if self.intervals else "off"
         if name == "dpsql.other":
             return "on" if self.other else "off"
+        if name == "dpsql.empty_groups":
+            return str(self.empty)
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
         if name.startswith("dpsql."):
             raise _unknown(name)
-        return self.others.get(name, "")
+        return self.zone if name == "timezone" else self.others.get(name, "")
+
+    @property
+    def zone(self) -> str:
+        """The time zone in which a ``timestamptz`` is shown, cut into days and compared with literals."""
+        return self.others.get("timezone", UTC)
 
     @property
     def timeout(self) -> float | None:
@@ -98,6 +116,24 @@ class Settings:
 
 def _unknown(name: str) -> DataError:
     return DataError(f"there is no setting {name}", sqlstate="22023", hint=f"there are {', '.join(NAMES)}")
+
+
+def _zone(value: str) -> str:
+    """The canonical name of a time zone.
+
+    >>> _zone("'europe/berlin'"), _zone("-3"), _zone("Zulu")
+    ('Europe/Berlin', 'Etc/GMT+3', 'UTC')
+    """
+    found = zone_of(value.strip().strip("'\""))
+    if found is None:
+        raise no_zone(value)
+    return found
+
+
+def no_zone(value: str) -> DataError:
+    spelt = value.strip().strip("'\"")[:40]
+    hint = "name one of the IANA database, as in SET TIME ZONE 'Europe/Berlin', or whole hours: SET TIME ZONE 2"
+    return DataError(f'invalid value for parameter "TimeZone": "{spelt}"', sqlstate="22023", hint=hint)
 
 
 _UNITS = {"": 0.001, "us": 1e-6, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -133,6 +169,15 @@ def _epsilon(value: str, owner: Statement) -> Fraction:
             hint=f"SET dpsql.epsilon = {float(owner.epsilon):g}",
         )
     return epsilon
+
+
+def _empty(value: str) -> Empty:
+    try:
+        return Empty(value.strip().strip("'").lower())
+    except ValueError:
+        raise DataError(
+            "dpsql.empty_groups is auto, show or hide", sqlstate="22023", hint="SET dpsql.empty_groups = auto"
+        ) from None
 
 
 def _switch(name: str, value: str) -> bool:

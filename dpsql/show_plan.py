@@ -186,13 +186,15 @@ def _root(square: int) -> Fraction:
 def _outputs(release: ReleaseExplanation) -> RenderableType:
     outputs = release.plan.outputs
     running = [output for output in outputs if output.name in release.running]
+    widths = {b.prefix.strategy.width for b in release.plan.blocks if b.prefix is not None} - {None}
+    what = f"sum of {max(filter(None, widths))} neighbours of" if widths else "running sum of"
     margins = [release.margins.get(output.name) for output in outputs]
     margins += [release.running[output.name] for output in running]
     return grid(
         ["column", "asked as", "expected 95 % error"],
         [
             [output.name for output in outputs] + ["" for _ in running],
-            [output.text for output in outputs] + [f"running sum of {output.text}" for output in running],
+            [output.text for output in outputs] + [f"{what} {output.text}" for output in running],
             ["" if margin is None else f"± {bar(margin)}" for margin in margins],
         ],
         [False, False, True],

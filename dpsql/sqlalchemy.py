@@ -36,6 +36,7 @@ _PLAIN: Mapping[Kind, Callable[[], types.TypeEngine[Any]]] = {
     Kind.TEXT: types.TEXT,
     Kind.DATE: types.DATE,
     Kind.TIMESTAMP: postgresql.TIMESTAMP,
+    Kind.TIMESTAMPTZ: lambda: postgresql.TIMESTAMP(timezone=True),
     Kind.INTERVAL: postgresql.INTERVAL,
     Kind.NULL: types.TEXT,
 }

@@ -112,7 +112,8 @@ class ReleaseStore:
     ``put`` is called after the charge is durable and the noise is drawn, so that nothing in here is unpaid.
     """
 
-    def __init__(self, connection: sqlite3.Connection, capacity: int, paid: Paid | None = None) -> None:
+    def __init__(self, connection: sqlite3.Connection, capacity: int, place: Path, paid: Paid | None = None) -> None:
+        self.place = place
         self._connection = connection
         self._paid = paid
         self._capacity = capacity
@@ -146,7 +147,7 @@ class ReleaseStore:
                 connection = _connect(beside, source)
         except (OSError, sqlite3.Error) as cause:
             raise OperationalError(f"the releases at {beside} cannot be stored", sqlstate="58030") from cause
-        return cls(connection, capacity, paid)
+        return cls(connection, capacity, beside, paid)
 
     def get(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
         """The most accurate stored table whose noise is, for every statistic, no wider than ``wanted``; None: a miss.

@@ -16,6 +16,8 @@ from fractions import Fraction
 from dpsql.errors import DataError
 
 _WRITTEN = re.compile(r"(\d{1,12}(?:\.\d{1,9})?|\.\d{1,9})\s*(%?)")
+_LARGEST = 10**12
+"""Below this, an error may be asked for."""
 _TRIES = 60
 _DIGITS = Context(prec=3, rounding=ROUND_CEILING)
 
@@ -74,7 +76,7 @@ def price_for(wanted: Target, excess: Excess, most: Fraction) -> Fraction:
     HINT: SET dpsql.target_error = '50' is what that buys
     """
     widest = excess(most)
-    if widest > 1:
+    if not widest <= 1:
         raise _too_dear(wanted, widest, most)
 
     def affordable(epsilon: Fraction) -> bool:
@@ -115,9 +117,12 @@ def _rounded(epsilon: Fraction) -> Fraction:
 
 
 def _too_dear(wanted: Target, factor: float, most: Fraction) -> DataError:
-    affordable = Target(_rounded(wanted.amount * Fraction(factor)), wanted.relative)
+    hint = "SET dpsql.target_error = off: its error is larger than can be asked for"
+    if wanted.amount * Fraction(min(factor, _LARGEST)) < _LARGEST:
+        affordable = Target(_rounded(wanted.amount * Fraction(factor)), wanted.relative)
+        hint = f"SET dpsql.target_error = '{affordable}' is what that buys"
     return DataError(
         f"an error of {wanted} takes more than the owner allows for a statement, ε = {float(most):g}",
         sqlstate="22023",
-        hint=f"SET dpsql.target_error = '{affordable}' is what that buys",
+        hint=hint,
     )

@@ -110,4 +110,4 @@ class NoNoise:
 
 def open_without_noise(policy: str | os.PathLike[str]) -> Proxy:
     """A proxy whose answers are exact but for clipping and rounding; charges are made as ever."""
-    return Proxy(open_policy(policy), NoNoise())
+    return Proxy(open_policy(policy), NoNoise(), silent=True)

@@ -25,6 +25,7 @@ from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Plan
 from rewriter.replicated import REPLICATE, REPLICATES
 from rewriter.types import INTEGER, Scalar
+from rewriter.zones import UTC
 
 MOST = 399
 """Replicates of a small table: the error of an end is a tenth of the interval's width."""
@@ -55,6 +56,7 @@ class Question:
     keys: tuple[int, ...]
     wanted: tuple[int, ...]
     nonnegative: frozenset[int] = frozenset()
+    zone: str = UTC
 
 
 def effort(tables: Sequence[NoisyTable], plans: Sequence[Plan], families: Sequence[Family]) -> int:
@@ -107,7 +109,10 @@ def tried_ends(
     if len({key for key, _ in keys}) == len(keys):
         answers = _all_at_once(question, rows, released, drawn, sandbox, cancellation)
     if answers is None:
-        answers = [list(sandbox.run(question.sql, tables, cancellation)[1]) for tables in drawn[:ONE_BY_ONE]]
+        answers = [
+            list(sandbox.answer(question.sql, tables, cancellation, question.zone).rows)
+            for tables in drawn[:ONE_BY_ONE]
+        ]
     found = [dict(zip(_keys(answer, question.keys), answer, strict=True)) for answer in answers]
     ends = {at: _ends(rows, at, keys, found) for at in question.wanted}
     return {at: tuple(_not_negative(one) if at in question.nonnegative else one) for at, one in ends.items()}
@@ -150,9 +155,8 @@ def _all_at_once(
     stacked = {name: _stacked([released[name], *(tables[name] for tables in drawn)]) for name in released}
     numbers = ReleasedColumn(REPLICATE, INTEGER, tuple(range(len(drawn) + 1)))
     try:
-        _, answered = sandbox.run(
-            question.all_at_once, {**stacked, REPLICATES: ReleasedTable((numbers,))}, cancellation
-        )
+        every = {**stacked, REPLICATES: ReleasedTable((numbers,))}
+        answered = sandbox.answer(question.all_at_once, every, cancellation, question.zone).rows
     except Error:
         if cancellation.cancelled:
             raise

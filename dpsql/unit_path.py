@@ -72,6 +72,7 @@ class UnitPaths:
             current = path[-1].parent
         last = path[-1]
         if (last.parent, last.parent_column) == self.unit:
+            self._same_way(table, path)
             return tuple(path)
         unit = ".".join(self.unit)
         if last.parent == self.unit[0]:
@@ -81,7 +82,19 @@ class UnitPaths:
         rest = self.of(last.parent)
         if rest is None:
             raise self._report(table, f"ends at {last.parent}, which has no way to {unit} itself")
-        return (*path, *rest)
+        whole = [*path, *rest]
+        self._same_way(table, whole)
+        return tuple(whole)
+
+    def _same_way(self, table: str, path: list[Hop]) -> None:
+        """Behind its first step a way is that of the table it has come to, so that joined rows have one owner."""
+        for place, hop in enumerate(path[:-1], start=1):
+            theirs, ours = self.of(hop.parent), tuple(path[place:])
+            if hop.parent in self._open or theirs is None:
+                raise self._report(table, f"leads through {hop.parent}, which has no way of its own")
+            if theirs != ours:
+                text = f"goes on from {hop.parent} by '{_show(ours[0])}', and the rows of {hop.parent} belong to people"
+                raise self._report(table, f"{text} by '{_show(theirs[0])}': end at {hop.parent}, or change its unit")
 
     def _step(self, table: str, current: str, step: Hop) -> Hop:
         """One step in the database's names, with what the database declares of it."""
@@ -99,7 +112,7 @@ class UnitPaths:
         parent_column = self._column(table, parent, step.parent_column)
         self._joinable(table, child, column, parent, parent_column)
         enforced = _enforces(child, column, parent_name, parent_column)
-        self._advise(table, Hop(column, parent_name, parent_column, enforced), parent)
+        self._advise(table, Hop(column, parent_name, parent_column, enforced))
         return Hop(column, parent_name, parent_column, enforced)
 
     def _declared_as(self, name: str) -> str | None:
@@ -124,39 +137,47 @@ class UnitPaths:
             types = f"{column} is {one.engine_type} and {parent.name}.{parent_column} is {other.engine_type}"
             raise self._report(table, f"{types}: a foreign key needs one type")
 
-    def _advise(self, table: str, hop: Hop, parent: SchemaTable) -> None:
+    def _advise(self, table: str, hop: Hop) -> None:
         if not hop.enforced:
             text = (
                 f"the database does not declare the foreign key '{_show(hop)}': rows that dangle are dropped by a join"
             )
             self.problems.append(Problem(self._path(table), f"{text} that costs time", "warning"))
-        if parent.name != self.unit[0] and not parent.is_unique(hop.parent_column):
-            text = f"the database does not declare {parent.name}.{hop.parent_column} unique: if two rows shared it, one"
-            self.problems.append(Problem(self._path(table), f"{text} row could belong to two people", "warning"))
 
     def _only_path(self, table: str) -> tuple[Hop, ...]:
-        """The database's only foreign-key path to the unit."""
-        paths = list(foreign_key_paths(self.schema, table, self.unit, (table,)))
+        """The only way that the database's foreign keys lead, each table on it going its own."""
+        steps = self._first_steps(table)
         unit = ".".join(self.unit)
-        if not paths:
+        if not steps:
             hint = "add 'unit: column -> table.column', or 'public: true' if no row is about a person"
             raise self._report(table, f"no foreign key leads to {unit}: {hint}", key="")
-        if len(paths) > 1:
-            ways = "; ".join(" , ".join(map(_show, path)) for path in paths[:3])
+        if len(steps) > 1:
+            ways = "; ".join(map(_show, steps[:3]))
+            text = (
+                f"{len(steps)} foreign keys lead to {unit}, so that a row may be about several people: {ways}. Choose"
+            )
             raise self._report(
-                table, f"{len(paths)} foreign-key paths lead to {unit}: choose one as unit: {ways}", key=""
+                table, f"{text} the one whose person is protected as unit, and see what check says", key=""
             )
-        for hop in paths[0]:
-            if hop.parent not in self.declared:
-                message = f"its path to {unit} leads through {hop.parent}: declare that table, too ('columns: {{}}')"
-                raise self._report(table, message, key="")
-            if self.declared[hop.parent].public:
-                raise self._report(table, f"its path to {unit} leads through {hop.parent}, which is public", key="")
-            self._joinable(
-                table, self.schema.tables[table], hop.column, self.schema.tables[hop.parent], hop.parent_column
-            )
-            table = hop.parent
-        return paths[0]
+        (hop,) = steps
+        if hop.parent not in self.declared:
+            message = f"its path to {unit} leads through {hop.parent}: declare that table, too ('columns: {{}}')"
+            raise self._report(table, message, key="")
+        self._joinable(table, self.schema.tables[table], hop.column, self.schema.tables[hop.parent], hop.parent_column)
+        if (hop.parent, hop.parent_column) == self.unit:
+            return (hop,)
+        rest = self.of(hop.parent)
+        if rest is None:
+            raise self._report(table, f"leads through {hop.parent}, which has no way to {unit} itself", key="")
+        return (hop, *rest)
+
+    def _first_steps(self, table: str) -> list[Hop]:
+        """The foreign keys of a table that lead to the unit, without those whose people are nobody's secret."""
+        columns = self.declared[table].columns or {}
+        open_ = {name.lower() for name, column in columns.items() if column.owner is not None}
+        public = tuple(name for name, spec in self.declared.items() if spec.public)
+        paths = foreign_key_paths(self.schema, table, self.unit, (*self._open, *public))
+        return list(dict.fromkeys(path[0] for path in paths if path[0].column.lower() not in open_))
 
     def _path(self, table: str, key: str = "unit") -> str:
         return join("tables", self.names[table], *([key] if key else []))

@@ -79,13 +79,19 @@ def _without(source: Source, names: set[str]) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The rows of one SELECT: ``rows`` is our own FROM … WHERE …, ``filters`` what holds on each of them."""
+    """The rows of one SELECT: ``rows`` is our own FROM … WHERE …, ``filters`` what holds on each of them.
+
+    The first ``conditions`` of the filters are the conjuncts of its WHERE, in order; ``owned`` is what else is asked of
+    the rows, so that each of them has an owner.
+    """
 
     scope: BlockScope
     rows: exp.Select
     unit: exp.Expr | None
     bound: ContributionBound
     filters: tuple[Value, ...]
+    conditions: int = 0
+    owned: tuple[exp.Expr, ...] = ()
 
 
 @dataclass(slots=True)
@@ -140,14 +146,15 @@ def build_block(
     scope = BlockScope(sources, frozenset(state.hidden), membership)
     rows = exp.Select().from_(head.item, copy=False)
     rows.set("joins", [*state.joins, *owner.joins])
-    tests: list[exp.Expr] = [value.sql.copy() for value in conditions]
+    owned: list[exp.Expr] = []
     if owner.unit is not None and owner.semi_join is not None:
-        tests.append(exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join)))
+        owned.append(exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join)))
     elif owner.unit is not None and owner.nullable:
-        tests.append(exp.Not(this=exp.Is(this=owner.unit.copy(), expression=exp.Null())))
-    if tests:
+        owned.append(exp.Not(this=exp.Is(this=owner.unit.copy(), expression=exp.Null())))
+    if conditions or owned:
+        tests = [*(value.sql.copy() for value in conditions), *(test.copy() for test in owned)]
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    return Block(scope, rows, owner.unit, owner.bound, filters)
+    return Block(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned))
 
 
 def _join(

@@ -1,18 +1,18 @@
 """The bounded query: SQL whose every column moves by a known amount when one unit comes or goes.
 
 1. Per (unit, group): partial sums of lattice steps, as integers.
-2. Per unit: the vector of its partial sums over all groups is scaled into a ball of the L1 or L2 norm, and truncated
-   toward zero. Nobody's rows are sampled away.
+2. Per unit: the vectors of its partial sums over all groups are scaled by one factor into their balls of the L1 or L2
+   norm, and truncated toward zero. Nobody's rows are sampled away.
 3. Per group: the sum over units.
 
 Where the database guarantees one row per unit, 1 and 2 are nothing to do and one aggregation is left. Where a unit has
-one group and a vector one cell, 2 is a plain clip: that is parallel composition, not another code path.
+one group and one cell is all that is measured, 2 is a plain clip: that is parallel composition, not another code path.
 
 Where one table is read and few units can have more rows than the bound, those units are found first, and everybody
 else's rows are added up group by group without step 1 and 2: they are inside of every ball, so the integers are the
 same.
 
-Why scaling is sound in floating point, and in whole numbers: :mod:`rewriter.ball`.
+Why one factor, and why scaling is sound in floating point and in whole numbers: :mod:`rewriter.ball`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.ball import SHRINK, Ball, ball_of, case, measured, truncated
-from rewriter.cells import Addend, Cell, Workload
+from rewriter.ball import ALL_ROWS, SHRINK, Ball, Factor, balls_of, case, counters, factors, measured, truncated
+from rewriter.cells import Addend, Cell, Vector, Workload
 from rewriter.contribution import ContributionBound, Norm, least
 from rewriter.dialects import Dialect, double, number
 from rewriter.distinct import Credited, credited
@@ -77,16 +77,20 @@ def bound(
     counts = credited(query, rows, work, contribution, dialect, one_group=one_group)
     names = [cell.name for cell in _cells(work)]
     every, work = work, replace(work, vectors=tuple(vector for vector in work.vectors if vector.credit is None))
-    balls = [ball_of(vector, norm, contribution, one_group, query) for vector in work.vectors]
+    balls = balls_of(work.vectors, norm, contribution, one_group, query)
     most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
-    selection = Selection("w", Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
+    people = next((v.cells[0].name for v in work.vectors if one_group and v.distinct and _is_one_count(v)), "w")
+    selection = Selection(people, Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
     if not work.vectors and selection is None:
         tree = _with_keys(None, [], counts, keys, names, None, public, dialect)
         return Bounded(tree, tuple(one.block for one in counts), None, dict.fromkeys((c.name for c in counts), 1))
     limit = _harmless_rows(query, work, norm, contribution, one_group, selected)
     final, scale = _summed(keys, balls, selection, one_group, dialect)
-    partial = _partial(rows, keys, work, dialect)
-    ctes = [("partial", partial), ("clamped", _clamped(keys, balls, dialect))]
+    counted = [(addend, name) for addend, name in counters(work.vectors).items() if name not in names]
+    if not any(ball.scaled for ball in balls):
+        counted = []
+    partial = _partial(rows, keys, work, counted, dialect)
+    ctes = [("partial", partial), ("clamped", _clamped(keys, balls, [name for _, name in counted], dialect))]
     if limit is not None:
         partial.set("where", exp.Where(this=_is_suspect()))
         ctes.insert(0, ("suspect", _suspects(query, limit)))
@@ -98,6 +102,11 @@ def bound(
     blocks = tuple(next(summed if vector.credit is None else distinct) for vector in every.vectors)
     refinement = {cell.name: ball.refinement for ball in balls for cell in ball.vector.cells}
     return Bounded(tree, blocks, selection, refinement | dict.fromkeys((one.name for one in counts), 1))
+
+
+def _is_one_count(vector: Vector) -> bool:
+    """Whether its one cell counts, without a condition."""
+    return len(vector.cells) == 1 and vector.cells[0].addends == (ALL_ROWS,)
 
 
 def _harmless_rows(
@@ -126,7 +135,7 @@ def _harmless_rows(
         for cell in vector.cells
         for addend in cell.addends
     )
-    countable = bool(work.vectors) and not whole
+    countable = bool(work.vectors) and not whole and all(vector.most_rows is None for vector in work.vectors)
     if one_group or selected or not simple or not countable or not limit or not contribution.rows:
         return None
     return limit if 2 * limit >= contribution.rows else None
@@ -156,7 +165,7 @@ def _with_harmless(
         for cell in ball.vector.cells:
             total: exp.Expr = exp.Paren(this=_sum_of(cell, dialect))
             if ball.refinement > 1:
-                total = exp.Mul(this=total, expression=number(ball.refinement))
+                total = exp.Mul(this=dialect.cast(total, HUGEINT), expression=number(ball.refinement))
             expressions.append(exp.alias_(total, cell.name))
             totals.append(exp.alias_(exp.Sum(this=exp.column(cell.name)), cell.name))
     harmless = exp.Select(expressions=expressions).from_(from_rows(rows.copy()), copy=False)
@@ -258,13 +267,14 @@ def _one_row_per_unit(
         *_columns(keys),
         *(exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)),
     ]
-    selection = Selection("w", Fraction(1), 1) if selected else None
-    if selection is not None:
+    names = [cell.name for cell in _cells(work)]
+    counted = next((v.cells[0].name for v in work.vectors if v.rows == ALL_ROWS and _is_one_count(v)), "w")
+    selection = Selection(counted, Fraction(1), 1) if selected else None
+    if selection is not None and selection.name not in names:
         expressions.append(exp.alias_(exp.Count(this=exp.Star()), selection.name))
     final = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     if keys:
         final.set("group", exp.Group(expressions=_columns(keys)))
-    names = [cell.name for cell in _cells(work)]
     tree = _with_keys(final, [], [], keys, names, selection, public, dialect)
     blocks = tuple(
         measured(
@@ -277,49 +287,50 @@ def _one_row_per_unit(
     return Bounded(tree, blocks, selection, dict.fromkeys(names, 1))
 
 
-def _partial(rows: exp.Select, keys: list[str], work: Workload, dialect: Dialect) -> exp.Select:
-    """Step 1: a row per (unit, group)."""
+def _partial(
+    rows: exp.Select, keys: list[str], work: Workload, counted: Sequence[tuple[Addend, str]], dialect: Dialect
+) -> exp.Select:
+    """Step 1: a row per (unit, group), with the rows that are ``counted`` by the way."""
     expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
     expressions += [exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)]
+    expressions += [exp.alias_(_addend(addend, dialect), name) for addend, name in counted]
     select = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     select.set("group", exp.Group(expressions=_columns(["u", *keys])))
     return select
 
 
-def _clamped(keys: list[str], balls: Sequence[Ball], dialect: Dialect) -> exp.Select:
-    """Each cell within its own bound."""
-    cells = [
-        exp.alias_(ball.clamped(exp.column(cell.name), dialect), cell.name)
-        for ball in balls
-        for cell in ball.vector.cells
+def _clamped(keys: list[str], balls: Sequence[Ball], counted: Sequence[str], dialect: Dialect) -> exp.Select:
+    """Each cell as an integer whose square fits."""
+    columns = [
+        (cell.name, ball.clamped(exp.column(cell.name), dialect)) for ball in balls for cell in ball.vector.cells
     ]
-    return exp.Select(expressions=[exp.column("u"), *_columns(keys), *cells]).from_("partial", copy=False)
+    cells = [sql if isinstance(sql, exp.Column) else exp.alias_(sql, name) for name, sql in columns]
+    return exp.Select(expressions=[exp.column("u"), *_columns(keys), *cells, *_columns(counted)]).from_(
+        "partial", copy=False
+    )
 
 
 def _summed(
     keys: list[str], balls: Sequence[Ball], selection: Selection | None, one_group: bool, dialect: Dialect
 ) -> tuple[exp.Select, exp.Select | None]:
     """Steps 2 and 3, and the units' norms over several groups where they are needed."""
-    table = "measured" if one_group and any(ball.scaled for ball in balls) else "clamped"
+    of_balls = factors(balls)
+    used: dict[str, Factor] = {factor.name: factor for factor in of_balls if factor is not None}
+    table = "measured" if one_group and used else "clamped"
     expressions: list[exp.Expr] = [exp.column(key, table) for key in keys]
-    measures: list[tuple[str, exp.Expr]] = []
-    exceeding: list[exp.Expr] = []
-    for place, ball in enumerate(balls):
+    measures = [(name, factor.sql(dialect, one_group=one_group)) for name, factor in used.items()]
+    exceeding = [test for factor in used.values() for test in factor.outside(dialect, one_group=one_group)]
+    for ball, factor in zip(balls, of_balls, strict=True):
         for cell in ball.vector.cells:
             measured: exp.Expr = exp.column(cell.name, table)
-            if ball.scaled:
-                factor = exp.column(f"m{place}", table if one_group else "scale")
-                measured = ball.scaled_cell(measured, factor, dialect)
+            if factor is not None:
+                column = exp.column(factor.name, table if one_group else "scale")
+                measured = ball.scaled_cell(measured, column, dialect)
             expressions.append(exp.alias_(exp.Sum(this=measured), cell.name, copy=False))
-        if ball.scaled:
-            within_group = ball.size("clamped", dialect)
-            size = within_group if one_group else exp.Sum(this=within_group)
-            measures.append((f"m{place}", ball.shortening(size, dialect)))
-            exceeding.append(ball.outside(size.copy()))
     if selection is not None and not one_group:
         measures.append(("t", exp.Count(this=exp.Star())))
         exceeding.append(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
-    if selection is not None:
+    if selection is not None and all(cell.name != selection.name for ball in balls for cell in ball.vector.cells):
         expressions.append(exp.alias_(exp.Sum(this=_weight(selection, one_group, dialect)), selection.name))
     final = exp.Select(expressions=expressions).from_("clamped", copy=False)
     if keys:
@@ -379,7 +390,7 @@ def _with_keys(
     source, *_ = tables = [*tables, *(f"distinct_{one.name}" for one in counts)]
     other = "released" if final is not None else source
     expressions: list[exp.Expr] = [exp.column(key, source) for key in keys]
-    columns = [*names, *([selection.name] if selection is not None else [])]
+    columns = [*names, *([selection.name] if selection is not None and selection.name not in names else [])]
     places = {one.name: f"distinct_{one.name}" for one in counts}
     expressions += [
         exp.alias_(exp.Coalesce(this=exp.column(name, places.get(name, other)), expressions=[number(0)]), name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from rewriter.interval import Interval
 from rewriter.missing import Learned
@@ -20,11 +21,15 @@ class Column:
     ``values`` is the finite domain the owner declared (``None`` in it admits NULL as a group),
     ``values_from`` a column of a public table that lists the domain, ``range`` the closed range
     that values are clipped into. ``nullable`` is False only where the *database* declares NOT NULL;
-    ``unique`` is True only where the database declares it, or the table is public and it was seen to be.
+    ``unique`` is True only where no two rows share a value whatever happens: the database keeps it so, or it was seen
+    to be so in rows that cannot change, or the bounded SQL reads one row of each value.
     ``engine_type`` is the engine's own spelling of the type, for reading columns of unusual types.
     ``learned`` stands for a range that was not declared: values are clipped into it, and it lists no groups.
+    ``closed`` is True only where the *database* lets no row have another value than those listed, NULL apart.
     ``max_distinct`` is how many different values one person is credited with where distinct values are counted.
-    ``enforced`` is True only where the *database* admits no values but those that are declared, NULL apart.
+    ``max_total`` is the most that the magnitudes of one person's values add up to; who has more is scaled down to it.
+    ``step`` is the distance of neighbouring values, the first of which is the low end of ``range``; it divides the
+    range. Whether values lie there is the owner's word: a value between two of them is read as the one below.
     """
 
     name: str
@@ -37,7 +42,14 @@ class Column:
     engine_type: str = ""
     learned: Interval | None = None
     max_distinct: int | None = None
-    enforced: bool = False
+    max_total: Fraction | None = None
+    step: Fraction | None = None
+    closed: bool = False
+
+    def __post_init__(self) -> None:
+        for name, number in (("max_total", self.max_total), ("step", self.step)):
+            if number is not None and number <= 0:
+                raise ValueError(f"{name} of {self.name} is not above 0")
 
     @property
     def interval(self) -> Interval | None:
@@ -75,7 +87,10 @@ class Table:
     entity table itself, for public tables, and under ``privacy_unit: row``. ``max_rows`` bounds the rows of one unit,
     ``max_groups`` and ``max_rows_per_group`` its groups and its rows in one group, for any grouping
     whose keys vary within a unit. ``rows`` is the row count of a *public* table, None for a private one.
-    ``keys`` are the columns, more than one, that no two rows share all values of, as the database declares.
+    ``keys`` are the columns, more than one, that no two rows share all values of, as surely as ``unique`` says of one.
+    ``claimed`` are keys by the owner's word alone: they say where people are clipped, and nothing has to be true of
+    them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
+    rows may be added.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.
     """
@@ -91,6 +106,12 @@ class Table:
     schema: str | None = None
     learned_rows: int | None = None
     keys: tuple[frozenset[str], ...] = ()
+    claimed: tuple[frozenset[str], ...] = ()
+    one_row_of: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.one_row_of and not self.public:
+            raise ValueError(f"{self.name} holds people, and whose row is read must not depend on others")
 
 
 @dataclass(frozen=True, slots=True)

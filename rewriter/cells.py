@@ -59,7 +59,10 @@ class Vector:
 
     ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. What has a
     ``prefix`` is clipped in L1. ``weight`` is its share of the price, see :func:`rewriter.strategies.weight`.
-    ``credit``: the one cell counts distinct values, and is no sum over people.
+    ``credit``: the one cell counts distinct values, and is no sum over people. ``rows``: what counts the rows of which
+    each moves the vector by its most, so that a unit with too many is shortened by their number alone, whatever values
+    they have; None where the norm of the vector itself says by how much. ``most_rows``: one person moves it by no more
+    than so many of the largest rows, however many rows there are; None where only the number of rows bounds it.
     """
 
     cells: tuple[Cell, ...]
@@ -70,6 +73,8 @@ class Vector:
     prefix: Prefix | None = None
     weight: Fraction = Fraction(1)
     credit: Credit | None = None
+    rows: Addend | None = None
+    most_rows: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +108,14 @@ class Builder:
     """Collects row columns, vectors and parts; equal expressions share one column, and equal parts one place.
 
     ``filters`` hold on every row; ``rows`` bounds the rows of a unit, as far as is known. ``apart``: every atom is
-    measured on its own, since the groups' series are transformed.
+    measured on its own, since the groups' series are transformed. ``one_row``: a unit has at most one row.
     """
 
-    def __init__(self, dialect: Dialect, filters: Sequence[Value], rows: int, *, apart: bool = False) -> None:
+    def __init__(
+        self, dialect: Dialect, filters: Sequence[Value], rows: int, *, apart: bool = False, one_row: bool = False
+    ) -> None:
         self.apart = apart
+        self.one_row = one_row
         self.dialect = dialect
         self.filters = filters
         self.rows = rows

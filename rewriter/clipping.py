@@ -93,6 +93,15 @@ def clipped_steps(value: Value, interval: Interval, granularity: Fraction, diale
     return _clipped(value, interval, granularity, dialect)
 
 
+def clipped_once(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+    """The same of a value that is never NULL, computed once: LEAST and GREATEST would take NULL for a bound."""
+    if value.nullable:
+        raise AssertionError("a value that may be NULL is clipped by CASE")
+    low, high = int(interval.low / granularity), int(interval.high / granularity)
+    steps = dialect.to_steps(value.sql.copy(), value.type, granularity)
+    return call("least", call("greatest", steps, number(low)), number(high))
+
+
 def _guard(sql: exp.Expr) -> exp.If | None:
     """The only branch of a CASE without ELSE."""
     if not isinstance(sql, exp.Case) or sql.this is not None or sql.args.get("default") is not None:

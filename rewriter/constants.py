@@ -1,7 +1,7 @@
 """Constants in other words, made plain: what BI tools compute of literals is a literal.
 
 ``TO_TIMESTAMP('2025-01-01 00:00:00', 'YYYY-MM-DD HH24:MI:SS')`` is ``CAST('2025-01-01 00:00:00' AS TIMESTAMP)``, and
-``(SELECT TIMESTAMP '2025-01-01')`` is what it selects. Times are in UTC here: ``AT TIME ZONE 'UTC'`` changes nothing.
+``(SELECT TIMESTAMP '2025-01-01')`` is what it selects.
 
 Guarantee: nothing but constants is computed; where a text does not follow its format, it stays for a refusal.
 """
@@ -12,16 +12,16 @@ import datetime
 
 from sqlglot import exp
 
-_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Cast, exp.AtTimeZone, exp.Subquery)
+_FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery)
 
 
 def plain_constants(tree: exp.Query) -> exp.Query:
     """``tree`` with such constants as literals; select items that are nothing else keep their names by staying.
 
     >>> import sqlglot
-    >>> text = "SELECT x FROM t WHERE d < to_date('2025-02-01', 'YYYY-MM-DD') AND e > '2025-01-01T00:00Z'::timestamptz"
+    >>> text = "SELECT x FROM t WHERE d < to_date('2025-02-01', 'YYYY-MM-DD') AND e > to_timestamp('2025', 'YYYY')"
     >>> plain_constants(sqlglot.parse_one(text, read="postgres")).sql("postgres").partition("WHERE ")[2]
-    "d < CAST('2025-02-01' AS DATE) AND e > CAST('2025-01-01 00:00:00' AS TIMESTAMP)"
+    "d < CAST('2025-02-01' AS DATE) AND e > CAST('2025-01-01 00:00:00' AS TIMESTAMPTZ)"
     """
     if not any(_folded(node) is not None for node in tree.find_all(*_FOLDED)):
         return tree
@@ -36,10 +36,6 @@ def plain_constants(tree: exp.Query) -> exp.Query:
 def _folded(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node, exp.StrToDate | exp.StrToTime):
         return _formatted(node)
-    if isinstance(node, exp.AtTimeZone):
-        return _in_utc(node)
-    if isinstance(node, exp.Cast):
-        return _instant(node)
     return _selected(node)
 
 
@@ -53,31 +49,6 @@ def _formatted(node: exp.Expr) -> exp.Expr | None:
         return None
     if isinstance(node, exp.StrToDate):
         return exp.cast(exp.Literal.string(found.date().isoformat()), "date")
-    return _timestamp(found)
-
-
-def _in_utc(node: exp.Expr) -> exp.Expr | None:
-    zone, value = node.args.get("zone"), node.this
-    while isinstance(value, exp.Paren):
-        value = value.this
-    if not isinstance(zone, exp.Literal) or zone.name.upper() != "UTC" or not isinstance(value, exp.Cast):
-        return None
-    if value.to.this is not exp.DType.TIMESTAMPTZ:
-        return None
-    return _instant(value) or exp.cast(value.this.copy(), "timestamp")
-
-
-def _instant(node: exp.Expr) -> exp.Expr | None:
-    """A literal with a time zone, in UTC."""
-    text = node.this
-    if not (isinstance(text, exp.Literal) and text.is_string and node.args["to"].this is exp.DType.TIMESTAMPTZ):
-        return None
-    try:
-        found = datetime.datetime.fromisoformat(text.name)
-    except ValueError:
-        return None
-    if found.tzinfo is not None:
-        found = found.astimezone(datetime.UTC).replace(tzinfo=None)
     return _timestamp(found)
 
 
@@ -99,4 +70,5 @@ def _selected(node: exp.Expr) -> exp.Expr | None:
 
 
 def _timestamp(value: datetime.datetime) -> exp.Expr:
-    return exp.cast(exp.Literal.string(value.isoformat(" ")), "timestamp")
+    """TO_TIMESTAMP gives an instant in PostgreSQL: what the clocks of the session's zone show then is the text."""
+    return exp.cast(exp.Literal.string(value.isoformat(" ")), "timestamptz")

@@ -29,6 +29,26 @@ def least(bounds: Iterable[int | None]) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """A row meets up to ``rows`` rows of ``table``: nothing says that the ``columns`` it is joined by are a key of it.
+
+    >>> print(Repeated("rate", ("day",), 73_875))
+    a row counts as up to 73,875, since it may meet so many of rate: with key: [day] for rate in the policy it meets one
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    rows: int
+
+    def __str__(self) -> str:
+        key = ", ".join(self.columns)
+        return (
+            f"a row counts as up to {self.rows:,}, since it may meet so many of {self.table}: "
+            f"with key: [{key}] for {self.table} in the policy it meets one"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ContributionBound:
     """At most ``rows`` rows of a unit in a relation, in at most ``groups`` groups of ``rows_per_group`` rows each.
 
@@ -36,6 +56,7 @@ class ContributionBound:
     constraints leave at most one row per unit. None: not declared. ``undeclared`` are the tables for which the owner
     gives no ``max_rows``: where ``rows`` is known all the same, they were learned. ``apart`` are columns, each by our
     alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them.
+    ``repeated`` are the joins that multiplied the bound, and would not with a key.
 
     >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
     >>> bound.l1, bound.l2_squared
@@ -48,6 +69,7 @@ class ContributionBound:
     unique: bool = False
     undeclared: frozenset[str] = frozenset()
     apart: tuple[frozenset[tuple[str, str]], ...] = ()
+    repeated: tuple[Repeated, ...] = ()
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.groups, self.rows_per_group):
@@ -102,6 +124,7 @@ class ContributionBound:
             _product(self.groups, factor),
             _product(self.rows_per_group, factor),
             undeclared=undeclared,
+            repeated=self.repeated,
         )
 
     def plus(self, other: ContributionBound) -> ContributionBound:
@@ -111,6 +134,7 @@ class ContributionBound:
             _sum(self.groups, other.groups),
             _sum(self.rows_per_group, other.rows_per_group),
             undeclared=self.undeclared | other.undeclared,
+            repeated=tuple(dict.fromkeys((*self.repeated, *other.repeated))),
         )
 
 

@@ -141,7 +141,7 @@ class Postgres(Dialect):
 
     def parse(self, sql: exp.Expr, pattern: str, type_: Type) -> exp.Expr:
         """Numbers of up to 200 digits before and after the point; NULL for what is no value of the type."""
-        if type_.kind is Kind.DATE or type_.kind is Kind.TIMESTAMP:
+        if type_.temporal:
             own = _DATE_TEXT if type_.kind is Kind.DATE else _TIMESTAMP_TEXT
             return self.cast(self.extract_match(sql, own), type_)
         own = _INTEGER_TEXT if type_.kind is Kind.INTEGER else _NUMBER_TEXT

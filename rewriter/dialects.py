@@ -15,6 +15,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.types import BIGINT, DOUBLE, TEXT, TIMESTAMP, Kind, Type, decimal
+from rewriter.zones import UTC
 
 GREATEST_DOUBLE = "1.7976931348623157e308"
 _DAY = 86_400_000_000
@@ -53,6 +54,8 @@ class Dialect:
 
     name: str
     default_schema: str
+    zone: str = UTC
+    """The session's time zone: where a ``timestamptz`` has its local time unless another place is named."""
 
     @property
     def raises(self) -> bool:
@@ -212,7 +215,7 @@ class Dialect:
             return sql
         if spelt in ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"):
             return exp.Paren(this=exp.AtTimeZone(this=sql, zone=text("UTC")))
-        if type_.kind is Kind.TIMESTAMP or spelt in ("UHUGEINT", "BIGNUM"):
+        if type_.temporal or spelt in ("UHUGEINT", "BIGNUM"):
             return self.try_cast(sql, type_)
         return self.cast(sql, type_)
 
@@ -267,7 +270,7 @@ class Dialect:
             sql = exp.Paren(this=sql)
         if type_.kind is Kind.DATE:
             type_, sql = BIGINT, self._ordinal(sql)
-        if type_.kind is Kind.TIMESTAMP:
+        if type_.clocked:
             return self._timestamp_steps(sql, granularity)
         factor = 1 / granularity
         if type_.kind is Kind.INTEGER and factor.denominator == 1:
@@ -317,6 +320,7 @@ _TYPES = {
     Kind.TEXT: exp.DType.TEXT,
     Kind.DATE: exp.DType.DATE,
     Kind.TIMESTAMP: exp.DType.TIMESTAMP,
+    Kind.TIMESTAMPTZ: exp.DType.TIMESTAMP,
     Kind.INTERVAL: exp.DType.INTERVAL,
 }
 _SPELT = {

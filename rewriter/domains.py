@@ -16,9 +16,12 @@ from rewriter.regions import Probe
 from rewriter.source import Variable, table_node
 from rewriter.types import BIGINT, DATE, TIMESTAMP, Kind, Scalar, Type
 from rewriter.value import Domain, IntegerRange
+from rewriter.zoned_days import ZonedDays, zoned_days
 
 STEPS = {"DAY": 1, "HOUR": 24, "MINUTE": 1440, "SECOND": 86_400}
 """How many of a unit there are in a day, from the coarsest to the finest."""
+MOST_PERIODS = 1 << 40
+"""What stands for the number of periods where they cannot be listed."""
 MICROSECOND = Fraction(1, 86_400_000_000)
 _CALENDAR = Interval.of(datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59, 999_999))
 
@@ -27,7 +30,7 @@ def lattice_of(kind: Type) -> Fraction:
     """All values of a type are multiples of it; 0 where there is no such number."""
     if kind.kind is Kind.DECIMAL:
         return Fraction(1, 10**kind.scale)
-    if kind.kind is Kind.TIMESTAMP:
+    if kind.clocked:
         return MICROSECOND
     return Fraction(1) if kind.kind in (Kind.INTEGER, Kind.DATE) else Fraction(0)
 
@@ -61,6 +64,9 @@ def periods(bounds: Interval, step: str) -> int:
     >>> periods(Interval.of(datetime.datetime(2025, 1, 1, 13), datetime.datetime(2025, 1, 2, 5)), "DAY")
     2
     """
+    if " " in step:
+        found = _zoned(bounds, step)
+        return MOST_PERIODS if found is None else found.size
     return math.floor(bounds.high * STEPS[step]) - math.floor(bounds.low * STEPS[step]) + 1
 
 
@@ -80,6 +86,8 @@ def moments(bounds: Interval, step: str, cuts: Iterable[Fraction], dialect: Dial
 
     Any timestamp of the interval lies in the same period as one of these, and on the same side of every cut.
     """
+    if " " in step:
+        return _zoned_moments(bounds, step, cuts, dialect)
     each = STEPS[step]
     first = Fraction(math.ceil(bounds.low * each), each)
     found = {bounds.low, *(side for cut in cuts for side in _sides(cut))}
@@ -90,6 +98,22 @@ def moments(bounds: Interval, step: str, cuts: Iterable[Fraction], dialect: Dial
         return series
     more = listed([scalar_at(point, TIMESTAMP) for point in apart], TIMESTAMP, dialect)
     return exp.union(series, more, distinct=False)
+
+
+def _zoned(bounds: Interval, step: str) -> ZonedDays | None:
+    low, high = (scalar_at(end, TIMESTAMP) for end in (bounds.low, bounds.high))
+    return None if low is None or high is None else zoned_days((low, high), step)
+
+
+def _zoned_moments(bounds: Interval, step: str, cuts: Iterable[Fraction], dialect: Dialect) -> exp.Query:
+    """The same by the clocks of a zone, whose first period may begin before the interval."""
+    if (found := _zoned(bounds, step)) is None:
+        raise ValueError(f"no clock shows {bounds} by {step}")
+    apart = sorted(point for point in {bounds.low, *(side for cut in cuts for side in _sides(cut))} if point in bounds)
+    more = listed([scalar_at(point, TIMESTAMP) for point in apart], TIMESTAMP, dialect)
+    every = aliased(exp.union(found.query(dialect), more, distinct=False), "z")
+    least = literal_of(scalar_at(bounds.low, TIMESTAMP), TIMESTAMP, dialect)
+    return exp.select("x").from_(every).where(exp.GTE(this=exp.column("x"), expression=least))
 
 
 def _sides(cut: Fraction) -> tuple[Fraction, Fraction]:

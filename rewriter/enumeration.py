@@ -44,6 +44,7 @@ from rewriter.domains import (
 )
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import LIMITS, wrap
+from rewriter.functions_zones import STEP, ZONE
 from rewriter.interval import Interval, measure
 from rewriter.limits import Facts, Limits, Path, column_of, named
 from rewriter.regions import Probe, Subject, literal_of
@@ -51,6 +52,7 @@ from rewriter.source import ORIGIN, PUBLIC, VARIABLE, Origin, Variable, may_be_m
 from rewriter.types import Kind, Scalar
 from rewriter.unbounded import learned_ranges
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
+from rewriter.zoned_days import finer, lists
 
 MAX_CELLS = 100_000
 """The most groups that a public key set may have; a larger one is selected under δ instead."""
@@ -166,6 +168,8 @@ class Enumeration:
 
     def _rebuild(self, node: exp.Expr, step: str | None) -> exp.Expr:
         inner = _step_of(node) or step
+        if inner is not None and (zone := node.meta.get(ZONE)) is not None:
+            inner = f"{inner.split()[0]} {zone}"
         around, found = self.cuts, self._compared(node)
         if found is not None:
             self.cuts = found
@@ -219,10 +223,8 @@ class Enumeration:
             return column_for(variable)
         if self.closed and not use.whole:
             raise NotEnumerable
-        if variable.column.type.kind is Kind.TIMESTAMP and not variable.table.public:
-            if step is None:
-                raise NotEnumerable
-            step = step if use.step is None or STEPS[step] > STEPS[use.step] else use.step
+        if variable.column.type.clocked and not variable.table.public:
+            step = _finer(use.step, step)
             if self.closed and step != use.step:
                 raise NotEnumerable
         if known is None or not use.whole or step != use.step:
@@ -335,12 +337,12 @@ class Enumeration:
             return len(values)
         if column.values_from is not None:
             return None if variable.lister is None else variable.lister.rows
-        if column.type.kind not in (Kind.INTEGER, Kind.DATE, Kind.TIMESTAMP):
+        if column.type.kind not in (Kind.INTEGER, Kind.DATE) and not column.type.clocked:
             return None
         low, high = self._ends(variable)
         if low is None or high is None or low > high:
             return None if low is None or high is None else 0
-        if column.type.kind is Kind.TIMESTAMP:
+        if column.type.clocked:
             return None if step is None else periods(Interval(low, high), step)
         return max(math.floor(high) - math.ceil(low) + 1, 0)
 
@@ -352,7 +354,7 @@ class Enumeration:
             return tuple(value for value in declared if admits(limits, value))
         if column.type.kind is Kind.BOOLEAN:
             return (False, True)
-        if limits.values is None or column.values_from is not None or column.type.kind is Kind.TIMESTAMP:
+        if limits.values is None or column.values_from is not None or column.type.clocked:
             return None
         low, high = self._ends(variable)
         within = replace(limits, low=low, high=high)
@@ -405,7 +407,8 @@ class Enumeration:
                 tables.setdefault(variable.alias, []).append(variable)
                 continue
             item = self._listed(variable, use)
-            if use.whole and variable.column.type.temporal and (bounds := self._in_series(variable)) is not None:
+            simple = use.whole and variable.column.type.temporal and " " not in (use.step or "")
+            if simple and (bounds := self._in_series(variable)) is not None:
                 required = [one for one in left if any(one is other for other in needed)]
                 rest = [one for one in left if not any(one is other for other in needed)]
                 if (cut := coarse(table_for(variable), keys, required, rest, tight=tight)) is not None:
@@ -442,7 +445,7 @@ class Enumeration:
             query = of_column(column.values_from[1], variable, self.dialect)
         elif (bounds := self.bounds(variable)) is None:
             query = listed((), column.type, self.dialect)
-        elif column.type.kind is Kind.TIMESTAMP:
+        elif column.type.clocked:
             cuts = [cut for cut in use.cuts if not isinstance(cut, str | bool | None)]
             query = moments(bounds, use.step or "DAY", cuts, self.dialect)
         elif column.type.kind is Kind.DATE:
@@ -525,6 +528,7 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
 _USUAL: dict[Kind, Scalar] = {
     Kind.DATE: datetime.date(2000, 1, 1),
     Kind.TIMESTAMP: datetime.datetime(2000, 1, 1),
+    Kind.TIMESTAMPTZ: datetime.datetime(2000, 1, 1),
 }
 
 
@@ -552,9 +556,22 @@ def _ends(bounds: Interval) -> tuple[datetime.date, datetime.date]:
     return low, high
 
 
+def _finer(one: str | None, other: str | None) -> str:
+    """A step that lists the periods of both; minutes and seconds by the clocks of UTC alone."""
+    if other is None:
+        raise NotEnumerable
+    if " " in other and other.split()[0] not in ("DAY", "HOUR"):
+        raise NotEnumerable
+    if one is None or one == other:
+        return other
+    if " " in one or " " in other:
+        return one if lists(one, other) else finer(one, other)
+    return max(one, other, key=lambda step: STEPS[step])
+
+
 def _step_of(node: exp.Expr) -> str | None:
     """The unit that an expression cuts timestamps to, where it does: a day or a part of one."""
-    unit: str | None = None
+    unit: str | None = node.meta.get(STEP)
     if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
         unit = str(node.args["unit"].name).upper()
     elif isinstance(node, exp.Extract):

@@ -51,3 +51,20 @@ class Unbounded(Refused):
         super().__init__(message, hint=hint)
         self.missing = missing
         self.certain = certain
+
+
+def limited_rows() -> Refused:
+    """LIMIT below the aggregates."""
+    return Refused(
+        "LIMIT over rows of people would pick people",
+        hint="aggregate first, e.g. COUNT(*) with GROUP BY; LIMIT over the aggregates is answered",
+        sqlstate=NOT_ALLOWED,
+    )
+
+
+def compared_with_aggregate() -> Refused:
+    """A condition on rows that reads an aggregate."""
+    return Refused(
+        "a condition on rows of people compares them with an aggregate over people",
+        hint="ask for the aggregate first, then write its number into the condition",
+    )

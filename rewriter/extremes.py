@@ -139,6 +139,8 @@ def _literal(value: Scalar, type_: Type, least: bool) -> exp.Expr:
     if type_.kind is Kind.INTEGER and not isinstance(value, str | datetime.date):
         value = math.ceil(measure(value)) if least else math.floor(measure(value))
     text = value.isoformat(" ") if isinstance(value, datetime.datetime) else str(value)
+    if type_.kind is Kind.TIMESTAMPTZ:
+        text += "+00"
     return exp.cast(exp.Literal.string(text), _written(type_))
 
 
@@ -147,4 +149,5 @@ def _written(type_: Type) -> str:
         return {16: "smallint", 32: "int", 64: "bigint"}.get(type_.bits, "decimal(38, 0)")
     if type_.kind is Kind.DECIMAL:
         return f"decimal({type_.precision}, {type_.scale})"
-    return {Kind.DOUBLE: "double", Kind.DATE: "date", Kind.TIMESTAMP: "timestamp"}.get(type_.kind, "text")
+    times = {Kind.DATE: "date", Kind.TIMESTAMP: "timestamp", Kind.TIMESTAMPTZ: "timestamptz"}
+    return {Kind.DOUBLE: "double", **times}.get(type_.kind, "text")

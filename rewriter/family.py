@@ -8,7 +8,7 @@ measured without atoms is taken to overlap fully.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from rewriter.atoms import numbered, telling
@@ -28,7 +28,8 @@ class Family:
     """What the members of a family share.
 
     ``summed`` is the row column that is added up, in steps of ``granularity`` and ``most`` of them at most; None counts
-    rows. ``word`` and ``what`` name the members and one member's rows in messages.
+    rows. ``word`` and ``what`` name the members and one member's rows in messages. ``most_rows`` is that of
+    the vectors.
     """
 
     word: str
@@ -39,6 +40,7 @@ class Family:
     summed: str | None = None
     most: int = 1
     granularity: Fraction = Fraction(1)
+    most_rows: Fraction | None = None
 
     def linear(self, terms: Sequence[tuple[str, Fraction]], minimum: int | None) -> Linear:
         return Linear(tuple((name, weight) for name, weight in terms if weight), self.integer, minimum)
@@ -120,7 +122,7 @@ class _Measurement:
             self._cell(name, self._said(member.text), (self._addend(1, member),), 1)
             for name, member in zip(names, self.members, strict=True)
         ]
-        self._add(cells, size, size, weight(price, norm), signed=self.family.minimum is None)
+        self._add(cells, size, size, weight(price, norm), signed=self.family.minimum is None, rows=self._rows())
         one = Fraction(1)
         return self._as_parts([[(name, one)] for name in names], atoms)
 
@@ -134,7 +136,7 @@ class _Measurement:
         for name, member in zip(names[1:], others, strict=True):
             addends = (self._addend(2, member), self._addend(-1, whole))
             cells.append(self._cell(name, f"2 · {member.text} - {whole.text or self.family.what}", addends, 1))
-        self._add(cells, len(cells), len(cells), share, signed=True)
+        self._add(cells, len(cells), len(cells), share, signed=True, rows=self._rows())
         self._note("their total and differences from it")
         return self._as_parts([list(zip(names, row, strict=True)) for row in outputs], atoms)
 
@@ -165,7 +167,8 @@ class _Measurement:
             text = texts[place] if strategy.name == "atoms" else f"{strategy.name} {self.family.what} {place + 1}"
             cells.append(self._cell(name, text, addends, strategy.scale))
         signed = strategy.signed or self.family.minimum is None
-        self._add(cells, strategy.l1, strategy.l2_squared, share, signed=signed)
+        counted = self._rows(Addend(1, counted=column))
+        self._add(cells, strategy.l1, strategy.l2_squared, share, signed=signed, rows=counted)
         self._explain(strategy, len(rows), len(atoms))
         estimated = {
             row: list(zip(names, weights, strict=True)) for row, weights in zip(workload, strategy.outputs, strict=True)
@@ -202,10 +205,28 @@ class _Measurement:
     def _cell(self, name: str, text: str, addends: tuple[Addend, ...], scale: int) -> Cell:
         return Cell(name, text, self.family.granularity / scale, addends)
 
-    def _add(self, cells: Sequence[Cell], l1: int, l2_squared: int, share: Fraction, *, signed: bool) -> None:
+    def _add(
+        self,
+        cells: Sequence[Cell],
+        l1: int,
+        l2_squared: int,
+        share: Fraction,
+        *,
+        signed: bool,
+        rows: Addend | None,
+    ) -> None:
         most = self.family.most
-        vector = Vector(tuple(cells), l1 * most, l2_squared * most * most, signed=signed, weight=share)
-        self.builder.vectors.append(vector)
+        vector = Vector(tuple(cells), l1 * most, l2_squared * most * most, signed=signed, weight=share, rows=rows)
+        self.builder.vectors.append(replace(vector, most_rows=self.family.most_rows))
+
+    def _rows(self, any_of_them: Addend | None = None) -> Addend | None:
+        """What counts the rows that the members of a family of counts are of, where that is known."""
+        if self.family.summed is not None:
+            return None
+        if any(member.test is None for member in self.members):
+            return Addend(1)
+        (first, *others) = self.members
+        return any_of_them if others else Addend(1, test=self.builder.condition(first.test))
 
     def _linear(self, terms: Sequence[tuple[str, Fraction]], minimum: int | None) -> Linear:
         return self.family.linear([(name, weight * self.family.granularity) for name, weight in terms], minimum)

@@ -104,7 +104,8 @@ RULES: Registry = {
     exp.Pad: rule(text.pad, "this", "expression", "fill_pattern", "is_left"),
     exp.Repeat: rule(text.repeat, "this", "times"),
     # time
-    exp.TimestampTrunc: rule(time.date_trunc, "this", "unit"),
+    exp.TimestampTrunc: rule(time.date_trunc, "this", "unit", "zone"),
+    exp.AtTimeZone: rule(time.at_time_zone, "this", "zone"),
     exp.Extract: rule(time.extract, "this", "expression"),
     exp.TimeToStr: rule(time.to_char, "this", "format"),
 }
@@ -152,7 +153,10 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
 
 OPERATOR_PARTS = frozenset({"this", "expression", "safe", "typed"})
 
-ANONYMOUS: dict[str, Callable[[list[exp.Expr], Context], Value]] = {"MAKE_DATE": time.make_date}
+ANONYMOUS: dict[str, Callable[[list[exp.Expr], Context], Value]] = {
+    "MAKE_DATE": time.make_date,
+    "TIMEZONE": time.timezone,
+}
 
 NAMES = [
     "abs",
@@ -213,6 +217,7 @@ NAMES = [
     "substr",
     "substring",
     "tan",
+    "timezone",
     "to_char",
     "trim",
     "trunc",

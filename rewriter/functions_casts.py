@@ -47,6 +47,7 @@ from rewriter.functions_values import (
     when,
     wrap,
 )
+from rewriter.functions_zones import as_local_literal, offset_text, to_instant, to_local
 from rewriter.interval import Interval
 from rewriter.types import (
     BIGINT,
@@ -57,6 +58,7 @@ from rewriter.types import (
     SMALLINT,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     Kind,
     Type,
     decimal,
@@ -83,8 +85,8 @@ def common_type(values: Sequence[Value]) -> Type:
         return Type(kind)
     if kinds <= {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}:
         return _common_number(typed)
-    if kinds == {Kind.DATE, Kind.TIMESTAMP}:
-        return TIMESTAMP
+    if kinds <= {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ}:
+        return TIMESTAMPTZ if Kind.TIMESTAMPTZ in kinds else TIMESTAMP
     names = " and ".join(dict.fromkeys(str(value.type) for value in typed))
     raise refuse(f"{names} do not go together", "cast one side, as in x::integer", TYPE_MISMATCH)
 
@@ -110,6 +112,17 @@ def decimal_type(value: Value) -> Type | None:
     return decimal(digits, 0) if digits <= 38 else None
 
 
+_IMPLICIT = frozenset(
+    {
+        (Kind.INTEGER, Kind.DOUBLE),
+        (Kind.DECIMAL, Kind.DOUBLE),
+        (Kind.DATE, Kind.TIMESTAMP),
+        (Kind.DATE, Kind.TIMESTAMPTZ),
+        (Kind.TIMESTAMP, Kind.TIMESTAMPTZ),
+    }
+)
+
+
 def coerce(value: Value, type_: Type, context: Context, what: str = "the argument") -> Value:
     """An implicit conversion to a kind of type: widening, quoted literals and NULL; else refused (42804)."""
     kinds = (value.type.kind, type_.kind)
@@ -117,10 +130,22 @@ def coerce(value: Value, type_: Type, context: Context, what: str = "the argumen
         return widen(value, type_, context.dialect)
     if value.type.kind is type_.kind and type_.kind not in (Kind.INTEGER, Kind.DECIMAL):
         return value
-    if kinds in ((Kind.INTEGER, Kind.DOUBLE), (Kind.DECIMAL, Kind.DOUBLE), (Kind.DATE, Kind.TIMESTAMP)):
+    if kinds in _IMPLICIT:
         return widen(value, type_, context.dialect)
     hint = "write a comparison, like x <> 0" if type_ == BOOLEAN else f"cast it: (…)::{type_}"
     raise refuse(f"{what} must be {type_}, not {value.type}", hint, TYPE_MISMATCH)
+
+
+def comparable(values: Sequence[Value], context: Context) -> Sequence[Value]:
+    """Values to be compared: literal instants beside local times are local times, so that the column stays bare."""
+    zoned = [value for value in values if value.type.kind is Kind.TIMESTAMPTZ]
+    if not zoned or not all(map(is_literal, zoned)) or len(zoned) == len(values) or any(map(is_unknown, values)):
+        return values
+    dialect = context.dialect
+    here = {id(value): as_local_literal(value, dialect.zone, dialect) for value in zoned}
+    if None in here.values():
+        return values
+    return [here.get(id(value)) or value for value in values]
 
 
 def unify(values: Sequence[Value], context: Context) -> tuple[Type, list[Value]]:
@@ -137,8 +162,12 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
     if is_literal(value):
         scalar = scalar_of(value)
         if is_unknown(value) and isinstance(scalar, str):
-            scalar = parse_text(scalar, type_)
+            scalar = parse_text(scalar, type_, dialect.zone)
+        elif type_.kind is Kind.TIMESTAMPTZ and scalar is not None and value.type != type_:
+            return to_instant(widen(value, TIMESTAMP, dialect), dialect.zone, dialect)
         return replace(literal(convert(scalar, type_), type_, dialect), halves_away=type_ == DOUBLE and value.exact)
+    if type_.kind is Kind.TIMESTAMPTZ:
+        return to_instant(widen(value, TIMESTAMP, dialect), dialect.zone, dialect)
     interval = value.interval
     if value.type.kind in (Kind.INTEGER, Kind.DECIMAL) and type_.kind is Kind.DOUBLE:
         interval = _near(interval)
@@ -177,8 +206,12 @@ _DTYPES: dict[exp.DType, Type] = {
     exp.DType.BOOLEAN: BOOLEAN,
     exp.DType.DATE: DATE,
     exp.DType.TIMESTAMP: TIMESTAMP,
+    exp.DType.TIMESTAMPTZ: TIMESTAMPTZ,
+    exp.DType.TIMESTAMPLTZ: TIMESTAMPTZ,
 }
-_TYPES_HINT = "types are smallint, integer, bigint, numeric(p,s), double precision, text, boolean, date, timestamp"
+_TYPES_HINT = (
+    "types are smallint, integer, bigint, numeric(p,s), double precision, text, boolean, date, timestamp, timestamptz"
+)
 
 
 def cast(node: exp.Expr, context: Context) -> Value:
@@ -199,8 +232,6 @@ def cast(node: exp.Expr, context: Context) -> Value:
         return _cut(convert_to(value, TEXT, context.dialect), sizes[0])
     if kind in (exp.DType.CHAR, exp.DType.NCHAR):
         raise refuse("CHAR pads with blanks, which is not supported", "cast to text or varchar(n)")
-    if kind in (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ):
-        raise refuse("timestamps have no time zone here; they are in UTC", "cast to timestamp")
     type_ = _DTYPES.get(kind)
     if type_ is None or (sizes and kind is not exp.DType.DOUBLE):
         raise refuse(f"there is no cast to {target.sql('postgres')}", _TYPES_HINT)
@@ -393,6 +424,19 @@ def _between_times(value: Value, type_: Type, dialect: Dialect) -> Value:
     return derive(dialect.cast(value.sql, type_), type_, value, interval=interval)
 
 
+def _from_instant(value: Value, type_: Type, dialect: Dialect) -> Value:
+    """What the clocks of the session's zone show."""
+    return convert_to(to_local(value, dialect.zone, dialect), type_, dialect)
+
+
+def _zoned_text(value: Value, type_: Type, dialect: Dialect) -> Value:
+    """The local time, and how far it is from UTC: ``2026-07-01 14:30:00+02``."""
+    there = to_local(value, dialect.zone, dialect)
+    printed = to_text(there, TEXT, dialect)
+    away = offset_text(duplicate(there.sql), duplicate(value.sql), dialect.zone, dialect)
+    return derive(_printed(exp.DPipe(this=wrap(printed.sql), expression=wrap(away))), TEXT, printed)
+
+
 _CONVERSIONS: dict[tuple[Kind, Kind], Callable[[Value, Type, Dialect], Value]] = {
     (Kind.INTEGER, Kind.INTEGER): _to_integer,
     (Kind.DECIMAL, Kind.INTEGER): _to_integer,
@@ -412,5 +456,10 @@ _CONVERSIONS: dict[tuple[Kind, Kind], Callable[[Value, Type, Dialect], Value]] =
     (Kind.TEXT, Kind.TIMESTAMP): _text_to_time,
     (Kind.DATE, Kind.TIMESTAMP): _between_times,
     (Kind.TIMESTAMP, Kind.DATE): _between_times,
+    (Kind.DATE, Kind.TIMESTAMPTZ): widen,
+    (Kind.TIMESTAMP, Kind.TIMESTAMPTZ): widen,
+    (Kind.TIMESTAMPTZ, Kind.DATE): _from_instant,
+    (Kind.TIMESTAMPTZ, Kind.TIMESTAMP): _from_instant,
     **{(kind, Kind.TEXT): to_text for kind in Kind if kind not in (Kind.NULL, Kind.INTERVAL, Kind.TEXT)},
+    (Kind.TIMESTAMPTZ, Kind.TEXT): _zoned_text,
 }

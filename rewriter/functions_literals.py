@@ -13,12 +13,13 @@ from sqlglot import exp
 from rewriter.dialects import Dialect, text
 from rewriter.errors import NOT_ANSWERED, TYPE_MISMATCH
 from rewriter.functions_values import Context, integer_type, literal, refuse
-from rewriter.types import BOOLEAN, DOUBLE, INTERVAL, NULL, TEXT, Kind, Scalar, Type, decimal
+from rewriter.types import BOOLEAN, DOUBLE, INTERVAL, NULL, TEXT, TIMESTAMP, Kind, Scalar, Type, decimal
 from rewriter.value import Value
+from rewriter.zones import UTC, fixed, instant, zone_at
 
 TRUE_WORDS = ("t", "tr", "tru", "true", "y", "ye", "yes", "on", "1")
 FALSE_WORDS = ("f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0")
-_INVALID_TEXT, _INVALID_DATE, _OUT_OF_RANGE = "22P02", "22007", "22003"
+_INVALID_TEXT, _INVALID_DATE, _OUT_OF_RANGE, _OUT_OF_TIME = "22P02", "22007", "22003", "22008"
 
 _YEAR = r"(?:000[1-9]|00[1-9]\d|0[1-9]\d\d|[1-9]\d\d\d)"
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,6})?)?"
@@ -74,13 +75,17 @@ def _double(spelt: str) -> float:
     return value
 
 
-def parse_text(spelt: str, type_: Type) -> Scalar:
+def parse_text(spelt: str, type_: Type, zone: str = UTC) -> Scalar:
     """The value of a quoted literal in a type, as PostgreSQL reads it; refuses what it would not read.
+
+    ``zone`` is where clocks show a ``timestamptz`` that names no place; the instant is a plain timestamp of UTC.
 
     >>> from rewriter.types import DATE, TIMESTAMP
     >>> parse_text("2024-12-31 +00", DATE), parse_text("2025-01-01T00:30:00.000Z", TIMESTAMP)
     (datetime.date(2024, 12, 31), datetime.datetime(2025, 1, 1, 0, 30))
     """
+    if type_.kind is Kind.TIMESTAMPTZ:
+        return _instant(spelt, zone)
     reader = _READERS.get(type_.kind)
     if reader is None:
         raise refuse(f"a quoted text cannot be a {type_} here", "write the value without quotes", TYPE_MISMATCH)
@@ -158,6 +163,41 @@ def _timestamp(spelt: str, _: Type) -> Scalar:
     raise refuse(f"{spelt!r} is not a timestamp", "write it as '2024-12-31 23:59:59'", _INVALID_DATE)
 
 
+_PLACE = re.compile(
+    r"^(?P<clock>.*?\d)\s*(?:(?P<utc>[Zz])|(?P<hours>[+-]\d{1,2})(?::?(?P<minutes>[0-5]\d))?|\s(?P<name>[A-Za-z][\w/+-]*))\s*$",
+    re.ASCII,
+)
+_DAY_ALONE = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}\s*", re.ASCII)
+
+
+def _instant(spelt: str, zone: str) -> Scalar:
+    """A time with or without a place, in UTC.
+
+    >>> _instant("2026-07-01", "Europe/Berlin"), _instant("2026-07-01 12:00-07:30", "Europe/Berlin")
+    (datetime.datetime(2026, 6, 30, 22, 0), datetime.datetime(2026, 7, 1, 19, 30))
+    """
+    found = None if _DAY_ALONE.fullmatch(spelt) else _PLACE.match(spelt)
+    east = datetime.timedelta(0)
+    if found is not None:
+        spelt, zone = found["clock"], UTC
+        if found["name"]:
+            place = zone_at(found["name"])
+            if place is None:
+                raise refuse(f"{found['name']!r} is not a time zone", "write it as 'Europe/Berlin'", _INVALID_DATE)
+            zone = place
+        elif found["hours"]:
+            sign = found["hours"][0]
+            east = datetime.timedelta(hours=int(found["hours"]), minutes=int(sign + (found["minutes"] or "0")))
+    moment = _timestamp(spelt, TIMESTAMP)
+    there = instant(moment, zone) if isinstance(moment, datetime.datetime) else None
+    try:
+        if there is not None:
+            return there - east
+    except OverflowError:
+        pass
+    raise refuse(f"{spelt!r} lies outside of the years 1 to 9999 in UTC", "write another time", _OUT_OF_TIME)
+
+
 _READERS = {
     Kind.INTEGER: _integer,
     Kind.DECIMAL: _decimal,
@@ -217,6 +257,17 @@ def interval_value(spelt: str, dialect: Dialect) -> Value:
     node = dialect.interval(months, days, micros)
     node.meta["literal"] = ((months, days, micros),)
     return Value(sql=node, type=INTERVAL, nullable=False, constant=True)
+
+
+def fixed_zone(spelt: str) -> str | None:
+    """The zone that an interval means: whole hours, as ``+02:00`` or ``-3 hours``.
+
+    >>> fixed_zone("+02:00"), fixed_zone("-3 hours"), fixed_zone("+05:30")
+    ('Etc/GMT-2', 'Etc/GMT+3', None)
+    """
+    months, days, micros = _span(spelt)
+    hours, rest = divmod(micros, 3_600_000_000)
+    return None if months or days or rest else fixed(hours)
 
 
 def _span(spelt: str) -> Span:

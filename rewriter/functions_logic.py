@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from rewriter.dialects import call, text
 from rewriter.errors import TYPE_MISMATCH, Refused
-from rewriter.functions_casts import coerce, unify
+from rewriter.functions_casts import coerce, comparable, unify
 from rewriter.functions_sizes import readable
 from rewriter.functions_values import (
     Context,
@@ -70,7 +70,7 @@ def comparison(kind: type[exp.Expr]) -> Rule:
 
 
 def compare(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> Value:
-    _, (one, other) = unify((left, right), context)
+    _, (one, other) = unify(comparable((left, right), context), context)
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     sql = kind(this=wrap(one.sql), expression=wrap(other.sql))
     return boolean(sql, left, right, nullable=False if null_safe else None)
@@ -97,7 +97,8 @@ def membership_of_list(value: Value, items: Sequence[exp.Expr], context: Context
         raise refuse("an IN list cannot be empty", "name at least one value", "42601")
     if len(items) > 10_000:
         raise refuse("the IN list is too long", "list at most 10,000 values", "54001")
-    _, (needle, *rest) = unify([value, *(context.finite(item) for item in items)], context)
+    values = comparable([value, *(context.finite(item) for item in items)], context)
+    _, (needle, *rest) = unify(values, context)
     sql = exp.In(this=wrap(needle.sql), expressions=[item.sql for item in rest])
     return boolean(sql, needle, *rest)
 
@@ -131,7 +132,7 @@ def is_test(node: exp.Expr, context: Context) -> Value:
 def between(node: exp.Expr, context: Context) -> Value:
     value = context.finite(node.this)
     low, high = (context.finite(node.args[name]) for name in ("low", "high"))
-    _, (middle, one, other) = unify((value, low, high), context)
+    _, (middle, one, other) = unify(comparable((value, low, high), context), context)
     if node.args.get("symmetric"):
         pairs = [
             exp.Between(this=wrap(duplicate(middle.sql)), low=wrap(duplicate(a.sql)), high=wrap(duplicate(b.sql)))

@@ -1,4 +1,7 @@
-"""Dates and timestamps. Every one inside an expression lies in the years 1 to 9999, or is NULL."""
+"""Dates and timestamps. Every one inside an expression lies in the years 1 to 9999, or is NULL.
+
+A ``timestamptz`` has fields, days and months by the clocks of the session's zone, or of the zone that is named.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ import datetime
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.dialects import call, number, text
+from rewriter.dialects import Dialect, call, number, text
 from rewriter.errors import TYPE_MISMATCH
 from rewriter.functions_casts import coerce, widen
-from rewriter.functions_literals import Span, span_of
+from rewriter.functions_literals import Span, fixed_zone, span_of
 from rewriter.functions_sizes import Length, of_length
 from rewriter.functions_values import (
     Context,
@@ -28,13 +32,14 @@ from rewriter.functions_values import (
     when,
     wrap,
 )
+from rewriter.functions_zones import STEP, moment_of, to_instant, to_local
 from rewriter.interval import Interval, measure
-from rewriter.types import DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP, Kind, decimal
+from rewriter.types import DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP, TIMESTAMPTZ, Kind, decimal
 from rewriter.value import Value
+from rewriter.zones import UTC, zone_at
 
 CALENDAR_DAYS = 3_652_058
 """From 0001-01-01 to 9999-12-31."""
-_MICROSECOND = Fraction(1, 86_400_000_000)
 
 
 def temporal(node: object, context: Context, what: str) -> Value:
@@ -47,22 +52,21 @@ def temporal(node: object, context: Context, what: str) -> Value:
     return value
 
 
-def _moment(days: Fraction) -> datetime.datetime | None:
-    """A point of an interval as a timestamp, rounded down to microseconds."""
-    micros = math.floor(days / _MICROSECOND)
-    if not 86_400_000_000 <= micros < (CALENDAR_DAYS + 2) * 86_400_000_000:
-        return None
-    return datetime.datetime(1, 1, 1) + datetime.timedelta(microseconds=micros - 86_400_000_000)
-
-
 def _through(interval: Interval | None, function: Callable[[datetime.datetime], Fraction | None]) -> Interval | None:
     """The image of a declared range under a non-decreasing function of time; None when it leaves the calendar."""
     if interval is None:
         return None
-    ends = [_moment(interval.low), _moment(interval.high)]
+    ends = [moment_of(interval.low), moment_of(interval.high)]
     images = [function(end) if end is not None else None for end in ends]
     low, high = images
     return Interval(low, high) if low is not None and high is not None else None
+
+
+def local_time(value: Value, context: Context) -> Value:
+    """Of an instant, what the clocks of the session's zone show."""
+    if value.type.kind is not Kind.TIMESTAMPTZ:
+        return value
+    return to_local(value, context.dialect.zone, context.dialect)
 
 
 # -- arithmetic ----------------------------------------------------------------------------------------------------
@@ -133,10 +137,28 @@ def _shift_days(moment: Value, by: Value, sign: int, context: Context) -> Value:
 def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
     months, days, micros = span_of(by)
     span = (sign * months, sign * days, sign * micros)
+    if moment.type.kind is Kind.TIMESTAMPTZ:
+        return _shift_instant(moment, span, context)
+    return in_calendar(_shifted(moment, span, context), context.dialect)
+
+
+def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
+    """Months and days go by the calendar of the session's zone, hours do not."""
+    months, days, micros = span
+    dialect, zone = context.dialect, context.dialect.zone
+    if months or days:
+        there = _shifted(to_local(moment, zone, dialect, guarded=False), (months, days, 0), context)
+        moment = to_instant(there, zone, dialect, guarded=False)
+    later = _shifted(replace(moment, type=TIMESTAMP), (0, 0, micros), context) if micros else moment
+    return in_calendar(replace(later, type=TIMESTAMPTZ), dialect)
+
+
+def _shifted(moment: Value, span: Span, context: Context) -> Value:
+    """It may lie outside of the calendar."""
     interval = _through(moment.interval, lambda end: _moved(end, span))
     base = widen(moment, TIMESTAMP, context.dialect)
     sql = context.dialect.shift(wrap(base.sql), span)
-    return in_calendar(derive(sql, TIMESTAMP, moment, interval=interval), context.dialect)
+    return derive(sql, TIMESTAMP, moment, interval=interval, nullable=True)
 
 
 def _moved(moment: datetime.datetime, span: Span) -> Fraction | None:
@@ -200,6 +222,36 @@ def date_trunc(node: exp.Expr, context: Context) -> Value:
     if unit not in _TRUNCATIONS:
         raise refuse(f"DATE_TRUNC to {unit} is not answered", "units: " + ", ".join(_TRUNCATIONS[4:]), "22023")
     value = temporal(node.this, context, "DATE_TRUNC")
+    place = node.args.get("zone")
+    if value.type.kind is Kind.TIMESTAMPTZ:
+        return _trunc_instant(unit, value, _zone(place) if place is not None else context.dialect.zone, context)
+    if place is not None:
+        raise refuse("DATE_TRUNC takes a time zone of a timestamptz only", "leave the zone out", "42883")
+    return _trunc(unit, value, context)
+
+
+def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Value:
+    """When the local period began; an hour that a clock shows twice begins twice."""
+    dialect, there = context.dialect, to_local(value, zone, context.dialect, guarded=False)
+    begun = _trunc(unit, there, context)
+    if zone == UTC:
+        return replace(begun, type=TIMESTAMPTZ)
+    if _TRUNCATIONS.index(unit) >= _TRUNCATIONS.index("day"):
+        return _within(to_instant(begun, zone, dialect, guarded=False), dialect)
+    since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
+    sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)
+    if unit == "hour":
+        sql.meta[STEP] = "HOUR"
+    interval = value.interval and Interval(value.interval.low - Fraction(1, 24), value.interval.high)
+    return _within(derive(sql, TIMESTAMPTZ, value, there, interval=interval), dialect)
+
+
+def _within(value: Value, dialect: Dialect) -> Value:
+    """In the calendar; of what is declared to lie there, nothing is lost."""
+    return replace(in_calendar(value, dialect), nullable=value.nullable or value.interval is None)
+
+
+def _trunc(unit: str, value: Value, context: Context) -> Value:
     interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
     truncated = derive(context.dialect.date_trunc(unit, value.sql), TIMESTAMP, value, interval=interval)
     # years 1 to 9 belong to a decade that begins in year 0
@@ -240,6 +292,46 @@ _OF_CLOCK = ("hour", "minute", "second")
 _PLURALS = {f"{unit}s": unit for unit in ("year", "month", "week", "day", "hour", "minute", "second", "decade")}
 
 
+def _zone(node: object) -> str:
+    """A literal zone, by name or as INTERVAL '+2 hours'."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Cast) and node.to.this in (exp.DType.TEXT, exp.DType.VARCHAR):
+        node = node.this
+    found = None
+    if isinstance(node, exp.Literal) and node.is_string:
+        found = zone_at(node.name)
+    elif isinstance(node, exp.Interval):
+        unit = node.args.get("unit")
+        found = fixed_zone(f"{node.this.name} {unit.name}" if isinstance(unit, exp.Var) else node.this.name)
+    else:
+        raise refuse("a time zone is a literal", "write AT TIME ZONE 'Europe/Berlin'")
+    if found is None:
+        raise refuse("there is no such time zone", "write a name like 'Europe/Berlin'", "22023")
+    return found
+
+
+def at_time_zone(node: exp.Expr, context: Context) -> Value:
+    """x AT TIME ZONE 'zone': the local time there of an instant, the instant of a local time there."""
+    return _at_zone(context.finite(node.this), _zone(node.args.get("zone")), context)
+
+
+def timezone(arguments: list[exp.Expr], context: Context) -> Value:
+    """TIMEZONE('zone', x) is x AT TIME ZONE 'zone'."""
+    if len(arguments) != 2:
+        raise refuse("TIMEZONE takes a zone and a time", "write x AT TIME ZONE 'Europe/Berlin'", "42883")
+    return _at_zone(context.finite(arguments[1]), _zone(arguments[0]), context)
+
+
+def _at_zone(value: Value, zone: str, context: Context) -> Value:
+    if is_unknown(value) or is_null(value) or value.type == DATE:
+        value = widen(value, TIMESTAMPTZ, context.dialect)
+    if not value.type.temporal:
+        raise refuse(f"AT TIME ZONE needs a timestamp, not {value.type}", "cast it, as in x::timestamp", TYPE_MISMATCH)
+    convert = to_local if value.type.kind is Kind.TIMESTAMPTZ else to_instant
+    return convert(value, zone, context.dialect)
+
+
 def extract(node: exp.Expr, context: Context) -> Value:
     """EXTRACT(unit FROM x): a decimal without fraction; seconds have six digits, EPOCH is a double."""
     unit = _unit(node.this)
@@ -256,6 +348,7 @@ def extract(node: exp.Expr, context: Context) -> Value:
         raise refuse(f"a date has no {unit}", "extract year, month, week, day, dow or epoch", "0A000")
     if unit == "epoch":
         return _epoch(value, context)
+    value = local_time(value, context)
     if unit == "second":
         micros = context.dialect.cast(context.dialect.date_part("microsecond", value.sql), decimal(8, 0))
         seconds = exp.Mul(this=micros, expression=context.dialect.cast(number("0.000001"), decimal(6, 6)))
@@ -295,7 +388,8 @@ def _difference(unit: str, node: exp.Expr, context: Context) -> Value | None:
     interval = left.interval - right.interval if left.interval and right.interval else None
     if interval is not None:
         interval = Interval(interval.low * 86_400, interval.high * 86_400)
-    one, other = (wrap(widen(side, TIMESTAMP, context.dialect).sql) for side in (left, right))
+    common = TIMESTAMPTZ if Kind.TIMESTAMPTZ in (left.type.kind, right.type.kind) else TIMESTAMP
+    one, other = (wrap(widen(side, common, context.dialect).sql) for side in (left, right))
     return derive(context.dialect.seconds_between(one, other), DOUBLE, left, right, interval=interval)
 
 
@@ -338,7 +432,7 @@ _FORMATS = ("%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%y", "%B", "%b", "%A", "%
 
 def to_char(node: exp.Expr, context: Context) -> Value:
     """TO_CHAR(x, format) with the fields YYYY MM DD HH24 MI SS DDD and fixed text between them."""
-    value = temporal(node.this, context, "TO_CHAR")
+    value = local_time(temporal(node.this, context, "TO_CHAR"), context)
     pattern = node.args.get("format")
     spelt = pattern.this if isinstance(pattern, exp.Literal) and pattern.is_string else ""
     fields = re.findall(r"%.", spelt)

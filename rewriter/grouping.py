@@ -90,6 +90,17 @@ def walk(node: exp.Expr) -> Iterator[exp.Expr]:
             yield found
 
 
+def aggregates_of(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The outermost aggregate calls of an expression, with their FILTER; not those that a window makes."""
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        if _is_aggregate(found) and not _is_window_function(found) and not isinstance(found, exp.Grouping):
+            yield found
+        elif not isinstance(found, exp.Query):
+            stack.extend(_children(found))
+
+
 def check_select(select: exp.Select) -> None:
     """Refuse parts of a SELECT over people that no rule reads."""
     only(select, _SELECT_PARTS, "a SELECT over people")
@@ -130,7 +141,8 @@ def take_apart(
     ]
     outer = exp.Select(expressions=expressions).from_(exp.to_table(table), copy=False)
     if (having := select.args.get("having")) is not None:
-        shown = _shows_rows(select)
+        # Without a key there is always one group, and the condition asks whether it has a row.
+        shown = not keys or _shows_rows(select)
         tests = [test.copy() for test in conjuncts(having.this) if shown or not _is_certain(test)]
         if tests:
             outer.set("where", exp.Where(this=replacer.replace(canonical(exp.and_(*tests, copy=False), scope))))

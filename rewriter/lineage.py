@@ -17,6 +17,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from rewriter.ball import deciding
 from rewriter.canonical import canonical
 from rewriter.cells import Cell, Vector, Workload
 from rewriter.plan import Block, Plan
@@ -45,23 +46,46 @@ def with_families(plan: Plan, query: Query, work: Workload, *, one_group: bool) 
         groups = ("unit",)
     else:
         groups = ("groups", one_group, *sorted(key.family for key in keys))
+    measured = list(zip(plan.blocks, work.vectors, cells, strict=bool(plan.blocks)))
+    balls = [_ball(block, vector, texts_of) for block, vector, texts_of in measured]
+    decisive = deciding([vector for _, vector, _ in measured])
+    factors = {
+        distinct: sorted(
+            repr(ball)
+            for ball, vector in zip(balls, work.vectors, strict=bool(balls))
+            if vector in decisive and vector.distinct is distinct and vector.credit is None
+        )
+        for distinct in (False, True)
+    }
     blocks = tuple(
-        _named(block, vector, f"{plan.dialect}\n{rows}", texts_of, groups)
-        for block, vector, texts_of in zip(plan.blocks, work.vectors, cells, strict=bool(plan.blocks))
+        _named(block, vector, f"{plan.dialect}\n{rows}", texts_of, groups, (*ball, *factors[vector.distinct]))
+        for (block, vector, texts_of), ball in zip(measured, balls, strict=True)
     )
     return replace(plan, keys=keys, blocks=blocks)
 
 
-def _named(block: Block, vector: Vector, rows: str, cells: Sequence[str], groups: tuple[object, ...]) -> Block:
-    """Where more than a row is clipped, what a unit adds depends on its whole vector and on the ball that holds it.
+def _ball(block: Block, vector: Vector, cells: Sequence[str]) -> tuple[object, ...]:
+    """A vector and the ball that holds it."""
+    steps = tuple((statistic.granularity, statistic.bound) for statistic in block.statistics)
+    return (steps, block.sensitivity, vector.distinct, vector.signed, *cells)
+
+
+def _named(
+    block: Block,
+    vector: Vector,
+    rows: str,
+    cells: Sequence[str],
+    groups: tuple[object, ...],
+    clipped: tuple[object, ...],
+) -> Block:
+    """Where more than a row is clipped, what a unit adds depends on its whole vector, on the ball that holds it, and on
+    those that its factor is the least of.
 
     What is measured of running sums is no number of a group, and distinct values do not add up.
     """
     if block.prefix is not None or any(addend.distinct for cell in vector.cells for addend in cell.addends):
         return block
-    steps = tuple((statistic.granularity, statistic.bound) for statistic in block.statistics)
-    whole = () if groups == ("row",) else (steps, block.sensitivity, vector.distinct, vector.signed, *cells)
-    shared = _hashed(repr((rows, groups, *whole)))
+    shared = _hashed(repr((rows, groups, *(() if groups == ("row",) else clipped))))
     statistics = tuple(
         replace(statistic, family=_hashed(repr((shared, cell, statistic.granularity))))
         for statistic, cell in zip(block.statistics, cells, strict=True)

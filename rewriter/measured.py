@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from rewriter.plan import Chosen, Figure, Moment, Output, Ratio
+from rewriter.query import Along
 from rewriter.types import Kind
 
 Term = tuple[int, str]
@@ -50,9 +51,10 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The running sum of a released output up to its row, where the release is measured for it."""
+    """The running sum of a released output up to its row, or its sum over the rows of a window."""
 
     term: Term
+    window: Along
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,38 @@ class Listed:
     items: tuple[Mean, ...]
 
 
-Form = Affine | Quotient | Mean | Running | Listed | Other | Public
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several columns, by row: each is made of slots that the rows of the others do not have."""
+
+    branches: tuple[Measured, ...]
+
+
+Form = Affine | Quotient | Mean | Running | Listed | Either | Other | Public
+
+
+EXTREME = Fraction(10) ** 100
+"""Numbers beyond this, or nearer to 0 than its inverse, have squares that no double holds."""
+
+
+def is_moderate(form: Form) -> bool:
+    """Whether an error bar of the form can be computed in doubles, whatever is released.
+
+    >>> is_moderate(Affine((((0, "n"), Fraction(10) ** 200),)))
+    False
+    """
+    if isinstance(form, Listed):
+        return all(is_moderate(item) for item in form.items)
+    if isinstance(form, Quotient):
+        return is_moderate(form.above) and is_moderate(form.below) and form.slack <= EXTREME
+    if isinstance(form, Mean):
+        return all(abs(number) <= EXTREME for number in (form.factor, form.constant, form.slack))
+    if not isinstance(form, Affine):
+        return True
+    weights = [abs(weight) for _, weight in form.terms if weight]
+    if any(size > EXTREME for size in (*weights, abs(form.constant), form.slack)):
+        return False
+    return all(weight >= 1 / EXTREME for weight in weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +138,7 @@ class Measured:
     @property
     def noisy(self) -> bool:
         """Whether it depends on released numbers."""
-        return isinstance(self.form, Quotient | Mean | Running | Listed | Other) or (
+        return isinstance(self.form, Quotient | Mean | Running | Listed | Either | Other) or (
             isinstance(self.form, Affine) and bool(self.form.terms)
         )
 
@@ -155,13 +188,13 @@ def output(slot: int, column: Output) -> Measured:
     return Measured(Affine(((term, Fraction(1)),)), whole=column.type.kind is Kind.INTEGER, nonnegative=counted)
 
 
-def running(one: Measured, name: str) -> Measured:
+def running(one: Measured, name: str, window: Along) -> Measured:
     """The running sum of a column, where that is the released output of this name."""
     form = one.form
     if isinstance(form, Affine) and one.rounding is None and len(form.terms) == 1 and not form.constant:
         ((term, weight),) = form.terms
         if term[1] == name and weight == 1:
-            return Measured(Running(term))
+            return Measured(Running(term, window))
     return unknown(one)
 
 
@@ -179,7 +212,28 @@ def slots_of(form: Form) -> frozenset[int]:
         return slots_of(form.above) | slots_of(form.below)
     if isinstance(form, Listed):
         return frozenset(item.term[0] for item in form.items)
+    if isinstance(form, Either):
+        return frozenset(slot for branch in form.branches for slot in slots_of(branch.form))
     return frozenset({form.term[0]}) if isinstance(form, Mean | Running) else frozenset()
+
+
+def either(one: Measured, other: Measured) -> Measured:
+    """A column whose rows are of the one or of the other, which share no slot."""
+    branches = [*_branches(one), *_branches(other)]
+    if one == other or not any(branch.noisy for branch in branches):
+        return one if one == other else unknown(one, other)
+    if not all(isinstance(branch.form, Affine | Quotient | Mean | Public) for branch in branches):
+        return replace(OTHER, nonnegative=all(branch.nonnegative for branch in branches))
+    return Measured(
+        Either(tuple(branches)),
+        whole=all(branch.whole for branch in branches),
+        nonnegative=all(branch.nonnegative for branch in branches),
+        guarded=any(branch.guarded for branch in branches),
+    )
+
+
+def _branches(one: Measured) -> tuple[Measured, ...]:
+    return one.form.branches if isinstance(one.form, Either) else (one,)
 
 
 def scaled(form: Affine, factor: Fraction) -> Affine:
@@ -253,6 +307,8 @@ def shifted_slots(one: Measured, by: int) -> Measured:
         return replace(one, form=replace(form, above=_moved(form.above, by), below=_moved(form.below, by)))
     if isinstance(form, Mean | Running):
         return replace(one, form=replace(form, term=(form.term[0] + by, form.term[1])))
+    if isinstance(form, Either):
+        return replace(one, form=Either(tuple(shifted_slots(branch, by) for branch in form.branches)))
     return one
 
 

@@ -114,7 +114,7 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     if isinstance(node, exp.Case):
         return _case(node, scope, subquery)
     if isinstance(node, exp.Window) and isinstance(mark := node.meta.get(RUNNING), RunningSum):
-        return running(expression(node.this.this, scope, subquery), mark.name)
+        return running(expression(node.this.this, scope, subquery), mark.name, mark.window)
     if isinstance(node, exp.Paren) and node.meta.get(LISTED):
         return _listed(node, scope, subquery)
     parts = [expression(part, scope, subquery) for part in node.iter_expressions()]
@@ -232,7 +232,10 @@ _KEEPING = (
 )  # fmt: skip
 """What is not below 0 where its first part is not."""
 
-_COUNTING = (exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Abs, exp.Stddev, exp.Variance)
+_COUNTING = (
+    exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Abs, exp.Stddev, exp.Variance, exp.Exp, exp.Sqrt,
+)  # fmt: skip
+"""What is never below 0."""
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Sequence[Measured]], Measured]] = {
     exp.Literal: _literal,

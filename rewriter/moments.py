@@ -295,7 +295,7 @@ def _measure(wanted: _Wanted, builder: Builder, norm: Norm) -> Measured:
     for variable in variables:
         l1 *= max(variable.weights) * variable.unit
         l2_squared *= variable.row_l2_squared
-    builder.vectors.append(Vector(tuple(cells), l1, l2_squared))
+    builder.vectors.append(Vector(tuple(cells), l1, l2_squared, rows=Addend(1, test=test)))
     for name, variable in zip(wanted.names, variables, strict=True):
         note = f"{name} is clipped into [{_show(variable.axis.low)}, {_show(variable.axis.high)}]"
         if note not in builder.notes:

@@ -20,7 +20,7 @@ from rewriter.aggregates import PICKED
 from rewriter.dialects import Dialect
 from rewriter.grouping import walk
 from rewriter.keys import public_keys
-from rewriter.plan import Estimator, Linear, Moment, Plan, Ratio
+from rewriter.plan import Plan, statistics_of
 from rewriter.query import Aggregate, Key, Query
 from rewriter.types import Kind, Scalar
 
@@ -119,12 +119,12 @@ def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
     """
     # What decides in a row is the noise of that row, and not the total's.
     outputs = tuple(replace(one, decides="") for one in plan.outputs if int(one.name[1:]) in aggregates)
-    needed = {name for output in outputs for name in _statistics(output.estimator)}
+    needed = {name for output in outputs for name in statistics_of(output.estimator)}
     blocks = tuple(block for block in plan.blocks if needed & {one.name for one in block.statistics})
     if blocks == plan.blocks:
         return replace(plan, outputs=outputs, choices=())
     names = [statistic.name for block in blocks for statistic in block.statistics]
-    kept = [place for place, part in enumerate(plan.parts) if set(_statistics(part.estimator)) <= set(names)]
+    kept = [place for place, part in enumerate(plan.parts) if set(statistics_of(part.estimator)) <= set(names)]
     at = {place: number for number, place in enumerate(kept)}
     return replace(
         plan,
@@ -133,14 +133,7 @@ def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
         outputs=tuple(replace(one, parts=tuple(at[place] for place in one.parts)) for one in outputs),
         parts=tuple(plan.parts[place] for place in kept),
         orders=tuple((at[low], at[high]) for low, high in plan.orders if low in at and high in at),
-        exhaustive=False,  # it has not all parts that other measurements of the same rows have
+        exhaustive=False,
+        alone=True,  # it has not all parts that other measurements of the same rows have
         choices=(),
     )
-
-
-def _statistics(estimator: Estimator) -> tuple[str, ...]:
-    if isinstance(estimator, Ratio):
-        return estimator.above, estimator.below
-    if isinstance(estimator, Moment):
-        return tuple(name for name, _ in estimator.cells)
-    return tuple(name for name, _ in estimator.terms) if isinstance(estimator, Linear) else ()

@@ -17,6 +17,7 @@ from rewriter.outer_forms import CASTS, CLOCKS, FORMS, FUNCTIONS, PARTS, PARTS_O
 from rewriter.outer_limits import check_size
 from rewriter.outer_spelling import spelled
 from rewriter.types import Type
+from rewriter.zones import zone_at
 
 MAX_PADDED = 1_000
 MAX_REPLACEMENT = 20
@@ -82,8 +83,6 @@ def _unknown(node: exp.Expr) -> Refused:
         return Refused(f"{form.__name__.upper()} is not answered", hint="join a subquery or VALUES instead")
     if form in (exp.Placeholder, exp.Parameter):
         return Refused("a parameter has no value", hint="pass one value for each", sqlstate=BAD_PARAMETER)
-    if form is exp.AtTimeZone:
-        return Refused("AT TIME ZONE is not answered", hint="times have no zone here: add an INTERVAL")
     if form is exp.Collate:
         return Refused("COLLATE is not answered", hint="texts compare by code point; use LOWER(x)")
     if form is exp.Initcap:
@@ -200,8 +199,20 @@ def _check_cast(node: exp.Expr) -> None:
 
 
 def _check_like(node: exp.Expr) -> None:
+    pattern = node.args["expression"]
+    if isinstance(pattern, exp.Literal) and not isinstance(node.parent, exp.Escape) and _ends_escaped(pattern.name):
+        raise Refused("a LIKE pattern ends with an escape", hint=r"write \\ for one", sqlstate="22025")
     if isinstance(node.args["expression"], exp.Any | exp.All | exp.Array | exp.Tuple):
         raise Refused("LIKE ANY is not answered", hint="write x LIKE 'a%' OR x LIKE 'b%'")
+
+
+def _ends_escaped(pattern: str) -> bool:
+    r"""Whether a backslash at the end has nothing to escape.
+
+    >>> _ends_escaped("50%\\"), _ends_escaped(r"50\\%")
+    (True, False)
+    """
+    return (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
 
 
 def _check_extract(node: exp.Expr) -> None:
@@ -288,6 +299,14 @@ def _literal(node: exp.Expr | None) -> int | None:
     return None
 
 
+def _check_zone(node: exp.Expr) -> None:
+    zone = node.args.get("zone")
+    if not isinstance(zone, exp.Literal) or not zone.is_string:
+        raise Refused("a time zone is a literal", hint="write AT TIME ZONE 'Europe/Berlin'")
+    if zone_at(zone.name) is None:
+        raise Refused("there is no such time zone", hint="write a name like 'Europe/Berlin'", sqlstate="22023")
+
+
 _CHECKS: Mapping[type[exp.Expr], Callable[[exp.Expr], None]] = {
     exp.Column: _check_column,
     exp.Join: _check_join,
@@ -297,6 +316,7 @@ _CHECKS: Mapping[type[exp.Expr], Callable[[exp.Expr], None]] = {
     exp.Extract: _check_extract,
     exp.TimestampTrunc: _check_trunc,
     exp.DateTrunc: _check_trunc,
+    exp.AtTimeZone: _check_zone,
     exp.TimeToStr: _check_format,
     exp.StrToDate: _check_format,
     exp.Substring: _check_substring,

@@ -2,7 +2,7 @@
 
 A wide list, for the service's protection and not for privacy's: the outer SELECT runs where nothing secret is. Still
 it is a list of what may, since DuckDB has functions that read files, settings and clocks. Not on it, besides those:
-whatever has no type among ours (arrays, time zones), and nodes that sqlglot spells by repeating an operand (INITCAP,
+whatever has no type among ours (arrays), and nodes that sqlglot spells by repeating an operand (INITCAP,
 BETWEEN SYMMETRIC), which grow without bound when they are nested.
 """
 
@@ -45,7 +45,7 @@ _TEXTS = (
     exp.Ascii, exp.Chr, exp.MD5, exp.Overlay, exp.RegexpReplace,
 )  # fmt: skip
 
-_TIMES = (exp.Extract, exp.TimestampTrunc, exp.DateTrunc, exp.TimeToStr, exp.StrToDate)
+_TIMES = (exp.Extract, exp.TimestampTrunc, exp.DateTrunc, exp.TimeToStr, exp.StrToDate, exp.AtTimeZone)
 
 _AGGREGATES = (
     exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance,
@@ -122,7 +122,7 @@ CASTS = frozenset(
     {
         exp.DType.BOOLEAN, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.DECIMAL, exp.DType.FLOAT,
         exp.DType.DOUBLE, exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.BPCHAR, exp.DType.DATE, exp.DType.TIMESTAMP,
-        exp.DType.INTERVAL,
+        exp.DType.TIMESTAMPTZ, exp.DType.INTERVAL,
     }
 )  # fmt: skip
 """Types that may be cast to; BPCHAR is PostgreSQL's name for text without a length."""

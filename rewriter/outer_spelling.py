@@ -12,6 +12,7 @@ from sqlglot import exp
 from rewriter.outer_numbers import STANDS_FOR_NUMERIC, printed, rounded, to_integer
 from rewriter.outer_types import sum_types
 from rewriter.types import Kind, Type
+from rewriter.zones import UTC, zone_at
 
 LONGEST = 10_000
 """Characters of a text that is put together from texts put together: doubled sixty times, it would fill any memory."""
@@ -189,6 +190,15 @@ def _is_stored(column: exp.Column, schema: _Schema) -> bool:
     return None not in stored and any(column.name in columns for columns in stored if columns is not None)
 
 
+# Times
+
+
+def _place(node: exp.Expr) -> exp.Expr:
+    """A zone by its full name: PostgreSQL's abbreviations stand for fixed distances from UTC."""
+    node.set("zone", exp.Literal.string(zone_at(node.args["zone"].name) or UTC))
+    return node
+
+
 # Aggregates and rows
 
 
@@ -223,6 +233,7 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
     exp.RegexpLike: _regexp,
     exp.RegexpILike: _regexp,
     exp.Round: rounded,
+    exp.AtTimeZone: _place,
 }
 
 _PARTS: Mapping[type[exp.Expr], Callable[[exp.Expr, _Schema], None]] = {

@@ -33,7 +33,7 @@ def sum_types(tree: exp.Expr, schema: Mapping[str, Mapping[str, Type]]) -> Mappi
             identify=False, expand_alias_refs=False,
         )  # fmt: skip
         annotate_types(scratch, schema=known, dialect="duckdb")
-    except (SqlglotError, ValueError, KeyError, AttributeError, RecursionError):
+    except (SqlglotError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return {}
     found: dict[int, Type] = {}
     for node in scratch.find_all(exp.Sum):

@@ -28,6 +28,7 @@ from rewriter.errors import (
     TOO_COMPLEX,
     Refused,
 )
+from rewriter.functions_literals import fixed_zone
 from rewriter.markers import apart
 from rewriter.naming import keep_words
 
@@ -39,6 +40,7 @@ MAX_DIGITS = 1_000
 """Of one number, and as far as its exponent may go."""
 
 _QUANTITY = re.compile(r"\s*[-+]?\d+(\.\d+)?(\s*[A-Za-z]+)?\s*")
+_OFFSET = re.compile(r"[-+]?\d{1,2}:\d\d")
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
@@ -150,7 +152,7 @@ def _tokenize(text: str) -> list[Token]:
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     depth = prefixes = 0
-    for token, following in zip(tokens, [*tokens[1:], None], strict=False):
+    for before, token, following in zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=False):
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
         prefixes = prefixes + 1 if kind in _PREFIXES else 0
@@ -165,8 +167,9 @@ def _tokenize(text: str) -> list[Token]:
             _check_size_of_number(token)
             if following is not None and following.start == token.end + 1:
                 _check_number(token, following)
+        of_zone = before is not None and before.text.upper() == "ZONE"
         if kind is TokenType.INTERVAL and following is not None and following.token_type is TokenType.STRING:
-            _check_interval(following)
+            _check_interval(following, of_zone=of_zone)
         if kind is TokenType.SEMICOLON:
             raise Refused(
                 "there is more than one statement",
@@ -205,9 +208,9 @@ def _too_many_digits(position: int | None = None) -> Refused:
     )
 
 
-def _check_interval(token: Token) -> None:
+def _check_interval(token: Token, *, of_zone: bool) -> None:
     """The parser reads one quantity of an interval's text and drops the rest: more than one is not passed to it."""
-    if not _QUANTITY.fullmatch(token.text):
+    if not _QUANTITY.fullmatch(token.text) and not (of_zone and _OFFSET.fullmatch(token.text)):
         raise Refused(
             "an interval has one quantity here",
             hint="write INTERVAL '1 day' + INTERVAL '2 hours'",
@@ -335,7 +338,9 @@ def literal(value: object) -> exp.Expression:
         if "\0" in value:
             raise Refused("a parameter holds a NUL character", hint="remove it", sqlstate=BAD_PARAMETER)
         return exp.Literal.string(value)
-    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+    if isinstance(value, datetime.datetime) and value.utcoffset() is not None:
+        return exp.Cast(this=exp.Literal.string(_in_utc(value)), to=exp.DataType.build("timestamptz"))
+    if isinstance(value, datetime.datetime):
         return exp.Cast(this=exp.Literal.string(value.isoformat(" ")), to=exp.DataType.build("timestamp"))
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return exp.Cast(this=exp.Literal.string(value.isoformat()), to=exp.DataType.build("date"))
@@ -346,9 +351,18 @@ def literal(value: object) -> exp.Expression:
         return literal(item())
     raise Refused(
         f"a parameter of type {type(value).__name__} is not supported",
-        hint="pass None, bool, int, float, Decimal, str, date or a datetime without time zone",
+        hint="pass None, bool, int, float, Decimal, str, date or datetime",
         sqlstate=BAD_PARAMETER,
     )
+
+
+def _in_utc(value: datetime.datetime) -> str:
+    try:
+        return value.astimezone(datetime.UTC).isoformat(" ")
+    except OverflowError:
+        raise Refused(
+            "a time lies outside of the years 1 to 9999", hint="pass another time", sqlstate=BAD_PARAMETER
+        ) from None
 
 
 def _is_long(value: int | Decimal) -> bool:
@@ -381,7 +395,7 @@ def _set(tokens: list[Token]) -> SetSetting:
     if words and upper[0] in ("SESSION", "LOCAL"):
         words, upper = words[1:], upper[1:]
     if upper[:2] == ["TIME", "ZONE"] and len(words) > 2:
-        words = ["timezone", "=", next((word for word in words[2:] if word.upper() != "INTERVAL"), "DEFAULT")]
+        words = ["timezone", "=", *_zone(words[2:])]
     if upper[:1] == ["NAMES"] and len(words) == 2:
         words = ["client_encoding", "=", words[1]]
     name, rest = _name(words)
@@ -389,6 +403,25 @@ def _set(tokens: list[Token]) -> SetSetting:
         raise Refused("SET needs a name and a value", hint="write SET dpsql.epsilon = 0.5", sqlstate=SYNTAX)
     value = "".join(rest[1:])
     return SetSetting(name, None if value.upper() == "DEFAULT" else value)
+
+
+def _zone(words: list[str]) -> list[str]:
+    """What follows SET TIME ZONE: a name, a number of hours, LOCAL, DEFAULT, or INTERVAL 'hours' HOUR TO MINUTE."""
+    if words[0].upper() == "LOCAL":
+        return ["DEFAULT"]
+    if words[0].upper() != "INTERVAL":
+        return words
+    spelt = words[1].strip("'") if len(words) > 1 else ""
+    rest = [word.upper() for word in words[2:]]
+    if rest in (["HOUR"], ["HOURS"]) and ":" not in spelt:
+        spelt += " hours"
+    zone = fixed_zone(spelt) if rest in ([], ["HOUR"], ["HOURS"], ["HOUR", "TO", "MINUTE"]) else None
+    if zone is None:
+        raise Refused(
+            "a time zone is an interval of whole hours here", hint="name it: SET TIME ZONE 'Asia/Kolkata'",
+            sqlstate="22023",
+        )  # fmt: skip
+    return [zone]
 
 
 def _reset(tokens: list[Token]) -> SetSetting:

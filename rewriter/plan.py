@@ -18,12 +18,18 @@ class KeyColumn:
     """A grouping key: column ``name`` of the engine's answer, as the analyst wrote it in ``text``.
 
     ``family`` is a name that two keys over the same rows share only when they are the same expression.
+    ``closed``: by proof, every row of people has one of the key's public values, whatever the database holds.
+    ``listed``: the owner listed the values one by one, and no condition left any of them out; ``lists_null``: NULL is
+    one of these.
     """
 
     name: str
     type: Type
     text: str
     family: str = field(default="", repr=False)
+    closed: bool = field(default=False, repr=False, compare=False)
+    listed: bool = field(default=False, repr=False, compare=False)
+    lists_null: bool = field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,8 @@ class Selection:
 
     Column ``name`` holds, per group, the sum of one weight per unit, in steps of ``granularity``. A unit in
     t groups adds at most ``1/sqrt(t)`` to each, so its L2 norm is at most 1; a unit in more than
-    ``max_groups`` groups adds nothing. With ``max_groups`` 1 the weight is the number of units.
+    ``max_groups`` groups adds nothing. With ``max_groups`` 1 the weight is the number of units. Where the number of
+    units is asked for, ``name`` is that of its statistic: what is measured once selects, and is shown.
     """
 
     name: str
@@ -201,6 +208,15 @@ class Chosen:
 Estimator = Linear | Ratio | Moment | Chosen
 
 
+def statistics_of(estimator: Estimator) -> tuple[str, ...]:
+    """The names of the statistics that an output is made of; none of what is picked."""
+    if isinstance(estimator, Ratio):
+        return estimator.above, estimator.below
+    if isinstance(estimator, Moment):
+        return tuple(name for name, _ in estimator.cells)
+    return tuple(name for name, _ in estimator.terms) if isinstance(estimator, Linear) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A column of whose values quantiles are picked, group by group, from the lattice ``low``, ``low + 1``, … ``high``.
@@ -268,8 +284,9 @@ class Plan:
     group of the key set is in the answer. ``cells`` bounds the number of groups of a
     public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
-    group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by the
-    owner's word, every row of people is in one of them, so that they add up to what all rows have.
+    group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by proof,
+    every row of people is in one of them, so that they add up to what all rows have.
+    ``alone``: it has no parts that other measurements of the same rows could be made to agree with.
     ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
     ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
     a public key set, under the names of the keys, and reads no row of people; "" where there is none. With ``top``, the
@@ -287,6 +304,7 @@ class Plan:
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
     exhaustive: bool = False
+    alone: bool = False
     choices: tuple[Choice, ...] = ()
     groups: str = ""
     clips: bool = False
@@ -305,3 +323,15 @@ class Plan:
     @property
     def statistics(self) -> tuple[Statistic, ...]:
         return tuple(statistic for block in self.blocks for statistic in block.statistics)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the integers that ``sql`` answers, in order."""
+        names = tuple(statistic.name for statistic in self.statistics)
+        return names if self.selection is None or self.selection.name in names else (*names, self.selection.name)
+
+    @property
+    def selecting(self) -> Block | None:
+        """The block whose one statistic is the weight that groups are selected by."""
+        name = None if self.selection is None else self.selection.name
+        return next((block for block in self.blocks if any(one.name == name for one in block.statistics)), None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from sqlglot import exp
+
 from rewriter.aggregates import PICKED
 from rewriter.bound import bound
 from rewriter.cells import Workload
@@ -12,19 +14,25 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.distinct import credit_notes
 from rewriter.expanded import check_expanded
-from rewriter.keys import KeySet, key_set, public_keys
+from rewriter.keys import KeySet, PublicKeys, key_set, public_keys
 from rewriter.lineage import with_families
 from rewriter.others import of_total
 from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
 from rewriter.quantiles import quantiles
-from rewriter.query import Query, plain_columns
+from rewriter.query import Aggregate, Key, Query, plain_columns
 from rewriter.series import with_prefixes
 from rewriter.steps import groups_of_one, steps_along
 from rewriter.workload import workload
 
+_MOST_REPEATED = 2
+"""Joins without a key that are told of."""
 
-def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
+
+def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozenset[int] = frozenset()) -> Plan:
     """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
+
+    The aggregates at the places ``alone`` have statistics of their own, and so has the number of rows where it selects
+    the groups, which are then told by what is shown of them.
 
     Raises :class:`rewriter.errors.Refused` where nothing bounds what one person can add.
     """
@@ -35,6 +43,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     groups = groups_of_one(query.keys, query.filters, cells)
     contribution = query.bound.by(plain_columns(query.keys)).within(groups, constant=constant)
     unique = query.bound.unique
+    if query.keys and public is None and unique and not query.others:
+        alone |= frozenset(place for place, one in enumerate(query.aggregates) if _counts_people(one))
     summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
     work = _named(
         workload(
@@ -45,6 +55,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
             dialect=dialect,
             rows=1 if unique else query.bound.l1 or 1,
             apart=query.cumulative is not None and public is not None,
+            alone=frozenset(number for number, place in enumerate(summed) if place in alone),
         ),
         summed,
     )
@@ -69,7 +80,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     planned = Plan(
         sql="" if is_empty else bounded.tree.sql(dialect=dialect.name, comments=False),
         dialect=dialect.name,
-        keys=tuple(KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(query.keys)),
+        keys=_columns(query.keys, public),
         blocks=bounded.blocks,
         outputs=tuple(sorted(outputs, key=lambda output: int(output.name[1:]))),
         selection=bounded.selection,
@@ -90,6 +101,25 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan:
     )
     named = with_families(planned, query, work, one_group=one_group)
     return named if query.only is None else of_total(named, query.only)
+
+
+def _counts_people(aggregate: Aggregate) -> bool:
+    """Whether it is the number of rows, where every person has one."""
+    aggregate = aggregate.within or aggregate
+    unit = aggregate.argument is not None and aggregate.argument.unit and not aggregate.argument.nullable
+    rows = aggregate.argument is None and not aggregate.row
+    return (
+        aggregate.function is exp.Count and aggregate.condition is None and (unit or (rows and not aggregate.distinct))
+    )
+
+
+def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:
+    """The keys with what is known of the values that are listed."""
+    columns = (KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(keys))
+    if public is None:
+        return tuple(columns)
+    known = zip(columns, public.closed, public.listed, public.lists_null, strict=True)
+    return tuple(replace(one, closed=c, listed=k, lists_null=n) for one, c, k, n in known)
 
 
 def _named(work: Workload, places: Sequence[int]) -> Workload:
@@ -120,4 +150,5 @@ def _clips(contribution: ContributionBound, work: Workload) -> bool:
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:
     if bound.unique or bound.rows is None:
         return ()
-    return (f"each person counts with at most {bound.rows} rows",)
+    most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]
+    return (f"each person counts with at most {bound.rows} rows", *map(str, most))

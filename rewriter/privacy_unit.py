@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.catalog import Catalog, Hop
-from rewriter.contribution import ContributionBound
+from rewriter.contribution import ContributionBound, Repeated
 from rewriter.dialects import Dialect
 from rewriter.errors import Refused
 from rewriter.source import Source, table_node
@@ -236,8 +236,35 @@ def _row_bound(
 ) -> ContributionBound:
     """How many rows of one unit a join has.
 
-    The factors are multiplied one source after the other; a source that each row so far meets at most once adds none,
-    nor does one of which no row is left.
+    Keys by the owner's word alone say where units are clipped; that a unit has one row must not rest on them.
+    """
+    known = _multiplied(sources, private, classes, outer, unmatched)
+    if known.unique or not any(source.claimed_keys for source in sources):
+        return known
+    believed = [_believed(source) for source in sources]
+    kept = {source.alias for source in private}
+    return replace(
+        _multiplied(believed, [one for one in believed if one.alias in kept], classes, outer, unmatched), unique=False
+    )
+
+
+def _believed(source: Source) -> Source:
+    """The source as if the keys that its owner claims were enforced."""
+    single = frozenset(name for key in source.claimed_keys if len(key) == 1 for name in key)
+    several = tuple(key for key in source.claimed_keys if len(key) > 1)
+    return replace(source, unique_columns=source.unique_columns | single, unique_keys=(*source.unique_keys, *several))
+
+
+def _multiplied(
+    sources: Sequence[Source],
+    private: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+    unmatched: frozenset[str],
+) -> ContributionBound:
+    """The bounds of the sources, multiplied one after the other.
+
+    A source that each row so far meets at most once adds no factor, nor does one of which no row is left.
     Only ``unique`` has to be true; the number of rows says where units are clipped.
     """
     inner = [source for source in private if not source.optional]
@@ -246,6 +273,8 @@ def _row_bound(
     for source in factors[1:]:
         product = bound.times(source.bound.rows, source.bound.undeclared)
         bound = replace(product, unique=bound.unique and source.bound.unique)
+    if len(factors) > 1:
+        bound = _repeating(bound, factors, classes)
     counted = {source.alias for source in inner} | unmatched
     for source in private:
         if source.alias in counted:
@@ -264,9 +293,35 @@ def _row_bound(
         for source in once or waiting[:1]:
             if not once:
                 bound = bound.times(None if source.table is None else source.table.rows)
+                here = classes.united(outer[source.alias].equalities if source.optional else ())
+                met = [other for other in sources if other.alias in counted]
+                bound = _repeated(bound, source, None if source.table is None else source.table.rows, here, met)
             counted.add(source.alias)
         waiting = [source for source in waiting if source.alias not in counted]
     return bound
+
+
+def _repeating(bound: ContributionBound, factors: Sequence[Source], classes: _Classes) -> ContributionBound:
+    """The bound with what multiplied it: people's tables that are joined by more than the person."""
+    for source in factors:
+        others = [other for other in factors if other is not source]
+        bound = _repeated(bound, source, source.bound.rows, classes, others)
+    return bound
+
+
+def _repeated(
+    bound: ContributionBound, source: Source, rows: int | None, classes: _Classes, others: Sequence[Source]
+) -> ContributionBound:
+    """The bound with a source that each row may meet ``rows`` times, where a key of it would make that once."""
+    columns = tuple(
+        name
+        for name, value in source.fields.items()
+        if not value.unit
+        and any(classes.same((source.alias, name), (other.alias, field)) for other in others for field in other.fields)
+    )
+    if source.table is None or rows is None or rows < 2 or not columns:
+        return bound
+    return replace(bound, repeated=(*bound.repeated, Repeated(source.table.name, columns, rows)))
 
 
 def _met_by_none(private: Sequence[Source], classes: _Classes) -> list[Source]:

@@ -265,7 +265,7 @@ def _granularity(type_: Type, interval: Interval, *, learned: bool) -> Fraction:
     """Values of a column, exactly; of doubles, 2⁻²⁰ of the range; times to the second."""
     if type_.kind is Kind.DATE:
         return Fraction(1)
-    return _SECOND if type_.kind is Kind.TIMESTAMP else lattice(type_, interval, learned=learned)
+    return _SECOND if type_.temporal else lattice(type_, interval, learned=learned)
 
 
 def _steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:

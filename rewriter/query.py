@@ -36,8 +36,9 @@ class Aggregate:
     ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
     SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
     ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the
-    BOOL_OR or BOOL_AND that turns where this count exceeds its margin. Of a mode, ``candidates`` are the values of a
-    ``type`` that it is picked from, and ``argument`` is the place of a row's value among them.
+    BOOL_OR or BOOL_AND that turns where this count exceeds its margin. ``combines``: it is a sum of several aggregates
+    (:mod:`rewriter.combinations`), and ``notes`` say how their values are clipped. Of a mode, ``candidates`` are the
+    values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them.
     """
 
     function: type[exp.Expr]
@@ -53,19 +54,50 @@ class Aggregate:
     type: Type | None = None
     row: tuple[Value, ...] = ()
     decides: str = ""
+    combines: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The rows of a window that moves: so many before a row, the row, and so many after it."""
+
+    before: int
+    after: int
+
+    @property
+    def width(self) -> int:
+        return self.before + 1 + self.after
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """Sums over the rows of a ``frame``, or from the first row on, in the order of the keys at the places ``order``.
+
+    From the last one on where ``descending``. ``mean``: divided by the number of rows.
+    """
+
+    order: tuple[int, ...]
+    descending: bool
+    frame: Frame | None = None
+    mean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Cumulative:
     """The running sums that are made of a release: of ``aggregates``, by place, along the keys at the places ``order``.
 
-    They begin at the last group where ``descending``, and anew for every combination of the other keys. It says what
-    is wanted and nothing else: the release has all groups, and whoever adds them up differently is answered as well.
+    They begin at the last group where ``descending``, and anew for every combination of the other keys; with a
+    ``frame``, they are sums over the rows of a window that moves. It says what is wanted and nothing else: the release
+    has all groups, and whoever adds them up differently is answered as well. ``alone``: nothing but such sums is shown
+    of these aggregates.
     """
 
     order: tuple[int, ...]
     descending: bool
     aggregates: tuple[int, ...]
+    frame: Frame | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +110,24 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
+class Presence:
+    """The groups that the outer SELECT reads of a release: those that share the keys at ``places`` with a group whose
+    number of rows says that it is there; and, if ``listed``, those whose keys the owner listed one by one.
+
+    >>> Presence((0, 2), listed=True).column
+    'dpsql_shown_0_2'
+    """
+
+    places: tuple[int, ...]
+    listed: bool
+
+    @property
+    def column(self) -> str:
+        """The column of the release's table that says so of each row."""
+        return "_".join(["dpsql", "shown" if self.listed else "present", *map(str, self.places)])
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One release: the innermost SELECT that aggregates over people. The only thing that touches private data.
 
@@ -85,7 +135,8 @@ class Query:
     conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
     where the keys are all one set. ``others`` are the aggregates, by place, that one row more has: of
     the groups that are selected and not shown (:mod:`rewriter.others`); none where there is no such row. ``only`` are
-    those that a total is measured for, where it is not all of them.
+    those that a total is measured for, where it is not all of them. ``presences`` say which of its groups are read, by
+    the aggregate at the place ``counted``, which is ``bought`` where nobody asked for it (:mod:`rewriter.presence`).
     """
 
     rows: exp.Select
@@ -99,6 +150,9 @@ class Query:
     ranked: Ranked | None = None
     others: tuple[int, ...] = ()
     only: tuple[int, ...] | None = None
+    presences: tuple[Presence, ...] = ()
+    counted: int = 0
+    bought: bool = False
 
     @property
     def groupings(self) -> tuple[Query, ...]:

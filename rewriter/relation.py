@@ -80,6 +80,16 @@ def _outside(value: Value, column: exp.Column) -> Value:
     return replace(value, sql=column, domain=value.domain or value.sql.meta.get(DOMAIN))
 
 
+def renamed(relation: Relation, names: list[str]) -> Relation:
+    """The relation under the names that WITH gives to its first columns."""
+    if len(names) > len(relation.columns):
+        raise Refused("WITH names more columns than there are", hint="name fewer", sqlstate="42P10")
+    columns = [
+        (names[index] if index < len(names) else name, value) for index, (name, value) in enumerate(relation.columns)
+    ]
+    return replace(relation, columns=tuple(columns))
+
+
 def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> Relation:
     """The rows of both: each is still owned by its one unit."""
     if len(one.columns) != len(other.columns):

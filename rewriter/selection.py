@@ -50,7 +50,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
         bound=replace(query.bound, rows=rows),
         keys=tuple(replace(key, value=replace(key.value, constant=True)) for key in query.keys),
     )
-    base = plan(alone, norm, dialect)
+    base = plan(alone, norm, dialect, alone=frozenset({ranked.aggregate}))
     if base.choices or any(block.prefix is not None for block in base.blocks):
         return None
     ordered = base.outputs[ranked.aggregate]
@@ -75,6 +75,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
         blocks=tuple(_of_groups(block, groups) for block in base.blocks),
         top=top,
         exhaustive=False,
+        alone=True,
         notes=(*_notes(query, rows), *(note for note in base.notes if not note.startswith(_CLIPPED))),
     )
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from rewriter.ball import reach_squared
 from rewriter.cells import Vector, Workload
 from rewriter.contribution import ContributionBound, Norm
-from rewriter.plan import Linear
+from rewriter.plan import statistics_of
 from rewriter.prefix import LONGEST, Prefix, Strategy, Toeplitz, best_tree
 from rewriter.query import Cumulative
 from rewriter.steps import Steps
@@ -24,6 +24,9 @@ _MOST_STEPS = 1 << 26
 
 _WORTHWHILE = 1.5
 """How often the variance of a running sum must fall: less would not pay for what the groups alone lose in accuracy."""
+
+_WORTHWHILE_ALONE = 1.1
+"""The same of windows that move, where the groups are not shown."""
 
 
 def with_prefixes(
@@ -38,8 +41,10 @@ def with_prefixes(
         prefix = _chosen(vector, work, cumulative, steps, contribution, norm)
         vectors.append(replace(vector, prefix=prefix[0]) if prefix else vector)
         if prefix:
+            strategy = prefix[0].strategy
+            what = "running sums" if strategy.width is None else f"sums of {strategy.width} neighbours"
             notes.append(
-                f"running sums over at most {steps.most} groups are measured as such: their error is about"
+                f"{what} over at most {steps.most} groups are measured as such: their error is about"
                 f" {math.sqrt(prefix[1]):.2g} times smaller than that of adding up as many groups"
             )
     return replace(work, vectors=tuple(vectors), notes=(*work.notes, *dict.fromkeys(notes)))
@@ -54,32 +59,28 @@ def _chosen(
     direct, clipped = reach_squared(vector, norm, contribution), reach_squared(vector, Norm.L1, contribution)
     if direct is None or clipped is None or clipped > _MOST_STEPS**2:
         return None
-    strategy = _strategy(steps, norm)
+    strategy = _strategy(steps, norm, None if cumulative.frame is None else cumulative.frame.width)
     if strategy is None:
         return None
     spread = strategy.variance * (strategy.l1**2 if norm is Norm.L1 else strategy.l2_squared)
-    gain = float(Fraction(direct, clipped)) * (steps.most + 1) / 2 / spread
-    return (Prefix(strategy, cumulative.order, cumulative.descending), gain) if gain >= _WORTHWHILE else None
+    gain = float(Fraction(direct, clipped)) * strategy.groups / spread
+    worth = _WORTHWHILE_ALONE if cumulative.alone and strategy.width is not None else _WORTHWHILE
+    return (Prefix(strategy, cumulative.order, cumulative.descending), gain) if gain >= worth else None
 
 
-def _strategy(steps: Steps, norm: Norm) -> Strategy | None:
+def _strategy(steps: Steps, norm: Norm, width: int | None) -> Strategy | None:
     """The best that there is for so many groups. A tree loses where there are far fewer than it was made for."""
+    width = None if width is None or width >= steps.most else width
     if norm is Norm.L2 and steps.most <= LONGEST:
-        return Toeplitz(steps.most)
-    return best_tree(steps.most, squared=norm is Norm.L2) if steps.tight else None
+        return Toeplitz(steps.most, width)
+    return best_tree(steps.most, squared=norm is Norm.L2, width=width) if steps.tight else None
 
 
 def _is_wanted(vector: Vector, work: Workload, cumulative: Cumulative) -> bool:
     """Whether running sums are made of it, and every part of it is one statistic, so that it can be finished alone."""
     names = {cell.name for cell in vector.cells}
     sums = {f"a{place}" for place in cumulative.aggregates}
-    used = [output for output in work.outputs if names & {name for name, _ in _terms(output.estimator)}]
+    used = [output for output in work.outputs if names.intersection(statistics_of(output.estimator))]
     parts = [part for part in work.parts if names & {name for name, _ in part.estimator.terms}]
     simple = all(len(part.estimator.terms) == 1 for part in parts)
     return simple and any(output.name in sums for output in used) and all(output.parts for output in used)
-
-
-def _terms(estimator: object) -> tuple[tuple[str, Fraction], ...]:
-    if isinstance(estimator, Linear):
-        return estimator.terms
-    return tuple((str(getattr(estimator, side)), Fraction(1)) for side in ("above", "below"))

@@ -196,7 +196,7 @@ def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Tabl
         tests += level.tests()
         order = level.order(order)
         if select.args.get("limit") is not None or select.args.get("offset") is not None:
-            count = _count(select)
+            count = groups_wanted(select)
             alike = order is not None and all(test == (order.column, order.descending) for test in tests)
             if order is None or count is None or not alike:
                 return None
@@ -243,7 +243,7 @@ def _folded(alias: exp.Expr | None) -> list[str]:
     return [name.name if name.args.get("quoted") else name.name.lower() for name in given]
 
 
-def _count(select: exp.Select) -> int | None:
+def groups_wanted(select: exp.Expr) -> int | None:
     """How many groups are needed: those shown and those that OFFSET passes over."""
     limit, offset = select.args.get("limit"), select.args.get("offset")
     if isinstance(limit, exp.Fetch):

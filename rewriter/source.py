@@ -100,7 +100,8 @@ class Source:
     ``unit`` is the expression of the privacy unit where the source carries it itself (a subquery, the entity table,
     a table one hop away, rows as units); None for public sources and for tables that reach it through a chain.
     ``optional``: the null-supplying side of an outer join. ``filters`` hold on every row of it. ``numbered`` columns
-    give each row of one unit another number.
+    give each row of one unit another number. ``unique_columns`` and ``unique_keys`` are true of any data,
+    ``claimed_keys`` are the owner's word.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Source:
     optional: bool = False
     unique_columns: frozenset[str] = frozenset()
     unique_keys: tuple[frozenset[str], ...] = ()
+    claimed_keys: tuple[frozenset[str], ...] = ()
     filters: tuple[Value, ...] = ()
     numbered: frozenset[str] = frozenset()
 
@@ -175,7 +177,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
     return Source(
         name=name,
         alias=alias,
-        item=exp.alias_(table_node(table, dialect), alias, table=True),
+        item=exp.alias_(_item(table, dialect), alias, table=True),
         fields=fields,
         private=private,
         bound=_bound(table, alias, unit_column, catalog) if private else ContributionBound(),
@@ -183,6 +185,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
         unit=unit,
         unique_columns=frozenset(column.name for column in table.columns.values() if column.unique),
         unique_keys=table.keys,
+        claimed_keys=table.claimed,
     )
 
 
@@ -198,6 +201,28 @@ def table_node(table: Table, dialect: Dialect) -> exp.Table:
     return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
 
 
+def _item(table: Table, dialect: Dialect) -> exp.Expr:
+    """A table as it is read: of a public one whose keys nothing enforces, the first row of each key.
+
+    The choice is among public rows, so that nobody's row decides it.
+    """
+    item: exp.Expr = table_node(table, dialect)
+    names = [exp.column(exp.to_identifier(name, quoted=True)) for name in table.columns]
+    for number, key in enumerate(table.one_row_of):
+        on = [exp.column(exp.to_identifier(name, quoted=True)) for name in key]
+        order = [*on, *(name for name in names if name not in on)]
+        first = exp.Select(expressions=[name.copy() for name in names]).from_(
+            item
+            if number == 0
+            else exp.Subquery(this=item, alias=exp.TableAlias(this=exp.to_identifier(f"k{number}"))),
+            copy=False,
+        )
+        first.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[name.copy() for name in on])))
+        first.set("order", exp.Order(expressions=[exp.Ordered(this=name.copy()) for name in order]))
+        item = first
+    return exp.Subquery(this=item) if table.one_row_of else item
+
+
 def may_be_missing(column: Column) -> bool:
     """Whether a row may have NULL where the column is read: also PostgreSQL's decimals can be NaN."""
     return column.nullable or _is_numeric(column) or _may_read_null(column)
@@ -210,7 +235,12 @@ def _is_numeric(column: Column) -> bool:
 
 def _may_read_null(column: Column) -> bool:
     """Whether reading maps some values to NULL: NaN, infinities, times outside of the calendar, failed conversions."""
-    return column.type.kind in (Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP) or column.engine_type.upper() in (
+    return column.type.kind in (
+        Kind.DOUBLE,
+        Kind.DATE,
+        Kind.TIMESTAMP,
+        Kind.TIMESTAMPTZ,
+    ) or column.engine_type.upper() in (
         "UHUGEINT",
         "BIGNUM",
     )
@@ -234,12 +264,15 @@ def _keys(table: Table, catalog: Catalog) -> set[str]:
 def _bound(table: Table, alias: str, unit_column: str | None, catalog: Catalog) -> ContributionBound:
     if catalog.unit is None or (unit_column is not None and table.columns[unit_column].unique):
         return ONE
+    if frozenset({unit_column}) in table.claimed:
+        return replace(ONE, unique=False)
     if table.max_rows is None:
         undeclared = frozenset({table.name})
         bound = ContributionBound(table.learned_rows, table.max_groups, table.max_rows_per_group, undeclared=undeclared)
     else:
         bound = ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group)
-    keys = (*table.keys, *(frozenset({one.name}) for one in table.columns.values() if one.unique and not one.nullable))
+    single = (frozenset({one.name}) for one in table.columns.values() if one.unique and not one.nullable)
+    keys = (*table.keys, *single, *table.claimed)
     rest = (key - {unit_column} for key in keys)
     return replace(bound, apart=tuple(frozenset((alias, name) for name in key) for key in rest))
 

@@ -8,8 +8,9 @@ would need to be both is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -17,19 +18,25 @@ from rewriter.aggregates import check_measured
 from rewriter.block import Block, BlockScope, build_block, from_items
 from rewriter.booleans import as_counts, plain_every
 from rewriter.catalog import Catalog, Table
+from rewriter.combinations import with_combinations
 from rewriter.constants import plain_constants
+from rewriter.contribution import Norm
+from rewriter.counted_groups import counted_groups, persons_of
 from rewriter.cumulative import with_running_sums
 from rewriter.dialects import DUCKDB, Dialect
-from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused
+from rewriter.errors import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
 from rewriter.extremes import with_counted_maxima, with_declared_extremes
 from rewriter.grouping import Grouped, check_select, is_grouped, star_of, take_apart
 from rewriter.membership import Subqueries
+from rewriter.merging import Site, merged, release_of
 from rewriter.names import plain_names
 from rewriter.naming import output_name
+from rewriter.one_row import flattened, single
 from rewriter.others import others
 from rewriter.percentiles import plain_quantiles
+from rewriter.presence import Empty, with_presence
 from rewriter.query import Program, Query, release_name
-from rewriter.relation import Relation, only, union_all
+from rewriter.relation import Relation, only, renamed, union_all
 from rewriter.shown import with_rankings
 from rewriter.source import Source, base_table
 from rewriter.top import conditions_as_having, joins_as_having
@@ -71,19 +78,27 @@ def split(
     database: str | None = None,
     *,
     with_others: bool = False,
+    norms: Sequence[Norm] = tuple(Norm),
+    empty: Empty = Empty.AUTO,
 ) -> Program:
     """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
 
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
+    ``norms`` are those that people may be clipped in, by which it is chosen what is measured.
     ``with_others``: releases have a row of the groups that are selected and not shown, where there can be one.
+    ``empty`` says which public groups are read that nobody may be in.
     """
     splitter = _Splitter(catalog, dialect, with_others)
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
-    resolved = splitter.query(plain, {})
+    resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    releases = with_rankings(with_running_sums(splitter.releases, resolved.tree), resolved.tree)
-    return Program(releases, resolved.tree, frozenset(splitter.tables), tuple(splitter.notes))
+    one = merged(splitter.releases, splitter.sites)
+    outer = flattened(one.renamed(resolved.tree), single(one.releases))
+    releases = with_combinations(one.releases, outer, norms, dialect)
+    releases = with_rankings(with_running_sums(releases, outer), outer)
+    releases, outer = with_presence(releases, outer, dialect, empty)
+    return Program(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:
@@ -94,6 +109,7 @@ class _Splitter:
         self._aliases = 0
         self._expanded = 0
         self.releases: list[Query] = []
+        self.sites: list[Site] = []
         self.tables: set[str] = set()
         self.notes: dict[str, None] = {}
 
@@ -140,7 +156,7 @@ class _Splitter:
             columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
             resolved = self.query(cte.this, known)
             if isinstance(resolved, Relation):
-                resolved = _rename(resolved, columns)
+                resolved = renamed(resolved, columns)
             else:
                 definition = exp.CTE(this=resolved.tree, alias=cte.args["alias"].copy())
                 kept.append(definition)
@@ -173,7 +189,7 @@ class _Splitter:
                     f"{word} compares rows of people with each other", hint="use UNION ALL, or COUNT each side"
                 )
             if node.args.get("limit") or node.args.get("offset"):
-                raise _limited()
+                raise limited_rows()
             return union_all(left, right, self._alias(), self._dialect)
         raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
 
@@ -362,7 +378,10 @@ class _Splitter:
             return self._projection(select, names, sources)
         if select.args.get("qualify"):
             raise Refused("QUALIFY beside GROUP BY is not answered", hint="put the aggregates into a subquery in FROM")
-        select = conditions_as_having(select, lambda query: self._is_answer(query, names))
+        moved = conditions_as_having(select, lambda query: self._is_answer(query, names))
+        if moved.args["from_"].this.alias_or_name != select.args["from_"].this.alias_or_name:
+            return self._select(moved, names, ctes)
+        select = moved
         block = self._block(select, names, sources)
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
@@ -372,17 +391,13 @@ class _Splitter:
                 raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
             source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
             return self._projection_of(grouped.outer, source, {})
-        if block.unit is None:
-            raise AssertionError("a private block has an owner")
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)
         if grouped.keys or grouped.aggregates or grouped.outer.args.get("from_"):
             if grouped.sets and not grouped.aggregates:
                 raise Refused("grouping sets without an aggregate are not answered", hint="add COUNT(*)")
-            query = Query(
-                block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates, grouped.sets
-            )
+            query = release_of(grouped, block)
             if self._with_others:
                 found = others(query, select, self._dialect)
                 self.notes |= dict.fromkeys(found.notes)
@@ -391,11 +406,28 @@ class _Splitter:
                 marked = take_apart(select, block.scope, self._dialect, table, outputs, marked=True)
                 grouped = self._measured(marked, block)
             self.releases.append(query)
+            again = partial(self._again, names=names, items=from_items(select), sources=sources)
+            self.sites.append(Site(select, block, query, again))
         outer = grouped.outer
         if ctes:
             outer.set("with_", exp.With(expressions=ctes))
         self._subqueries(outer, names)
         return Outer(outer, True, select, names)
+
+    def _again(
+        self, select: exp.Select, *, names: Names, items: Sequence[exp.Expr], sources: Mapping[int, Resolved]
+    ) -> tuple[Block, Query]:
+        """Another SELECT over the FROM of one that was read: its rows, under the same names each time, its release."""
+        count, aliases, notes = len(self.releases), self._aliases, dict(self.notes)
+        pairs = zip(items, from_items(select), strict=True)
+        moved = {id(new): sources[id(old)] for old, new in pairs if id(old) in sources}
+        try:
+            block = self._block(select, names, moved)
+            grouped = take_apart(select, block.scope, self._dialect, release_name(0), output_names(select, block.scope))
+            return block, release_of(self._measured(grouped, block), block)
+        finally:
+            del self.releases[count:]
+            self._aliases, self.notes = aliases, notes
 
     def _measured(self, grouped: Grouped, block: Block) -> Grouped:
         """The same with what is measured in the place of what was asked, where that is something else."""
@@ -409,7 +441,7 @@ class _Splitter:
         """Rows in, rows out: a select list without aggregates."""
         check_select(select)
         if select.args.get("limit") or select.args.get("offset"):
-            raise _limited()
+            raise limited_rows()
         block = self._block(select, names, sources)
         if has_windows(select):
             return self._windowed(select, block, names)
@@ -431,7 +463,7 @@ class _Splitter:
             return self._membership(node, scope, names)
 
         if select.args.get("limit") or select.args.get("offset"):
-            raise _limited()
+            raise limited_rows()
         block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
         if has_windows(select):
             return self._windowed(select, block, names)
@@ -456,7 +488,7 @@ class _Splitter:
             before = len(self.releases)
             found = self.query(query, names)
             if len(self.releases) > before:
-                raise _nested()
+                raise compared_with_aggregate()
             return found if isinstance(found, Relation) else self._public_relation(found)
 
         def columns(item: exp.Expr) -> frozenset[str] | None:
@@ -473,27 +505,3 @@ def _branch(tree: exp.Query) -> exp.Query:
     """A side of UNION; one with an order or a limit of its own keeps it to itself in parentheses."""
     own = any(tree.args.get(part) for part in ("order", "limit", "offset", "fetch", "with_"))
     return exp.Subquery(this=tree) if own else tree
-
-
-def _rename(relation: Relation, names: list[str]) -> Relation:
-    if len(names) > len(relation.columns):
-        raise Refused("WITH names more columns than there are", hint="name fewer", sqlstate="42P10")
-    columns = [
-        (names[index] if index < len(names) else name, value) for index, (name, value) in enumerate(relation.columns)
-    ]
-    return replace(relation, columns=tuple(columns))
-
-
-def _limited() -> Refused:
-    return Refused(
-        "LIMIT over rows of people would pick people",
-        hint="aggregate first, e.g. COUNT(*) with GROUP BY; LIMIT over the aggregates is answered",
-        sqlstate=NOT_ALLOWED,
-    )
-
-
-def _nested() -> Refused:
-    return Refused(
-        "a condition on rows of people compares them with an aggregate over people",
-        hint="ask for the aggregate first, then write its number into the condition",
-    )

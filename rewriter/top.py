@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from sqlglot import exp
 
 from rewriter.block import conjuncts
+from rewriter.chosen import needs_totals, over_chosen
+from rewriter.grouping import is_grouped
 from rewriter.naming import output_name
 
 
@@ -28,7 +30,7 @@ def joins_as_having(
     """
     joins = list(select.args.get("joins") or ())
     from_ = select.args.get("from_")
-    if not select.args.get("group") or from_ is None or id(from_.this) in answers:
+    if not is_grouped(select) or from_ is None or id(from_.this) in answers:
         return None
     kept: list[exp.Expr] = []
     tests: list[exp.Expr] = []
@@ -44,13 +46,14 @@ def joins_as_having(
         return None
     moved = select.copy()
     moved.set("joins", kept)
-    return _and_having(moved, tests)
+    return over_chosen(moved, tests) if needs_totals(moved, tests) else _and_having(moved, tests)
 
 
 def conditions_as_having(select: exp.Select, is_answer: Callable[[exp.Expr], bool]) -> exp.Select:
-    """``select`` with ``key IN (SELECT key … aggregates over people)`` moved from WHERE to HAVING."""
+    """``select`` with ``key IN (SELECT key … aggregates over people)`` moved from WHERE to HAVING, or above all groups
+    where the groups that were chosen are to be added up (:mod:`rewriter.chosen`)."""
     where = select.args.get("where")
-    if not select.args.get("group") or where is None or where.find(exp.In) is None:
+    if where is None or where.find(exp.In) is None:
         return select
     parts = list(conjuncts(where.this))
     moved = [part for part in parts if (query := _queried(part)) is not None and is_answer(query)]
@@ -59,7 +62,10 @@ def conditions_as_having(select: exp.Select, is_answer: Callable[[exp.Expr], boo
     copy: exp.Select = select.copy()
     rest = [part.copy() for part in parts if not any(part is other for other in moved)]
     copy.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
-    return _and_having(copy, [part.copy() for part in moved])
+    tests = [part.copy() for part in moved]
+    if needs_totals(copy, tests):
+        return over_chosen(copy, tests) or select
+    return _and_having(copy, tests)
 
 
 def _queried(node: exp.Expr) -> exp.Expr | None:

@@ -156,7 +156,6 @@ _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
     exp.Array: ("arrays are not answered", "write x IN (1, 2)", NOT_ANSWERED),
     exp.Any: ("ANY is answered only as x = ANY(ARRAY[…])", "write x IN (…)", NOT_ANSWERED),
     exp.Collate: ("COLLATE is not answered", "texts compare byte by byte; leave COLLATE out", NOT_ANSWERED),
-    exp.AtTimeZone: ("time zones are not answered", "timestamps are in UTC; leave AT TIME ZONE out", NOT_ANSWERED),
     exp.TryCast: ("there is no TRY_CAST in PostgreSQL", "CAST gives NULL where it fails", "42601"),
     exp.MD5: ("hashes are not answered", "group by the value itself", NOT_ANSWERED),
     exp.Initcap: ("INITCAP is not answered", "write UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x FROM 2))", NOT_ANSWERED),

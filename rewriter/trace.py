@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.grouping import is_grouped
-from rewriter.measured import PUBLIC, Measured, output, shifted_slots, unknown
+from rewriter.measured import PUBLIC, Measured, either, output, shifted_slots, unknown
 from rewriter.measuring import Ctes, Scope, Table, expression
 from rewriter.plan import Output
 from rewriter.types import Type
@@ -132,14 +132,28 @@ class _Tracer:
         alike = [one for _, one in left.columns] == [one for _, one in right.columns]
         same = together and alike and left.slots == right.slots
         if self._write:
+            apart = together and left.slots + right.slots <= MOST_SLOTS and _has_items(node)
             for side in (node.this, node.expression):
-                self.query(side, ctes, carry=carry and same, outside=outside)
+                self.query(side, ctes, carry=carry and (same or apart), outside=outside)
         if same:
             origins = tuple(one | other for one, other in zip(left.origins, right.origins, strict=True))
             return Table(left.columns, origins, filtered)
+        if together and left.slots + right.slots <= MOST_SLOTS and _has_items(node):
+            return self._side_by_side(node, left, right, filtered, carry=carry)
         pairs = zip(left.columns, right.columns, strict=True)
         columns = tuple((name, unknown(one, other)) for (name, one), (_, other) in pairs)
         return Table(columns, filtered=filtered)
+
+    def _side_by_side(self, node: exp.SetOperation, left: Table, right: Table, filtered: bool, *, carry: bool) -> Table:
+        """UNION ALL of different columns: the slots of both sides, each NULL in the rows of the other."""
+        if carry and self._write:
+            _pad(node.this, 0, left.slots, right.slots)
+            _pad(node.expression, left.slots, right.slots, 0)
+        columns = tuple(
+            (name, either(one, shifted_slots(other, left.slots)))
+            for (name, one), (_, other) in zip(left.columns, right.columns, strict=True)
+        )
+        return Table(columns, (*left.origins, *right.origins), filtered)
 
     # SELECT
 
@@ -241,6 +255,31 @@ def _row_columns(scope: Scope) -> list[exp.Expr]:
             )
             columns.append(exp.alias_(column, row_column(len(columns)), quoted=True))
     return columns
+
+
+def _has_items(node: exp.Expr) -> bool:
+    """Whether each side of a query has a select list, that columns can be added to."""
+    if isinstance(node, exp.Subquery):
+        return _has_items(node.this)
+    if isinstance(node, exp.SetOperation):
+        return _has_items(node.this) and _has_items(node.expression)
+    return isinstance(node, exp.Select)
+
+
+def _pad(node: exp.Expr, before: int, own: int, after: int) -> None:
+    """Put NULLs around the ``own`` last columns of each side, which are its slots."""
+    if isinstance(node, exp.Subquery):
+        _pad(node.this, before, own, after)
+    elif isinstance(node, exp.SetOperation):
+        _pad(node.this, before, own, after)
+        _pad(node.expression, before, own, after)
+    else:
+        items = node.expressions
+        slots = [item.this for item in items[len(items) - own :]]
+        nothing = [[exp.cast(exp.Null(), exp.DType.BIGINT) for _ in range(count)] for count in (before, after)]
+        every = [*nothing[0], *slots, *nothing[1]]
+        named = [exp.alias_(one, row_column(place), quoted=True) for place, one in enumerate(every)]
+        node.set("expressions", [*items[: len(items) - own], *named])
 
 
 def _star(item: exp.Expr) -> bool:

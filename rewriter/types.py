@@ -25,6 +25,7 @@ class Kind(StrEnum):
     TEXT = "text"
     DATE = "date"
     TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamptz"
     INTERVAL = "interval"
 
 
@@ -58,7 +59,12 @@ class Type:
 
     @property
     def temporal(self) -> bool:
-        return self.kind in (Kind.DATE, Kind.TIMESTAMP)
+        return self.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
+
+    @property
+    def clocked(self) -> bool:
+        """Whether its values have a time of day."""
+        return self.kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
 
     @property
     def limits(self) -> tuple[int, int]:
@@ -83,6 +89,8 @@ DOUBLE = Type(Kind.DOUBLE)
 TEXT = Type(Kind.TEXT)
 DATE = Type(Kind.DATE)
 TIMESTAMP = Type(Kind.TIMESTAMP)
+TIMESTAMPTZ = Type(Kind.TIMESTAMPTZ)
+"""An instant: a plain timestamp of UTC wherever it is computed with, see :mod:`rewriter.zones`."""
 INTERVAL = Type(Kind.INTERVAL)
 
 

@@ -88,7 +88,7 @@ class Undeclared:
 
     def _of_column(self, variable: Variable) -> str:
         column, limits = variable.column, self.enumeration.facts.of_column(variable)
-        if column.enforced or column.type.kind is Kind.BOOLEAN:
+        if column.closed or column.type.kind is Kind.BOOLEAN:
             return ""
         if column.values is not None:
             declared = [value for value in column.values if value is not None]

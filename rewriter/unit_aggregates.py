@@ -14,6 +14,7 @@ from rewriter.dialects import Dialect, double
 from rewriter.errors import Refused, Unbounded
 from rewriter.interval import Interval
 from rewriter.moments import FIGURES
+from rewriter.most_total import most_in_total
 from rewriter.query import Aggregate
 from rewriter.types import BIGINT, DOUBLE, Kind, Type, decimal
 from rewriter.unbounded import learned_ranges, missing_ranges
@@ -57,7 +58,7 @@ def _unit_sum(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) 
     interval = None
     if argument.interval is not None and bound.rows is not None:
         many = Interval.of(0, 0).hull(argument.interval * Interval.of(bound.rows, bound.rows))
-        interval = many.hull(argument.interval)
+        interval = _within_total(many.hull(argument.interval), argument)
     if _needs_lattice(argument.type):
         steps, granularity = _exact(aggregate, dialect)
         total = _scaled(_filtered(exp.Sum(this=steps), aggregate.condition), granularity, dialect)
@@ -67,6 +68,14 @@ def _unit_sum(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) 
         wide = decimal(38, argument.type.scale)
         return Value(dialect.try_cast(total, wide), wide, interval)
     return Value(dialect.try_cast(total, BIGINT), BIGINT, interval)
+
+
+def _within_total(interval: Interval, argument: Value) -> Interval:
+    """Where a person's sum lies by the owner's word about totals."""
+    most = most_in_total(argument.sql)
+    if most is None or most < interval.low or -most > interval.high:
+        return interval
+    return Interval(max(interval.low, -most), min(interval.high, most))
 
 
 def _unit_avg(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:

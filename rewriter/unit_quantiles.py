@@ -19,7 +19,7 @@ from rewriter.value import Value
 
 ENDS_AND_MIDDLE = frozenset({Fraction(0), Fraction(1, 2), Fraction(1)})
 """Fractions of PERCENTILE_CONT that need no other arithmetic than the mean of two rows."""
-_ORDERED = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP, Kind.TEXT})
+_ORDERED = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TEXT})
 
 
 def median_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:

@@ -17,7 +17,6 @@ from rewriter.dialects import Dialect
 from rewriter.errors import Refused
 from rewriter.interval import Interval
 from rewriter.total import compile_expression
-from rewriter.types import Kind
 from rewriter.value import Value
 from rewriter.window_functions import Over
 
@@ -67,7 +66,7 @@ def _bare(node: exp.Expr) -> exp.Expr:
 
 def compile_gap(gap: Gap, x: Value, neighbour: Value, over: Over, dialect: Dialect) -> Value | None:
     """The difference, in the part of its range that the order leaves; None where another column orders the rows."""
-    if not over.order or over.order[0].this != x.sql or (x.type.kind is Kind.TIMESTAMP and not _is_epoch(gap.node)):
+    if not over.order or over.order[0].this != x.sql or (x.type.clocked and not _is_epoch(gap.node)):
         return None
     copy = exp.Paren(this=gap.node.copy())
     names = {_X: x, _NEIGHBOUR: neighbour}

@@ -3,22 +3,20 @@
 All aggregates of a SELECT are planned together. Counts over the same rows are one family, sums of one value another:
 they are measured by the strategy with the smallest predicted variance (:mod:`rewriter.strategies`; seed 001, Algorithm
 1: four counts, 128/ε² split evenly, 12/ε² as atoms). AVG(x) is measured as the pair Σ(x-L), Σ(U-x), whose joint L1
-sensitivity is U-L per row; COUNT(x) and SUM(x) of the same column come with the pair and are not paid again.
+sensitivity is U-L per row; counts and the sum of the same rows come with the pair and are not paid again, and so does
+the count beside a sum (:mod:`rewriter.pairs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.aggregates import both
-from rewriter.atoms import numbered
 from rewriter.cells import Addend, Builder, Cell, Credit, Vector, Workload
-from rewriter.clipping import clipped_steps, held, lattice
-from rewriter.conditions import Signature, signatures
 from rewriter.contribution import Norm, least
 from rewriter.dialects import Dialect, double
 from rewriter.distinct import most_of_all, most_of_one_person
@@ -28,12 +26,24 @@ from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.moments import FIGURES, Moments, present
 from rewriter.moments import Measured as Bernstein
-from rewriter.narrowing import narrowed
-from rewriter.plan import Estimator, Figure, Linear, Output, Ratio
+from rewriter.pairs import Found, paired
+from rewriter.plan import Figure, Linear, Output
 from rewriter.query import Aggregate
-from rewriter.strategies import weight
-from rewriter.types import BIGINT, DOUBLE, Kind, Type, decimal
-from rewriter.unbounded import learned_ranges, missing_ranges
+from rewriter.summed import (
+    argument_of,
+    bounded,
+    inner,
+    is_integer,
+    most_rows_of,
+    note_clipping,
+    note_total,
+    range_of,
+    steps_of,
+    sum_type,
+    unit_of,
+)
+from rewriter.types import BIGINT, DOUBLE, Kind, Type
+from rewriter.unbounded import missing_ranges
 from rewriter.value import Value
 
 ONE = Fraction(1)
@@ -48,45 +58,31 @@ def workload(
     dialect: Dialect,
     rows: int = 1,
     apart: bool = False,
+    alone: frozenset[int] = frozenset(),
 ) -> Workload:
     """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row, else ``rows``.
 
-    ``apart``: conditional counts and sums are measured as atoms, whatever else would be better for them alone.
+    ``apart``: conditional counts and sums are measured as atoms, whatever else would be better for them alone. The
+    aggregates at ``alone`` have cells of their own.
     """
-    builder = Builder(dialect, filters, rows, apart=apart)
+    builder = Builder(dialect, filters, rows, apart=apart, one_row=one_row)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
     _require_ranges(asked, filters)
     second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function in FIGURES}
     moments = Moments(list(second_order.values()), builder, norm)
-    found: dict[int, tuple[Estimator, tuple[int, ...]]] = {
-        number: (moments.estimator(aggregate), ()) for number, aggregate in second_order.items()
-    }
+    found: dict[int, Found] = {number: (moments.estimator(aggregate), ()) for number, aggregate in second_order.items()}
     for number, aggregate in enumerate(asked):
         if (measured := moments.beside(aggregate)) is not None and number not in found:
             found[number] = _beside(aggregate, measured, builder)
-    asked = [replace(one, function=exp.Expr) if number in found else one for number, one in enumerate(asked)]
-    means = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function is exp.Avg}
-    pairs = _pairs(list(means.values()), builder, norm)
-    found |= {number: (pairs[_pair_key(aggregate, builder)].ratio, ()) for number, aggregate in means.items()}
-    found |= _sums(
-        {n: aggregate for n, aggregate in enumerate(asked) if aggregate.function is exp.Sum}, pairs, norm, builder
-    )
-    counts: dict[int, Member] = {}
-    for number, aggregate in enumerate(asked):
-        if aggregate.function is not exp.Count:
-            continue
-        pair = pairs.get(_pair_key(aggregate, builder))
-        if aggregate.distinct and not (aggregate.argument is not None and aggregate.argument.unit):
-            found[number] = _values(aggregate, builder, one_row=one_row)
-        elif aggregate.distinct and not one_row:
-            found[number] = _units(aggregate, builder)
-        elif pair is not None:
-            found[number] = pair.count(builder)
-        else:
-            counts[number] = Member(both(aggregate.condition, present(aggregate.argument)), aggregate.text)
-    if counts:
-        rows_of = Family("counts", "rows", ONE, True, 0)
-        found |= zip(counts, measure(rows_of, list(counts.values()), builder, norm, 0), strict=True)
+
+    def rest() -> dict[int, Aggregate]:
+        return {number: one for number, one in enumerate(asked) if number not in found}
+
+    found |= paired(rest(), builder, norm, alone)
+    found |= _sums({number: one for number, one in rest().items() if one.function is exp.Sum}, norm, builder)
+    counted = rest()
+    found |= _counts({number: counted[number] for number in alone & set(counted)}, norm, builder, one_row=one_row)
+    found |= _counts(rest(), norm, builder, one_row=one_row)
     outputs = tuple(
         Output(f"a{number}", _type(aggregate), found[number][0], aggregate.text, found[number][1], aggregate.decides)
         for number, aggregate in enumerate(aggregates)
@@ -102,32 +98,18 @@ def workload(
     )
 
 
-def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> tuple[Estimator, tuple[int, ...]]:
+def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> Found:
     """A count, sum or mean of what moments are measured of."""
     if aggregate.function is exp.Count:
         return measured.rows, (builder.part(measured.rows, ONE),)
-    argument = aggregate.argument
-    if argument is None:
-        raise AssertionError("SUM and AVG have an argument")
-    text = builder.spelt(argument.sql)
+    text = builder.spelt(argument_of(aggregate).sql)
     mean = measured.moment(Figure.MEAN, text, None)
     if aggregate.function is exp.Avg:
         return mean, ()
-    total = replace(measured.total(text), integer=_is_integer(aggregate))
+    total = replace(measured.total(text), integer=is_integer(aggregate))
     least = 0 if mean.x.low >= 0 else None
-    unit = _unit(aggregate, Fraction(1, 1 << 20) * (mean.x.high - mean.x.low))
+    unit = unit_of(aggregate, Fraction(1, 1 << 20) * (mean.x.high - mean.x.low))
     return total, (builder.part(replace(total, minimum=least), unit),)
-
-
-def _type(aggregate: Aggregate) -> Type:
-    argument = aggregate.argument
-    if aggregate.function is exp.Count:
-        return BIGINT
-    if aggregate.function is exp.Avg or aggregate.function in FIGURES:
-        return DOUBLE
-    if argument is None or argument.type.kind is Kind.DOUBLE:
-        return DOUBLE
-    return decimal(38, argument.type.scale) if argument.type.kind is Kind.DECIMAL else BIGINT
 
 
 def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
@@ -135,14 +117,14 @@ def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -
     aggregates = [one for aggregate in aggregates for one in _of_each_argument(aggregate)]
     means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg or aggregate.function in FIGURES]
     sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
-    lacking = [aggregate for aggregate in (*means, *sums) if _range(aggregate, filters)[1] is None]
+    lacking = [aggregate for aggregate in (*means, *sums) if range_of(aggregate, filters)[1] is None]
     if not lacking:
         return
-    missing = [missing_ranges(_range(aggregate, filters)[0].sql) for aggregate in lacking]
-    inner = _inner(lacking[0])
+    missing = [missing_ranges(range_of(aggregate, filters)[0].sql) for aggregate in lacking]
+    text = inner(lacking[0])
     raise Unbounded(
         f"{lacking[0].text} has no bounds: one person could move it without limit",
-        hint=f"add WHERE {inner} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+        hint=f"add WHERE {text} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
         # One that nothing stands for cannot be answered, whatever is known of the others.
         missing=frozenset().union(*missing) if all(missing) else frozenset(),
         certain=frozenset().union(*(some for some in missing if len(some) == 1)),
@@ -155,188 +137,62 @@ def _of_each_argument(aggregate: Aggregate) -> list[Aggregate]:
     return [replace(aggregate, second=None), replace(aggregate, argument=aggregate.second, second=None)]
 
 
-def _range(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
-    """The argument of SUM or AVG, and where it lies on the rows that are counted."""
-    argument = aggregate.argument
-    if argument is None:
-        raise AssertionError("SUM and AVG have an argument")
-    return argument, narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
-
-
-def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
-    """The argument with its declared range on the lattice."""
-    argument, declared = _range(aggregate, filters)
-    if declared is None:
-        raise AssertionError("a sum without a range was refused")
-    # A mean adds up distances from the ends of the range, a sum the values.
-    is_mean = aggregate.function is exp.Avg
-    learned = learned_ranges(argument.sql)
-    granularity = lattice(argument.type, declared, declared.width if is_mean else None, learned=learned)
-    interval = declared.outward(granularity)
-    if learned:
-        interval = held(interval, argument.type, granularity)
-    if interval.width == 0:
-        interval = Interval(interval.low, interval.high + granularity)
-    return argument, interval, granularity
-
-
-def _pair_key(aggregate: Aggregate, builder: Builder) -> str:
-    argument = builder.spelt(None if aggregate.argument is None else aggregate.argument.sql)
-    return f"{argument} | {builder.spelt(None if aggregate.condition is None else aggregate.condition.sql)}"
-
-
-# Means: pairs of sums.
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """The cells ``above`` Σ(x-L) and ``below`` Σ(U-x), in steps of ``granularity``."""
-
-    above: str
-    below: str
-    interval: Interval
-    granularity: Fraction
-
-    @property
-    def ratio(self) -> Ratio:
-        return Ratio(self.above, self.below, self.interval.low, self.interval.high)
-
-    def count(self, builder: Builder) -> Measured:
-        weight = self.granularity / self.interval.width
-        rows = Linear(((self.above, weight), (self.below, weight)), integer=True, minimum=0)
-        return rows, (builder.part(rows, ONE),)
-
-    def total(self, aggregate: Aggregate, builder: Builder) -> Measured:
-        """Σx = Σ(x-L) + L·n, and n = (Σ(x-L) + Σ(U-x)) / (U-L)."""
-        share = self.interval.low * self.granularity / self.interval.width
-        total = Linear(((self.above, self.granularity + share), (self.below, share)), integer=_is_integer(aggregate))
-        least = 0 if self.interval.low >= 0 else None
-        return total, (builder.part(replace(total, minimum=least), _unit(aggregate, self.granularity)),)
-
-
-def _pairs(means: Sequence[Aggregate], builder: Builder, norm: Norm) -> dict[str, _Pair]:
-    """A pair for each mean. Means of one value over rows that cannot be the same are one vector, others one each."""
-    together: dict[tuple[str, Interval, Fraction], dict[str, Aggregate]] = {}
-    for aggregate in means:
-        argument, interval, granularity = _bounded(aggregate, builder.filters)
-        same = together.setdefault((builder.spelt(argument.sql), interval, granularity), {})
-        same.setdefault(_pair_key(aggregate, builder), aggregate)
-    pairs: dict[str, _Pair] = {}
-    for (_, interval, granularity), distinct in together.items():
-        clauses = [aggregate.condition for aggregate in distinct.values()]
-        known = signatures(clauses, builder.filters) if len(clauses) > 1 else None
-        disjoint = bool(known) and all(signature & (signature - 1) == 0 for signature in known or ())
-        column = builder.column("g", numbered(clauses, _own_numbers(known))) if known is not None and disjoint else None
-        cells: list[tuple[Cell, Cell]] = []
-        for place, (key, aggregate) in enumerate(distinct.items()):
-            cells.append(_pair_cells(aggregate, interval, granularity, builder, column, place))
-            pairs[key] = _Pair(cells[-1][0].name, cells[-1][1].name, interval, granularity)
-        width = int(interval.width / granularity)
-        vectors = [tuple(cell for pair in cells for cell in pair)] if column is not None else cells
-        share = weight(len(cells) / len(vectors), norm)
-        builder.vectors += [Vector(vector, width, width * width, weight=share) for vector in vectors]
-        _note_clipping(next(iter(distinct.values())), interval, builder)
-    return pairs
-
-
-def _own_numbers(known: Sequence[Signature]) -> dict[Signature, int | None]:
-    """Of conditions of which at most one holds, the number of the one that does."""
-    return {signature: signature.bit_length() - 1 if signature else None for signature in known}
-
-
-def _pair_cells(
-    aggregate: Aggregate,
-    interval: Interval,
-    granularity: Fraction,
-    builder: Builder,
-    atoms: str | None,
-    atom: int,
-) -> tuple[Cell, Cell]:
-    low, high = int(interval.low / granularity), int(interval.high / granularity)
-    value = builder.column("v", _steps(aggregate, interval, granularity, builder))
-    test = builder.condition(aggregate.condition) if atoms is None else atoms
-    place = None if atoms is None else atom
-    inner = _inner(aggregate)
-    rows = "" if atoms is None else f" of {aggregate.text}"
-
-    def addends(sign: int, count: int) -> tuple[Addend, ...]:
-        summed = Addend(sign, summed=value, test=test, atom=place)
-        return (summed, Addend(count, counted=value, test=test, atom=place)) if count else (summed,)
-
-    return (
-        Cell(builder.cell(), f"Σ({inner} - {_show(interval.low)}){rows}", granularity, addends(1, -low)),
-        Cell(builder.cell(), f"Σ({_show(interval.high)} - {inner}){rows}", granularity, addends(-1, high)),
-    )
-
-
-def _steps(aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: Builder) -> exp.Expr:
-    if aggregate.argument is None:
-        raise AssertionError("SUM and AVG have an argument")
-    return clipped_steps(aggregate.argument, interval, granularity, builder.dialect)
+def _type(aggregate: Aggregate) -> Type:
+    if aggregate.function is exp.Count:
+        return BIGINT
+    return DOUBLE if aggregate.function is exp.Avg or aggregate.function in FIGURES else sum_type(aggregate)
 
 
 # Sums
 
 
-def _sums(sums: dict[int, Aggregate], pairs: dict[str, _Pair], norm: Norm, builder: Builder) -> dict[int, Measured]:
-    """Sums of one value, in one range, are a family, but for those that a mean has measured."""
+def _sums(sums: dict[int, Aggregate], norm: Norm, builder: Builder) -> dict[int, Measured]:
+    """Sums of one value, in one range, are a family."""
     found: dict[int, Measured] = {}
     together: dict[tuple[str, Interval, Fraction], dict[int, Aggregate]] = {}
     for number, aggregate in sums.items():
-        if (pair := pairs.get(_pair_key(aggregate, builder))) is not None:
-            found[number] = pair.total(aggregate, builder)
-            continue
-        argument, interval, granularity = _bounded(aggregate, builder.filters)
+        argument, interval, granularity = bounded(aggregate, builder.filters)
         together.setdefault((builder.spelt(argument.sql), interval, granularity), {})[number] = aggregate
     for (_, interval, granularity), same in together.items():
         first = next(iter(same.values()))
-        inner = _inner(first)
+        text, most_rows = inner(first), most_rows_of(first, interval, builder)
         family = Family(
-            word=f"sums of {inner}",
-            what=f"Σ {inner}",
-            unit=_unit(first, granularity),
-            integer=_is_integer(first),
+            word=f"sums of {text}",
+            what=text if first.combines else f"Σ {text}",
+            unit=unit_of(first, granularity),
+            integer=is_integer(first),
             minimum=0 if interval.low >= 0 else None,
-            summed=builder.column("v", _steps(first, interval, granularity, builder)),
+            summed=steps_of(first, interval, granularity, builder),
             most=int(interval.magnitude / granularity),
             granularity=granularity,
+            most_rows=most_rows,
         )
         members = [Member(a.condition, "" if a.condition is None else a.text) for a in same.values()]
         found |= zip(same, measure(family, members, builder, norm, None), strict=True)
-        _note_clipping(first, interval, builder)
+        note_clipping(first, interval, builder)
+        if most_rows is not None:
+            note_total(first, interval, most_rows, builder)
     return found
 
 
-def _is_integer(aggregate: Aggregate) -> bool:
-    return aggregate.argument is not None and aggregate.argument.type.kind is Kind.INTEGER
+# Counts
 
 
-def _unit(aggregate: Aggregate, granularity: Fraction) -> Fraction:
-    """What a finished sum is a multiple of."""
-    kind = _type(aggregate)
-    return {Kind.INTEGER: ONE, Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
-
-
-def _note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
-    note = f"{_inner(aggregate)} is clipped into [{_show(interval.low)}, {_show(interval.high)}]"
-    if note not in builder.notes:
-        builder.notes.append(note)
-
-
-def _inner(aggregate: Aggregate) -> str:
-    """The argument as it was written: what stands between the outermost parentheses of the call."""
-    text = aggregate.text
-    depth = 0
-    start = text.index("(") + 1
-    for position in range(start - 1, len(text)):
-        depth += (text[position] == "(") - (text[position] == ")")
-        if depth == 0:
-            return text[start:position]
-    return text[start:]
-
-
-def _show(number: Fraction) -> str:
-    return str(number) if number.denominator == 1 else f"{float(number):g}"
+def _counts(asked: dict[int, Aggregate], norm: Norm, builder: Builder, *, one_row: bool) -> dict[int, Found]:
+    """Counts of rows are a family; people and values are counted by vectors of their own."""
+    found: dict[int, Found] = {}
+    counts: dict[int, Member] = {}
+    for number, aggregate in asked.items():
+        if aggregate.distinct and not (aggregate.argument is not None and aggregate.argument.unit):
+            found[number] = _values(aggregate, builder, one_row=one_row)
+        elif aggregate.distinct and not one_row:
+            found[number] = _units(aggregate, builder)
+        else:
+            counts[number] = Member(both(aggregate.condition, present(aggregate.argument)), aggregate.text)
+    if counts:
+        rows_of = Family("counts", "rows", ONE, True, 0)
+        found |= zip(counts, measure(rows_of, list(counts.values()), builder, norm, 0), strict=True)
+    return found
 
 
 # People

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import re
 
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, INTEGER, SMALLINT, TEXT, TIMESTAMP, Type, decimal
+from rewriter.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INTEGER,
+    SMALLINT,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Type,
+    decimal,
+)
 
 _TYPES = {
     "BOOLEAN": BOOLEAN,
@@ -27,7 +40,7 @@ _TYPES = {
     "TIMESTAMP_S": TIMESTAMP,
     "TIMESTAMP_MS": TIMESTAMP,
     "TIMESTAMP_NS": TIMESTAMP,
-    "TIMESTAMP WITH TIME ZONE": TIMESTAMP,
+    "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
@@ -52,3 +65,14 @@ def keeps_apart(engine_type: str) -> bool:
     (True, False)
     """
     return engine_type != "TIMESTAMP_NS"
+
+
+def enumerated(engine_type: str) -> tuple[str, ...] | None:
+    """The labels of an enumeration, as both engines spell it; None for another type.
+
+    >>> enumerated("ENUM('a', 'it''s')"), enumerated("VARCHAR")
+    (('a', "it's"), None)
+    """
+    if not (engine_type.startswith("ENUM(") and engine_type.endswith(")")):
+        return None
+    return tuple(label.replace("''", "'") for label in re.findall(r"'((?:[^']|'')*)'", engine_type))

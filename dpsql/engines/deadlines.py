@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from dpsql.engines.failures import cancelled, waited_too_long
+
 TICK = 0.05
 """Seconds between two looks at the clock."""
 
@@ -60,6 +62,38 @@ class Cancellation:
             with self._lock:
                 if interrupt in self._running:
                     self._running.remove(interrupt)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a statement waits before it is charged: until its time is over, or its analyst cancels it.
+
+    >>> Patience.of(60.0).check()
+    >>> Patience.of(0.0).check()
+    Traceback (most recent call last):
+    dpsql.errors.OperationalError: the statement waited for longer than 0 seconds
+    HINT: nothing was charged: try again
+    """
+
+    seconds: float
+    end: float
+    cancellation: Cancellation
+
+    @classmethod
+    def of(cls, seconds: float, cancellation: Cancellation | None = None) -> Patience:
+        """From now on."""
+        return cls(seconds, time.monotonic() + seconds, cancellation or Cancellation())
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.end - time.monotonic())
+
+    def check(self) -> None:
+        """Raise 57014 where the statement is not to be charged any more."""
+        if self.cancellation.cancelled:
+            raise cancelled(charged=False)
+        if not self.left:
+            raise waited_too_long(self.seconds)
 
 
 @dataclass(slots=True)

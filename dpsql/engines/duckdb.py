@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -23,13 +23,15 @@ from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.key_scan import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.load import Load
-from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.dialects import DUCKDB
 from rewriter.plan import Plan
+from rewriter.types import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +52,7 @@ LOCKED = {
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
 
 _PREPARED = 64
+_CHANGED = "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
 
 
 @dataclass(slots=True)
@@ -151,7 +154,18 @@ class DuckDBEngine:
         source = self.schema().table(table)
         items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
         sql = exp.select(*items).from_(_from(source)).sql("duckdb")
-        return self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
+        from dpsql.arrow_types import arrow_type
+
+        rows = self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
+        for place, name in enumerate(columns):
+            if (type_ := source.readable(name)[1]).kind is Kind.TIMESTAMPTZ:
+                rows = rows.set_column(place, name, rows.column(place).cast(arrow_type(type_)))
+        return rows
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        zones = "SELECT name FROM pg_timezone_names()"
+        return self._call(lambda cursor: frozenset(row[0] for row in cursor.cursor.execute(zones).fetchall()))
 
     def public_profile(self, table: str) -> Profile:
         """What was measured of a table that the owner declared public; of no other table may it be asked."""
@@ -167,9 +181,53 @@ class DuckDBEngine:
         counts = self._call(lambda cursor: _first(cursor.cursor.execute(distinct)))
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
 
+    def lasting(self, table: str) -> bool:
+        """The rows of a table stay as they are; a view may read what is not in the file, or compute by chance."""
+        return not self.schema().table(table).view
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
+        source = self.schema().table(table)
+        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql("duckdb")
+        repeats, nulls = self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout)
+        return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
+        table, parent = (self.schema().table(name) for name, _ in (column, key))
+        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
+        sql = scan.sql("duckdb")
+        return seems_to_refer(*self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
+
     def concerns(self) -> tuple[Concern, ...]:
         """Nothing: the file is opened for reading, by this process alone."""
         return ()
+
+    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
+        """Views over files, which are out of reach here, and those that do not work any more."""
+
+        def tried(cursor: _Cursor) -> tuple[Concern, ...]:
+            reasons = {name: self._unreadable(cursor, name, names) for name, names in columns.items()}
+            return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)
+
+        return self._call(tried)
+
+    def _unreadable(self, cursor: _Cursor, name: str, columns: Sequence[str]) -> str | None:
+        table = self.schema().table(name)
+        rows = (
+            exp.select(*(exp.column(column, quoted=True) for column in table.columns)).from_(_from(table)).sql("duckdb")
+        )
+        items = [_read(table, column) for column in columns] or [exp.Literal.number(1)]
+        try:
+            types = {column: spelt for column, spelt, *_ in cursor.cursor.execute(f"DESCRIBE {rows}").fetchall()}
+            cursor.cursor.execute(exp.select(*items).from_(_from(table)).limit(0).sql("duckdb"))
+        except duckdb.Error as error:
+            return _why_unreadable(error)
+        # A view that was made over other types is planned with those.
+        changed = table.view and any(
+            types[one.name] != one.engine_type for one in map(table.columns.get, columns) if one
+        )
+        return _CHANGED if changed else None
 
     def _call(
         self,
@@ -250,6 +308,20 @@ def _read(table: SchemaTable, name: str) -> exp.Expr:
     if not type_.temporal:
         return read
     return exp.Case(ifs=[exp.If(this=DUCKDB.in_calendar(read, type_), true=read.copy())])
+
+
+def _why_unreadable(error: duckdb.Error) -> str:
+    """Before any row is read, for the owner: what is wrong with a view, and what to do."""
+    if isinstance(error, duckdb.PermissionException):
+        return (
+            "it reads files, which dpsql does not open beside the database: keep the rows in it, with"
+            " CREATE TABLE … AS SELECT * FROM the files"
+        )
+    if isinstance(error, duckdb.BinderException | duckdb.CatalogException):
+        return (
+            "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
+        )
+    return f"it cannot be read ({type(error).__name__}): does SELECT * FROM it work in DuckDB {duckdb.__version__}?"
 
 
 def _cannot_open(path: str, error: duckdb.Error) -> OperationalError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.load import Load
-from dpsql.engines.schema import Concern, Profile, Schema
+from dpsql.engines.schema import Concern, Look, Profile, Schema
 from dpsql.table import ExactTable
 from rewriter.dialects import Dialect
 from rewriter.plan import Plan
@@ -57,8 +57,38 @@ class Engine(Protocol):
         """What was measured of a table that the owner declared public; of no other table may it be asked."""
         ...
 
+    def lasting(self, table: str) -> bool:
+        """Whether nobody can change the rows of a table while it is open here."""
+        ...
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, seen by one scan. For the owner's eyes alone.
+
+        Raises :class:`dpsql.errors.OperationalError`.
+        """
+        ...
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another: it has many values, and all of them are some.
+
+        For the owner's eyes alone. Raises :class:`dpsql.errors.OperationalError`.
+        """
+        ...
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        ...
+
     def concerns(self) -> tuple[Concern, ...]:
         """What is unwise about the way in which the database is opened."""
+        ...
+
+    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
+        """Why columns of tables cannot be read, though the schema has them: an error of each table that fails.
+
+        No row is asked for. What a view is made of may be out of reach, and is known only when it is tried: then every
+        statement would be charged, and fail.
+        """
         ...
 
     def close(self) -> None: ...

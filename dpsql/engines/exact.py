@@ -30,8 +30,9 @@ class WrongShape(Exception):
 
 
 def read_table(execute: Callable[[str], Rows], plan: Plan) -> ExactTable:
-    """All that a plan reads: its table, if there is one, and the ranks of each choice."""
-    exact = exact_table(execute(plan.sql), plan) if plan.sql or not plan.choices else ExactTable(((),), {})
+    """All that a plan reads: its table, if there is one, and the ranks of each choice. Without a table there is one
+    group, of which nothing is measured."""
+    exact = exact_table(execute(plan.sql), plan) if plan.sql else ExactTable(((),), {})
     ranks = {choice.name: ranks_of(execute(choice.sql), plan) for choice in plan.choices}
     return replace(exact, ranks=ranks) if ranks else exact
 
@@ -55,9 +56,7 @@ def exact_table(rows: Rows, plan: Plan) -> ExactTable:
 
     The order of an engine's rows can depend on the rows of one person; that of the keys cannot.
     """
-    names = [key.name for key in plan.keys] + [statistic.name for statistic in plan.statistics]
-    if plan.selection is not None:
-        names.append(plan.selection.name)
+    names = [*(key.name for key in plan.keys), *plan.columns]
     if [column[0] for column in rows.description or ()] != names:
         raise WrongShape
     columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * len(names)
@@ -148,5 +147,6 @@ _KEYS: Mapping[Kind, Callable[[object, Type], Scalar]] = {
     Kind.TEXT: _text,
     Kind.DATE: _date,
     Kind.TIMESTAMP: _timestamp,
+    Kind.TIMESTAMPTZ: _timestamp,
     Kind.INTERVAL: _null,
 }

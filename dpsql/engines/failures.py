@@ -48,7 +48,15 @@ def too_long(timeout: float | None) -> OperationalError:
     )
 
 
-def cancelled() -> OperationalError:
+def waited_too_long(seconds: float) -> OperationalError:
+    """Before a charge."""
     return OperationalError(
-        "canceling statement due to user request", sqlstate="57014", hint="what was charged stays charged"
+        f"the statement waited for longer than {seconds:g} seconds",
+        sqlstate="57014",
+        hint="nothing was charged: try again",
     )
+
+
+def cancelled(*, charged: bool = True) -> OperationalError:
+    hint = "what was charged stays charged" if charged else "nothing was charged"
+    return OperationalError("canceling statement due to user request", sqlstate="57014", hint=hint)

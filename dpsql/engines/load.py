@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from dpsql.engines.deadlines import Cancellation
+
 
 @dataclass(slots=True)
 class Load:
@@ -41,20 +43,26 @@ class Load:
     def waiting(self) -> int:
         return self._waiting
 
-    def enter(self, timeout: float | None) -> bool:
-        """Take a turn for this thread, unless it has one; whether it has one now."""
+    def enter(self, timeout: float | None, cancellation: Cancellation | None = None) -> bool:
+        """Take a turn for this thread, unless it has one; whether it has one now. Who is cancelled stops waiting."""
         if self._inside:
             return True
-        with self._changed:
+        wanted = cancellation or Cancellation()
+        with wanted.watching(self._wake), self._changed:
             self._waiting += 1
             try:
-                if not self._changed.wait_for(lambda: self._running < self.most, timeout):
+                self._changed.wait_for(lambda: self._running < self.most or wanted.cancelled, timeout)
+                if wanted.cancelled or self._running >= self.most:
                     return False
             finally:
                 self._waiting -= 1
             self._running += 1
         self._own.inside = True
         return True
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def leave(self) -> None:
         """Give this thread's turn to another, if it has one."""

@@ -32,11 +32,12 @@ from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
 from dpsql.engines.exact import read_table
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.key_scan import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.load import Load
 from dpsql.engines.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres_line import Interruption, Line
 from dpsql.engines.postgres_schema import read_concerns, read_schema
-from dpsql.engines.schema import Concern, Profile, Schema, SchemaTable
+from dpsql.engines.schema import Concern, Look, Profile, Schema, SchemaTable
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.catalog import Column
@@ -109,6 +110,26 @@ class PostgresEngine:
         """What is unwise about the role, and whether policies hide rows from it."""
         return self._call(lambda line: read_concerns(line.connection))
 
+    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
+        """Views whose tables their owner may not read or that are gone, and tables of servers that do not answer."""
+
+        def tried(line: Line) -> tuple[Concern, ...]:
+            reasons = {name: self._unreadable(line, name, names) for name, names in columns.items()}
+            return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)
+
+        return self._call(tried)
+
+    def _unreadable(self, line: Line, name: str, columns: Sequence[str]) -> str | None:
+        table = self.schema().table(name)
+        items = [_read(table, column) for column in columns] or [exp.Literal.number(1)]
+        try:
+            line.execute(exp.select(*items).from_(_from(table)).limit(0).sql(POSTGRES.name))
+        except psycopg.Error as error:
+            if line.lost:
+                raise
+            return _why_unreadable(error)
+        return None
+
     def rely_on(self, tables: Iterable[str]) -> None:
         """From now on :meth:`run` answers only while these tables are declared as they were when they were read."""
         known = self.schema().tables
@@ -140,6 +161,10 @@ class PostgresEngine:
         types = [arrow_type(source.readable(name)[1]) for name in columns]
         return pa.table([pa.array(v, t) for v, t in zip(values, types, strict=True)], names=list(columns))
 
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        return self._call(lambda line: frozenset(str(row[0]) for row in line.execute(_ZONES).fetchall()))
+
     def public_profile(self, table: str) -> Profile:
         """How many rows there are in a table that the owner declared public; of no other table may it be asked.
 
@@ -149,6 +174,24 @@ class PostgresEngine:
         source = self.schema().table(table)
         count = exp.select("COUNT(*)").from_(_from(source)).sql(POSTGRES.name)
         return Profile(max(self._call(lambda line: int(_first(line.execute(count))[0])), 2))
+
+    def lasting(self, table: str) -> bool:
+        """Never: others write to the database."""
+        return False
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
+        source = self.schema().table(table)
+        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql(POSTGRES.name)
+        repeats, nulls = self._call(lambda line: _first(line.execute(sql)), timeout)
+        return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
+        table, parent = (self.schema().table(name) for name, _ in (column, key))
+        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
+        sql = scan.sql(POSTGRES.name)
+        return seems_to_refer(*self._call(lambda line: _first(line.execute(sql)), timeout))
 
     def _verify(self, line: Line) -> None:
         """Raise where a table that plans rely on has changed; looked up anew after a while."""
@@ -221,6 +264,22 @@ class PostgresEngine:
         with self._lock:
             while self._idle:
                 self._idle.pop().close()
+
+
+_ZONES = "SELECT name FROM pg_catalog.pg_timezone_names"
+
+
+def _why_unreadable(error: psycopg.Error) -> str:
+    """Before any row is read, for the owner: what is wrong with a table, and what to do."""
+    match error.sqlstate or "":
+        case "42501":
+            return "dpsql's role may not read all that it is made of: GRANT SELECT, to the owner of a view too"
+        case "55000":
+            return "it has no rows to read yet: REFRESH MATERIALIZED VIEW"
+        case state if state.startswith(("08", "HV")):
+            return "the server that its rows are on does not answer: check its address and USER MAPPING"
+        case state:
+            return f"it cannot be read (SQLSTATE {state or 'unknown'}): does SELECT * FROM it work as dpsql's role?"
 
 
 def _kind(error: Exception) -> str:

@@ -79,15 +79,34 @@ SELECT v.nspname::text, v.relname::text,
         JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum),
     n.nspname::text, p.relname::text,
     (SELECT array_agg(a.attname::text ORDER BY k.place) FROM unnest(c.confkey) WITH ORDINALITY AS k(attnum, place)
-        JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.attnum)
+        JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.attnum),
+    c.convalidated AND NOT v.loose
+        AND COALESCE((to_jsonb(c) ->> 'conenforced')::bool, true)
+        AND NOT COALESCE((to_jsonb(c) ->> 'conperiod')::bool, false)
+        AND NOT row_security_active(c.confrelid)
+        AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgconstraint = c.oid AND t.tgenabled NOT IN ('O', 'A'))
 FROM visible v JOIN pg_constraint c ON c.conrelid = v.oid
     JOIN pg_class p ON p.oid = c.confrelid JOIN pg_namespace n ON n.oid = p.relnamespace
-WHERE c.contype = 'f' AND c.convalidated AND NOT v.loose
-    AND COALESCE((to_jsonb(c) ->> 'conenforced')::bool, true)
-    AND NOT COALESCE((to_jsonb(c) ->> 'conperiod')::bool, false)
-    AND NOT row_security_active(c.confrelid)
-    AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgconstraint = c.oid AND t.tgenabled NOT IN ('O', 'A'))
+WHERE c.contype = 'f'
 ORDER BY v.nspname, v.relname, c.conname"""
+
+# The catalog tells of foreign keys of tables that we may not read, too: by way of those a column may lead to people.
+_WAYS = f"""
+WITH RECURSIVE {_VISIBLE}, led AS (
+    SELECT c.conrelid AS child, c.conkey, c.confrelid AS parent, c.confkey
+    FROM pg_constraint c JOIN visible v ON v.oid = c.conrelid WHERE c.contype = 'f'
+    UNION
+    SELECT l.child, l.conkey, c.confrelid, c.confkey
+    FROM led l JOIN pg_constraint c ON c.conrelid = l.parent AND c.contype = 'f'
+    WHERE l.parent NOT IN (SELECT oid FROM visible)
+)
+SELECT DISTINCT v.nspname::text, v.relname::text, a.attname::text, p.nspname::text, p.relname::text, b.attname::text
+FROM led l JOIN visible v ON v.oid = l.child JOIN visible p ON p.oid = l.parent
+    JOIN pg_attribute a ON a.attrelid = l.child AND a.attnum = ANY (l.conkey)
+    JOIN pg_attribute b ON b.attrelid = l.parent AND b.attnum = l.confkey[1]
+WHERE NOT EXISTS (SELECT FROM pg_constraint c WHERE c.contype = 'f' AND c.conrelid = l.child AND c.confrelid = l.parent
+    AND c.conkey = l.conkey)
+ORDER BY 1, 2, 3, 4, 5"""
 
 _ROLE = """
 SELECT r.rolsuper, r.rolbypassrls, r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
@@ -127,9 +146,12 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
         elif tuple(names) not in unique[schema, table]:
             unique[schema, table].append(tuple(names))
     keys: dict[QualifiedName, list[ForeignKey]] = defaultdict(list)
-    for schema, table, names, parent_schema, parent, parent_names in _fetch(connection, _FOREIGN_KEYS):
+    loose: dict[QualifiedName, list[ForeignKey]] = defaultdict(list)
+    for schema, table, names, parent_schema, parent, parent_names, certain in _fetch(connection, _FOREIGN_KEYS):
         key = ForeignKey(tuple(names), parent, tuple(parent_names), parent_schema)
-        keys[schema, table].append(key)
+        (keys if certain else loose)[schema, table].append(key)
+    for schema, table, name, parent_schema, parent, parent_name in _fetch(connection, _WAYS):
+        loose[schema, table].append(ForeignKey((name,), parent, (parent_name,), parent_schema))
     tables = {
         full: SchemaTable(
             name=full[1],
@@ -137,6 +159,7 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
             primary_key=primary.get(full, ()),
             unique=tuple(unique[full]),
             foreign_keys=tuple(key for key in keys[full] if set(key.columns) <= found.keys()),
+            loose_keys=tuple(key for key in loose[full] if set(key.columns) & found.keys()),
             schema=None if full[0] == DEFAULT_SCHEMA else full[0],
             view=full in views,
         )

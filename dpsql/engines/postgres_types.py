@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, SMALLINT, TEXT, TIMESTAMP, Type, decimal
+from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, SMALLINT, TEXT, TIMESTAMP, TIMESTAMPTZ, Type, decimal
 
 _TYPES = {
     "boolean": BOOLEAN,
@@ -24,7 +24,7 @@ _TYPES = {
     "uuid": TEXT,
     "date": DATE,
     "timestamp without time zone": TIMESTAMP,
-    "timestamp with time zone": TIMESTAMP,
+    "timestamp with time zone": TIMESTAMPTZ,
 }
 _NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")
 _MODIFIER = re.compile(r"\(\d+\)")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from dpsql.errors import OperationalError
 from dpsql.names import match
@@ -31,17 +31,6 @@ class SchemaColumn:
     not_null: bool = False
     exact: bool = True
 
-    @property
-    def labels(self) -> frozenset[str] | None:
-        """The values of an enumeration; None for any other type.
-
-        >>> sorted(SchemaColumn("mood", "ENUM('sad', 'it''s ok')", None).labels or ())
-        ["it's ok", 'sad']
-        """
-        if not self.engine_type.startswith("ENUM("):
-            return None
-        return frozenset(label.replace("''", "'") for label in re.findall("'((?:[^']|'')*)'", self.engine_type))
-
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
@@ -60,6 +49,8 @@ class ForeignKey:
 class SchemaTable:
     """A table or view. ``unique`` lists the column sets of its primary key and its unique constraints.
 
+    ``loose_keys`` are foreign keys that are declared and not, or not for all rows, enforced, and the ends of those that
+    lead through tables that may not be read: they say what is meant, and nothing else rests on them.
     ``schema`` is the engine's schema of the table where it is not the default one. A ``view`` has no constraints.
     """
 
@@ -68,6 +59,7 @@ class SchemaTable:
     primary_key: tuple[str, ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
     foreign_keys: tuple[ForeignKey, ...] = ()
+    loose_keys: tuple[ForeignKey, ...] = ()
     schema: str | None = None
     view: bool = False
 
@@ -126,21 +118,28 @@ class Schema:
             {
                 full[1]: replace(
                     tables[full],
-                    foreign_keys=tuple(
-                        key for key in tables[full].foreign_keys if (key.schema or full[0], key.parent) in kept
-                    ),
+                    foreign_keys=tuple(_kept(tables[full].foreign_keys, full[0], kept)),
+                    loose_keys=tuple(_kept(tables[full].loose_keys, full[0], kept)),
                 )
                 for full in sorted(kept, key=lambda full: full[1])
             }
         )
 
 
+def _kept(keys: Iterable[ForeignKey], home: str, tables: Collection[QualifiedName]) -> Iterator[ForeignKey]:
+    return (key for key in keys if (key.schema or home, key.parent) in tables)
+
+
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """Something about a database that its owner may want to change; of one ``table``, or of all of it."""
+    """Something about a database that its owner may want to change; of one ``table``, or of all of it.
+
+    An ``error`` keeps a policy that declares the table from being used.
+    """
 
     text: str
     table: str | None = None
+    severity: Literal["error", "warning"] = "warning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +149,16 @@ class Profile:
 
     rows: int
     unique: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the rows of a table say of some columns: whether two rows share all their values, and whether a row lacks
+    one. ``lasting``: nobody can change the rows while they are open.
+
+    It is for the owner's eyes: whether a policy is opened may depend on it, and nothing that an analyst sees.
+    """
+
+    repeats: bool
+    nulls: bool
+    lasting: bool

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 from dpsql.inference.bridge import reach
 from dpsql.mechanisms.around import SHARE, Around
@@ -16,20 +17,14 @@ from dpsql.table import Noise, NoisyTable, ReleasedColumn
 from rewriter.plan import Choice, Chosen, Output, Plan
 from rewriter.types import Kind, Scalar, Type
 
-_REACH = 0.0901
-"""How far a quantile's interval reaches, as a part of the way to its end: solves exp(-32x) / (1 - 16x²) = 0.05 for
-x = r/(1-r)."""
-
 
 def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen, *, ordered: bool) -> ReleasedColumn:
     """One quantile of every group. ``ordered``: a greater fraction never has a smaller value.
 
-    ``reaches`` are the ends of an interval that has the true quantile in it 95 times in 100 where the values of people
-    lie about as densely as they do between the two ends that were picked beside it; of times, in days. Why, for one
-    alone: there its rank is off by Laplace noise of some scale, the ends are 32 of it away with noise of 4 of it;
-    so P(beyond r of the way to an end) = exp(-32x) / (1 - 16x²) / 2 for x = r/(1-r). For those that were picked
-    together, see :mod:`dpsql.inference.bridge`. Where most of the range is empty near the quantile it has
-    less. The interval of MIN and MAX goes to the end of the declared range.
+    ``reaches`` are the ends of an interval that has the true quantile in it 95 times in 100, however the values of
+    people lie: between them or upon each other, dense or far apart. Why: it goes from one value that was picked to
+    another, and these aim so many rows below and above the quantile that they are hardly ever on its other side. Of
+    times, in days. The interval of MIN and MAX goes to the end of the declared range.
     """
     choice = next(one for one in plan.choices if one.name == chosen.choice)
     columns = noisy.chosen[choice.name]
@@ -50,35 +45,57 @@ def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen,
 def reaches_of(
     noisy: NoisyTable, choice: Choice, place: int, picked: Sequence[int | None]
 ) -> list[tuple[float, float]]:
-    """How many steps the interval of a quantile goes down and up, in each group; infinitely many where nothing is
-    known."""
+    """How many steps the interval of a quantile goes down and up, in each group; to the ends of the range where nothing
+    is known."""
     columns, size = noisy.chosen[choice.name], len(choice.fractions)
-    ends = columns[size + 2 * place : size + 2 * place + 2]
-    pairs = list(zip(*ends, strict=True)) if ends else [(None, None)] * len(picked)
-    parts: Sequence[tuple[float, float]] = [(_REACH, _REACH)] * len(picked)
-    if len(columns) > 3 * size:
-        parts = _together(choice, noisy, place, columns[-1])
-    return [_reach(value, pair, part, choice, place) for value, pair, part in zip(picked, pairs, parts, strict=True)]
-
-
-def _together(choice: Choice, noisy: NoisyTable, place: int, totals: Sequence[int | None]) -> list[tuple[float, float]]:
-    """By what the ends of a quantile that was picked with others are multiplied, group by group."""
-    fraction = choice.fractions[place]
-    if fraction in (0, 1):
-        return [(0.0, 0.0)] * len(totals)
-    joint = joint_of(choice, noisy.noise[choice.name])
-    at, size = joint.fractions.index(fraction), len(joint.fractions)
-    # Where rows lie at random, errors fall off like E exp(-rN) for a Poisson number N of rows.
-    row = -math.expm1(-float(joint.rate * choice.row))
-    scale = row / -math.expm1(-float(joint.rate * SHARE * choice.row))
+    values = list(zip(*columns[:size], strict=True)) or [()] * len(picked)
+    beside = list(zip(*columns[size : 3 * size], strict=True)) if len(columns) >= 3 * size else [()] * len(picked)
+    totals: Sequence[int | None] = columns[-1] if len(columns) > 3 * size else ()
     found: list[tuple[float, float]] = []
-    for total in totals:
-        pair = Around(joint).weights(total or 0)[at]
-        down, up = (
-            0.0 if weight is None else reach(at, size, float(fraction), _rounded(weight / choice.row * row), scale)
-            for weight in pair
-        )
-        found.append((down, up))
+    for group, value in enumerate(picked):
+        ends: Sequence[int | None] = beside[group] or (None,) * (2 * size)
+        if totals:
+            ends = _chained(choice, values[group], _stretched(choice, noisy, ends, values[group], totals[group] or 0))
+        found.append(_reach(value, ends[2 * place : 2 * place + 2], choice, place))
+    return found
+
+
+def _stretched(
+    choice: Choice, noisy: NoisyTable, ends: Sequence[int | None], values: Sequence[int | None], total: int
+) -> list[int | None]:
+    """The ends beside quantiles that were picked together, moved away where they are too near for their error.
+
+    Where rows lie at random, errors fall off like E exp(-rN) for a Poisson number N of rows.
+    """
+    joint = joint_of(choice, noisy.noise[choice.name])
+    size, row = len(joint.fractions), -math.expm1(-float(joint.rate * choice.row))
+    scale = row / -math.expm1(-float(joint.rate * SHARE * choice.row))
+    found = list(ends)
+    for at, (fraction, pair) in enumerate(zip(joint.fractions, Around(joint).weights(total), strict=True)):
+        place = choice.fractions.index(fraction)
+        value = values[place]
+        for side, weight in enumerate(pair):
+            end = ends[2 * place + side]
+            if end is None or value is None or weight is None:
+                found[2 * place + side] = None
+                continue
+            more = max(reach(at, size, float(fraction), _rounded(weight / choice.row * row), scale), 1.0)
+            found[2 * place + side] = value + int(math.copysign(math.ceil(more * abs(end - value)), end - value))
+    return found
+
+
+def _chained(choice: Choice, values: Sequence[int | None], ends: Sequence[int | None]) -> list[int | None]:
+    """Ends that do not stop half-way to a neighbour, which is as far as was looked: beyond, the neighbour's own holds,
+    since a greater fraction never has a smaller value."""
+    known = [at for at, q in enumerate(choice.fractions) if q not in (0, 1) and values[at] is not None]
+    found = list(ends)
+    for side, order in ((0, known), (1, known[::-1])):
+        for before, at in pairwise(order):
+            value, other, end = values[at], values[before], found[2 * at + side]
+            if value is None or other is None:
+                continue
+            if end is None or abs(end - value) + 1 >= abs(value - other) // 2:
+                found[2 * at + side] = found[2 * before + side]
     return found
 
 
@@ -93,20 +110,17 @@ def _rounded(away: float) -> float:
     return float(f"{away:.2g}")
 
 
-def _reach(
-    value: int | None, ends: Sequence[int | None], parts: tuple[float, float], choice: Choice, place: int
-) -> tuple[float, float]:
-    """How many steps the interval goes down and up; infinitely many where nothing is known."""
+def _reach(value: int | None, ends: Sequence[int | None], choice: Choice, place: int) -> tuple[float, float]:
+    """How many steps the interval goes down and up; infinitely many where there is no value."""
     if value is None:
         return math.inf, math.inf
-    if choice.fractions[place] == 0:
-        return float(value - choice.low), 0.0
-    if choice.fractions[place] == 1:
-        return 0.0, float(choice.high - value)
+    least, most = float(value - choice.low), float(choice.high - value)
+    if choice.fractions[place] in (0, 1):
+        return (least, 0.0) if choice.fractions[place] == 0 else (0.0, most)
     low, high = ends
-    down = math.inf if low is None else float(math.ceil(parts[0] * max(value - low, 0)))
-    up = math.inf if high is None else float(math.ceil(parts[1] * max(high - value, 0)))
-    return min(down, float(value - choice.low)), min(up, float(choice.high - value))
+    down = least if low is None else float(max(value - low, 0))
+    up = most if high is None else float(max(high - value, 0))
+    return min(down, least), min(up, most)
 
 
 def in_order(values: Sequence[int | None]) -> tuple[int | None, ...]:
@@ -131,7 +145,7 @@ def value_of(steps: int | None, granularity: Fraction, type_: Type) -> Scalar | 
     number = steps * granularity
     if type_.kind is Kind.DATE:
         return datetime.date.fromordinal(int(number))
-    if type_.kind is Kind.TIMESTAMP:
+    if type_.clocked:
         days, rest = divmod(number, 1)
         microseconds = int(rest * 86_400_000_000)
         return datetime.datetime.fromordinal(int(days)) + datetime.timedelta(microseconds=microseconds)

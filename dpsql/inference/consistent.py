@@ -4,9 +4,10 @@ Generalised least squares with the true variances, then non-negative from the to
 remainder: a total equals the sum of its parts, exactly, in every table that is answered (Hay et al. 2010; seed 001,
 Constrained Inference). Nothing is clamped before it was added up.
 
-Measurements join in where their groups are all that there are (:attr:`rewriter.plan.Plan.exhaustive`). Selected groups
-say nothing about a total, since the others are not shown: each of those stands alone. So do groups that were measured
-for their running sums, whose noises depend on each other.
+Measurements join in where their groups are public; rows that are in none of them are a group of their own, which
+nobody measured, unless there are no such rows by proof (:mod:`dpsql.inference.leaves`). Selected groups say nothing
+about a total, since the others are not shown: each of those stands alone. So do groups that were measured for their
+running sums, whose noises depend on each other.
 """
 
 from __future__ import annotations
@@ -26,19 +27,17 @@ from dpsql.inference.arrays import FloatArray, IntArray
 from dpsql.inference.evidence import Derived, Measurements, independent
 from dpsql.inference.finish import infer, table_of
 from dpsql.inference.least_squares import lattice
+from dpsql.inference.leaves import cells_of, leaves
 from dpsql.inference.others import completed, named
 from dpsql.inference.parts import Column, finished, measured, spread
 from dpsql.inference.projection import nonnegative_lattice, top_down
-from dpsql.table import Key, NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.plan import Linear, Moment, Part, Plan, Ratio
 from rewriter.types import INTEGER, Scalar
 
 _MOST_STEPS = 1_000
 _WHOLE = 1e-6
 """Estimates this near to whole numbers are whole: what was measured agreed already."""
-
-MOST_LEAVES = 200_000
-"""The most finest groups of a family that are made consistent; what would have more is answered as it was measured."""
 
 
 def infer_all(
@@ -81,9 +80,10 @@ def _consistent(
 
 
 def _joins_in(plan: Plan) -> bool:
-    """Whether the groups are all there are, and what is measured of them adds up and has noises of its own."""
+    """Whether the groups are public, and what is measured of them adds up and has noises of its own."""
     adds_up = not plan.keys or all(part.additive for part in plan.parts)
-    return plan.exhaustive and adds_up and all(block.prefix is None for block in plan.blocks)
+    public = plan.exhaustive or bool(plan.groups)
+    return public and not plan.alone and adds_up and all(block.prefix is None for block in plan.blocks)
 
 
 def _alone(noisy: NoisyTable, plan: Plan, derived: Derived, consistent: bool, summed: bool) -> ReleasedTable:
@@ -153,7 +153,7 @@ class _Joint:
 
 
 def _joint(all_: Measurements) -> _Joint | None:
-    """The part of a family that can be made consistent: groups that are all there are, of parts that add up."""
+    """The part of a family that can be made consistent: public groups, of parts that add up."""
     family, tables, plans = all_.family, all_.tables, all_.plans
     first: dict[str, int] = {}
     copies: dict[int, int] = {}
@@ -169,51 +169,28 @@ def _joint(all_: Measurements) -> _Joint | None:
     if len(members) < 2:
         return None
     members.sort(key=lambda member: len(member[1]))
-    leaves = _leaves([(keys, tables[place].keys) for place, keys in reversed(members)])
-    if leaves is None:
+    groups = [(keys, tables[place].keys) for place, keys in members]
+    finest = leaves(groups[::-1], _open_keys(members, plans))
+    if finest is None:
         return None
-    groupings, sizes = [], []
-    for place, keys in members:
-        grouping, size = _grouping(leaves, keys, tables[place].keys)
-        groupings.append(grouping)
-        sizes.append(size)
+    cells = [cells_of(finest, keys, own) for keys, own in groups]
     return _Joint(
-        tuple(place for place, _ in members), copies, tuple(groupings), tuple(sizes), _chain([k for _, k in members])
+        tuple(place for place, _ in members),
+        copies,
+        tuple(grouped for grouped, _ in cells),
+        tuple(size for _, size in cells),
+        _chain([keys for keys, _ in groups]),
     )
 
 
-Leaf = dict[int, Scalar | None]
-
-
-def _leaves(measurements: Sequence[tuple[tuple[int, ...], Sequence[Key]]]) -> list[Leaf] | None:
-    """The finest groups: the natural join of all key sets, with a leaf of its own for a group that joins nothing."""
-    covered: set[int] = set()
-    leaves: list[Leaf] = [{}]
-    for keys, groups in measurements:
-        if set(keys) <= covered:
-            continue
-        shared = [key for key in keys if key in covered]
-        found: dict[Key, list[Leaf]] = {}
-        for leaf in leaves:
-            found.setdefault(tuple(leaf.get(key) for key in shared), []).append(leaf)
-        joined: list[Leaf] = []
-        for group in groups:
-            named = dict(zip(keys, group, strict=True))
-            for leaf in found.get(tuple(named[key] for key in shared), ()):
-                joined.append(leaf | named)
-                if len(joined) > MOST_LEAVES:
-                    return None
-        leaves = joined
-        covered |= set(keys)
-    return leaves
-
-
-def _grouping(leaves: Sequence[Leaf], keys: tuple[int, ...], groups: Sequence[Key]) -> tuple[IntArray, int]:
-    """The cell of each leaf. Leaves in no group of the measurement share one cell more, which nobody measured."""
-    cells = {group: cell for cell, group in enumerate(groups)}
-    outside = len(groups)
-    grouping = np.array([cells.get(tuple(leaf[key] for key in keys), outside) for leaf in leaves], dtype=np.int64)
-    return grouping, outside + bool((grouping == outside).any())
+def _open_keys(members: Sequence[tuple[int, tuple[int, ...]]], plans: Sequence[Plan]) -> set[int]:
+    """The keys of a family that rows of people may have undeclared values of."""
+    return {
+        key
+        for place, keys in members
+        for key, column in zip(keys, plans[place].keys, strict=True)
+        if not (plans[place].exhaustive or column.closed)
+    }
 
 
 def _chain(keys: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -321,7 +298,11 @@ def _rounded(
     if not joint.groupings[0].size:  # nobody can be in any group: a WHERE that no declared key satisfies
         return tuple([0] * size for size in joint.sizes)
     levels = [estimates[at] for at in joint.chain]
-    negative = nonnegative and any(bool((estimate < -_WHOLE).any()) for estimate in estimates)
+    # Of what nothing determines, an estimate is any number that adds up.
+    told = [np.isfinite(spread) for spread in posterior]
+    negative = nonnegative and any(
+        bool((estimate[sure] < -_WHOLE).any()) for estimate, sure in zip(estimates, told, strict=True)
+    )
     if joint.is_tree:
         parents = _parents(joint)
         if negative:
@@ -329,10 +310,14 @@ def _rounded(
         rounded = round_tree(parents, levels)
         back = dict(zip(joint.chain, rounded, strict=True))
         return tuple(back[at] for at in range(len(joint.members)))
-    if not negative and all(bool((np.abs(level - np.rint(level)) < _WHOLE).all()) for level in estimates):
+    fractions = [np.abs(level - np.rint(level))[sure] for level, sure in zip(estimates, told, strict=True)]
+    if not negative and all(bool((fraction < _WHOLE).all()) for fraction in fractions):
         return tuple([round(number) for number in level.tolist()] for level in estimates)
-    leaves = _leaf_values(joint, estimates, values, variances, nonnegative=nonnegative, negative=negative)
-    finest = round_lattice(joint.groupings, leaves)
+    total = max(0.0, float(estimates[0].sum())) if nonnegative and told[0].all() else None
+    values_of_leaves = _leaf_values(
+        joint, estimates, values, variances, total, nonnegative=nonnegative, negative=negative
+    )
+    finest = round_lattice(joint.groupings, values_of_leaves)
     columns = []
     for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
         column = [0] * size
@@ -347,16 +332,19 @@ def _leaf_values(
     estimates: Sequence[FloatArray],
     values: Sequence[FloatArray],
     variances: Sequence[FloatArray],
+    total: float | None,
     *,
     nonnegative: bool,
     negative: bool,
 ) -> FloatArray:
-    """Finest groups that add up to the estimates; of what cannot be negative, the nearest that are not."""
+    """Finest groups that add up to the estimates; of what cannot be negative, the nearest that are not.
+
+    ``total`` is what all of them are together, where that is known.
+    """
     last = joint.groupings[-1]
     if not negative and np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
         return np.asarray(estimates[-1][last])
     if nonnegative:
-        total = max(0.0, float(estimates[0].sum()))
         return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
     return _spread_out(joint, estimates)
 

@@ -112,6 +112,21 @@ def _as_planned(table: NoisyTable, plan: Plan, planned: Plan) -> NoisyTable:
 
 def _unseen(plan: Plan, keys: Sequence[str], number: int) -> Plan:
     """The plan of a measurement of finer groups, which adds up to what ``plan`` measures."""
-    columns = tuple(KeyColumn(f"k{place}", TEXT, "", family) for place, family in enumerate(keys))
+    closed = {column.family: plan.exhaustive or column.closed for column in plan.keys}
+    columns = tuple(
+        # Keys that are added up over were found to have no other values (:func:`dpsql.derive.source`).
+        KeyColumn(f"k{place}", TEXT, "", family, closed=closed.get(family, True))
+        for place, family in enumerate(keys)
+    )
     parts = tuple(replace(part, additive=True) for part in plan.parts)
-    return replace(plan, sql=f"{plan.sql} -- {number}", keys=columns, parts=parts, exhaustive=True)
+    exhaustive = all(column.closed for column in columns)
+    groups = plan.groups or "released before"
+    return replace(
+        plan,
+        sql=f"{plan.sql} -- {number}",
+        keys=columns,
+        parts=parts,
+        exhaustive=exhaustive,
+        groups=groups,
+        alone=False,
+    )

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dpsql.inference.arrays import FloatArray
 from dpsql.inference.chosen import chosen_column
-from dpsql.inference.intervals import half_width, mean_reaches, widest_mean_half_width
+from dpsql.inference.intervals import ALPHA, half_width, mean_reaches, widest_mean_half_width
 from dpsql.inference.moments import expected_moment, moment_ends, moment_values
 from dpsql.inference.parts import Column, finished, measured, values
 from dpsql.inference.prefix import decoded
@@ -80,12 +80,12 @@ def expected_half_width(
     return float(width) * widest_mean_half_width(total, (noise[estimator.above], noise[estimator.below]))
 
 
-def linear_half_width(estimator: Linear, noise: Mapping[str, Noise]) -> float:
+def linear_half_width(estimator: Linear, noise: Mapping[str, Noise], alpha: float = ALPHA) -> float:
     """Of every cell alike. Where weights are not integers, rounding to an integer adds a half at most."""
     weights: dict[str, Fraction] = {}
     for name, weight in estimator.terms:
         weights[name] = weights.get(name, Fraction(0)) + weight
-    width = half_width(tuple((noise[name], weight) for name, weight in weights.items()))
+    width = half_width(tuple((noise[name], weight) for name, weight in weights.items()), alpha)
     rounded = estimator.integer and any(weight.denominator != 1 for weight in weights.values())
     return width + 0.5 if rounded else width
 

@@ -87,9 +87,11 @@ def _coarse_half_width(terms: Terms, spread: float, alpha: float) -> float:
 def laplace_quantile(scale: float, alpha: float = ALPHA) -> int:
     """The least w with P(|X| > w) = 2q^{w+1}/(1+q) ≤ α for discrete Laplace X, where q = exp(-1/scale).
 
-    >>> laplace_quantile(10.0), laplace_quantile(0.1)
-    (30, 0)
+    >>> laplace_quantile(10.0), laplace_quantile(0.1), laplace_quantile(0.0)
+    (30, 0, 0)
     """
+    if scale < SILENT["laplace"]:
+        return 0
     return max(0, math.ceil(scale * (math.log(2 / alpha) - math.log1p(math.exp(-1 / scale))) - 1))
 
 

@@ -80,12 +80,14 @@ def _within_groups(columns: list[Column], plan: Plan) -> None:
     """
     for component in _components(plan):
         outputs = [output for output in plan.outputs if output.parts and output.parts[0] in component]
-        checked = [output for output in outputs if _minimum(output, plan.parts) is not None]
+        checked = {output.parts for output in outputs if _minimum(output, plan.parts) is not None}
+        # Where it is not shown by itself, a part below 0 makes a count exceed another that it is part of.
+        checked |= {(part,) for part in component if plan.parts[part].estimator.minimum is not None}
         pairs = [(low, high) for low, high in plan.orders if low in component]
         if not checked and not pairs:
             continue
         for place in range(len(columns[component[0]])):
-            if any(sum(columns[part][place] for part in output.parts) < 0 for output in checked):
+            if any(sum(columns[part][place] for part in parts) < 0 for parts in checked):
                 values = [columns[part][place] for part in component]
                 for part, value in zip(component, _lifted(values), strict=True):
                     columns[part][place] = value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +20,7 @@ from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width
 from dpsql.table import Noise, ReleasedColumn, ReleasedTable
 from rewriter.measured import Affine, Form, Mean, Measured, Quotient, Rounding, Term
 from rewriter.plan import Linear, Output, Plan
+from rewriter.query import Along
 
 Ends = tuple[float, float]
 """The lower and the upper end of a 95 % interval; infinite where nothing is known."""
@@ -36,8 +37,8 @@ class Piece:
     noises: Mapping[str, Noise]
     table: ReleasedTable
     first: int = 0
-    running: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """By output, the half-width of the running sum up to each row of the measurement, where it is measured for it."""
+    running: Callable[[Along], Mapping[str, Sequence[float]]] = field(default=lambda _: {})
+    """By output, the half-width of the sum over the window of each row of the measurement."""
     outputs: Mapping[str, Output] = field(init=False)
     columns: Mapping[str, ReleasedColumn] = field(init=False)
 
@@ -240,10 +241,54 @@ def _quotient_ends(form: Quotient, rows: Sequence[Sequence[Row | None]]) -> list
         tops, bottoms = (np.array([one[side] for one in group]) for side in (1, 2))
         lows, highs = quotient_ends(tops, bottoms, _joint(form.above, form.below, row))
         least = 0.0 if all(_is_never_negative(side, row) for side in (form.above, form.below)) else -math.inf
+        most = most_of_share(form, row)
         slack = float(form.slack)
         for (number, _, _), low, high in zip(group, lows.tolist(), highs.tolist(), strict=True):
-            found[number] = (max(low - slack, least), high + slack)
+            found[number] = (max(low - slack, least), min(high, most) + slack)
     return found
+
+
+def most_of_share(form: Quotient, row: Sequence[Row | None]) -> float:
+    """What a quotient cannot exceed, whatever the data, since all that is above the line is below it, too; else inf.
+
+    So it is of a count with a condition over one without it, and of a count over a sum of counts that it is one of.
+    """
+    above, below = (_weights_of_parts(side, row) for side in (form.above, form.below))
+    if above is None or below is None or form.above.constant > 0 or form.below.constant < 0:
+        return math.inf
+    taken: set[tuple[str, int, int]] = set()
+    most = Fraction(0)
+    for part, weight in above.items():
+        whole = next((one for one in (part, *_larger(part, row)) if one in below and one not in taken), None)
+        if whole is None:
+            return math.inf
+        taken.add(whole)
+        most = max(most, weight / below[whole])
+    return float(most)
+
+
+def _weights_of_parts(form: Affine, row: Sequence[Row | None]) -> dict[tuple[str, int, int], Fraction] | None:
+    """A sum as one of parts that are not negative, by measurement, row and part; None where it is no such sum."""
+    found: dict[tuple[str, int, int], Fraction] = {}
+    for (slot, name), weight in form.terms:
+        place = row[slot]
+        if place is None or weight < 0 or not _never_negative((slot, name), row):
+            return None
+        piece, number = place
+        parts = piece.outputs[name].parts
+        for part in parts:
+            key = (piece.plan.identity, number - piece.first, part)
+            found[key] = found.get(key, Fraction(0)) + weight
+        if not parts:
+            return None
+    return found
+
+
+def _larger(part: tuple[str, int, int], row: Sequence[Row | None]) -> list[tuple[str, int, int]]:
+    """The parts of the same group that a part never exceeds."""
+    identity, number, place = part
+    plan = next(one[0].plan for one in row if one is not None and one[0].plan.identity == identity)
+    return [(identity, number, high) for low, high in plan.orders if low == place]
 
 
 def _is_never_negative(form: Affine, row: Sequence[Row | None]) -> bool:

@@ -3,7 +3,8 @@
 **Distance.** Let v₁ ≤ … ≤ v_m be parts that were picked (:mod:`dpsql.mechanisms.joint`). The values between two of
 them are halved, the lower half belongs to the lower one. For each side of each, there is a public list of distances
 h₀ < h₁ < …, and C(h) is the weight between the part and h away from it. One is looked for with C(hᵢ₋₁) ≤ a ≤ C(hᵢ), a a
-public number: the score of hᵢ is how far a is from that, at most a. A row is on one side of one part, or within a value
+public number: the score of hᵢ is how far a is from that, at most a; the last one is as if all weight were within it,
+so that it is picked where there is not enough. A row is on one side of one part, or within a value
 one part of it on each, so it moves the sum E of the scores of all sides by at most its weight. So it does the least of
 E and any number that it moves by at most its weight: what is scored is min(E, G), where G = max(W - 2a - D(v), 0), W
 the choice's window and D the distance of the vector.
@@ -28,12 +29,12 @@ from dpsql.mechanisms.quantile import TooFar
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.table import Rank
 
-SHARE = Fraction(1, 6)
+SHARE = Fraction(1, 2)
 """The ε of all sides together against that of the quantiles."""
 
-_AWAY = 8
+_AWAY = 5
 """The weight that is looked for, in exponents of a row's."""
-_LEAST = 5
+_LEAST = 3
 """Where a side has no room for so many, nothing is told of it."""
 
 Ends = tuple[int | None, int | None]
@@ -101,6 +102,7 @@ class Around:
                 wanted, most = side[0] * scale, max(most, side[0] * scale)
                 edges = [chain.positions.edge(part.value + sign * far, up=sign > 0) for far in side[1]]
                 upto = [None if here is None or edge is None else abs(edge - here) for edge in edges]
+                upto[-1] = None
                 tables.append([_score(*pair, wanted) for pair in zip([0, *upto], upto, strict=False)])
         # Not the pick's cap: beyond that, too, what the engine tells ends where the window does.
         window = self.joint.choice.window * scale

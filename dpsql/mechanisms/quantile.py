@@ -9,7 +9,7 @@ part of the range, all of which is at distance k, hardly ever wins. There d move
 One more candidate is NULL, at the distance M·n with M = max(q, 1-q), or 1: where there is nobody, it wins.
 Every distance is capped at a public number, which moves it no further.
 
-**Claim.** Picking v with probability ∝ exp(-ε·d(v)/(2·M·S)) has the range ε·s/S: the log-ratio of the probabilities
+**Claim.** Picking v with probability ∝ μ(v)·exp(-ε·d(v)/(2·M·S)), μ public (:mod:`dpsql.mechanisms.roundness`), has the range ε·s/S: the log-ratio of the probabilities
 that two neighbours give to v lies in an interval of that width, whatever v. So it is ε·s/S-DP, and (ε·s/S)²/8-zCDP
 (Dong, Durfee, Rogers 2020; Cesar, Rogers 2021), pair by pair of neighbours.
 
@@ -39,6 +39,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.loss import PrivacyLoss
+from dpsql.mechanisms.roundness import PLAIN, Roundness
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.table import Noise, Rank
 from rewriter.plan import Choice
@@ -47,10 +48,10 @@ from rewriter.sensitivity import Sensitivity
 NOBODY = 256
 """How many candidates NULL stands for, for each lattice value: in an empty group, 256 of 257 times it is NULL."""
 
-END = Fraction(1, 4)
+END = Fraction(1, 2)
 """The ε of an end against that of its quantile."""
 
-APART = 32
+APART = 7
 """How many rows the targets of ends are away from that of the quantile, times 1 - exp(-r) for the exponent r of a row:
 where rows lie at random, the quantile's error falls off like that (E exp(-rN) for a Poisson number N of rows)."""
 
@@ -145,8 +146,19 @@ class Quantile:
 
     @property
     def candidates(self) -> int:
-        """How many lattice values there are, and NULL as often as it counts."""
-        return (self.choice.high - self.choice.low + 1) * (1 + NOBODY)
+        """What all lattice values weigh, and NULL."""
+        return self._values * (1 + NOBODY)
+
+    @property
+    def roundness(self) -> Roundness:
+        """What lattice values weigh against each other; MIN and MAX have them all alike."""
+        if self.is_extreme:
+            return PLAIN
+        return Roundness.of(self.choice.granularity, self.choice.high - self.choice.low)
+
+    @property
+    def _values(self) -> int:
+        return self.roundness.mass(self.choice.low, self.choice.high - self.choice.low + 1)
 
     @property
     def inside(self) -> int:
@@ -178,12 +190,11 @@ class Quantile:
 
     def pick(self, ranks: Sequence[Rank], sampler: Sampler) -> int | None:
         """A lattice value, or None for nobody. The answer is releasable; ``ranks`` are not."""
-        stretches = self.stretches(ranks)
-        place, which = sampler.pick(
-            [count for _, count, _ in stretches], [distance for _, _, distance in stretches], self.rate
-        )
-        start = stretches[place][0]
-        return None if start is None else start + which
+        stretches, roundness = self.stretches(ranks), self.roundness
+        masses = [count if first is None else roundness.mass(first, count) for first, count, _ in stretches]
+        place, which = sampler.pick(masses, [distance for _, _, distance in stretches], self.rate)
+        first, count, _ = stretches[place]
+        return None if first is None else roundness.at(first, count, which)
 
     def stretches(self, ranks: Sequence[Rank]) -> list[tuple[int | None, int, int]]:
         """All candidates, as (first value, how many, their scaled distance); NULL last.
@@ -208,8 +219,7 @@ class Quantile:
         if next_ <= self.choice.high:
             apart = abs(scale * upto - target) if upto == total else cap
             found.append((next_, self.choice.high - next_ + 1, min(apart, cap)))
-        nobody = (self.choice.high - self.choice.low + 1) * NOBODY
-        found.append((None, nobody, min(self.reach * total, cap)))
+        found.append((None, self._values * NOBODY, min(self.reach * total, cap)))
         return found
 
     def _target(self, total: int) -> int:

@@ -150,11 +150,12 @@ def _moment(text: str) -> datetime.datetime:
 
 
 def _zoned_text(text: str) -> datetime.datetime:
-    # Without an offset it would be the session's time zone's, which is not known here.
+    # Without an offset it would be the session's time zone's, which is not known here: PostgreSQL is asked for it.
     found = _matched(_ZONED, text)
     hours, minutes = int(found[2] or 0), int(found[3] or 0)
     sign = -1 if (found[2] or "").startswith("-") else 1
-    return _moment(found[1]) - datetime.timedelta(hours=hours, minutes=sign * minutes)
+    moment = _moment(found[1]) - datetime.timedelta(hours=hours, minutes=sign * minutes)
+    return moment.replace(tzinfo=datetime.UTC)
 
 
 _SMALL, _MIDDLE, _LARGE = 1 << 15, 1 << 31, 1 << 63
@@ -243,14 +244,17 @@ def _date_binary(data: bytes) -> datetime.date:
     return datetime.date.fromordinal(days + _FIRST_DAY)
 
 
+def _instant_binary(data: bytes) -> datetime.datetime:
+    return _timestamp_binary(data).replace(tzinfo=datetime.UTC)
+
+
 def _timestamp_binary(data: bytes) -> datetime.datetime:
-    # In UTC for those with a time zone, too.
     return _EPOCH + datetime.timedelta(microseconds=struct.unpack("!q", data)[0])
 
 
 _BINARIES: Mapping[int, Callable[[bytes], object]] = {
     16: _bool_binary, 21: _packed("!h"), 23: _packed("!i"), 20: _packed("!q"), 26: _packed("!I"), 700: _packed("!f"),
-    701: _packed("!d"), 1700: _numeric_binary, 1082: _date_binary, 1114: _timestamp_binary, 1184: _timestamp_binary,
+    701: _packed("!d"), 1700: _numeric_binary, 1082: _date_binary, 1114: _timestamp_binary, 1184: _instant_binary,
     2950: lambda data: str(uuid.UUID(bytes=data)),
 }  # fmt: skip
 

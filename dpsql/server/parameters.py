@@ -43,8 +43,9 @@ def _value(oid: int, value: bytes, binary: bool, read: Reader) -> object:
 
 _SAMPLES: Mapping[int, object] = {
     16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1700: Decimal(1), 1082: datetime.date(2000, 1, 1),
-    1114: datetime.datetime(2000, 1, 1), 1184: datetime.datetime(2000, 1, 1), 1000: [True], 1005: [1], 1007: [1],
-    1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0], 1231: [Decimal(1)],
+    1114: datetime.datetime(2000, 1, 1), 1184: datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC),
+    1000: [True], 1005: [1], 1007: [1], 1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0],
+    1231: [Decimal(1)],
 }  # fmt: skip
 """A value of each type, to plan with before the values are known: columns seldom depend on them."""
 

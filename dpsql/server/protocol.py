@@ -236,7 +236,7 @@ class Protocol:
         if self._crowded(session.analyst):
             raise error("too many connections of this analyst", sqlstate="53300", hint="close some of them")
         for name, value in startup_settings(self._options):
-            session.set(name, value)
+            session.begin(name, value)
         self._watch.tell(LoggedIn(session.client))
         self.session = session
         self._framer.set_limit(AFTER_LOGIN)

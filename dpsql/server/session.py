@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, error
@@ -59,7 +60,13 @@ class WireSession:
 
     def set(self, name: str, value: str) -> None:
         """A setting of the startup packet; unknown ones are kept and have no effect."""
-        self._inner.settings = self.settings.changed(name.lower(), value, self._backend.proxy.policy.statement)
+        self._inner.change(name.lower(), value)
+
+    def begin(self, name: str, value: str) -> None:
+        """The same; what the client brings along is what a reset of its time zone goes back to."""
+        self.set(name, value)
+        if name.lower() == "timezone":
+            self._inner.settings = replace(self.settings, home=self.settings.zone)
 
     def cancel(self) -> None:
         self._cancellation.cancel()
@@ -237,7 +244,7 @@ class WireSession:
                 return Outcome(found.tag, found.rows, found.places, found.notices, copy=kind)
             case sql.Discard(what):
                 if what == "ALL":
-                    self._inner.settings = Settings(epsilon=self._backend.proxy.policy.statement.epsilon)
+                    self._inner.change(None, None)
                     self.names.clear()
                 return Outcome(f"DISCARD {what}")
             case sql.Nothing(tag):

@@ -31,6 +31,7 @@ _KINDS = {
     Kind.TEXT: "text",
     Kind.DATE: "date",
     Kind.TIMESTAMP: "timestamp",
+    Kind.TIMESTAMPTZ: "timestamptz",
     Kind.INTERVAL: "interval",
     Kind.NULL: "text",
 }

@@ -42,6 +42,7 @@ _WIRE: Mapping[Kind, WireType] = {
     Kind.TEXT: WireType(TEXT),
     Kind.DATE: WireType(DATE, 4),
     Kind.TIMESTAMP: WireType(TIMESTAMP, 8),
+    Kind.TIMESTAMPTZ: WireType(TIMESTAMPTZ, 8),
 }
 _INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8), 128: WireType(NUMERIC)}
 
@@ -114,7 +115,7 @@ def _plain_text(value: Scalar) -> bytes:
     if isinstance(value, float):
         return float_text(value)
     if isinstance(value, datetime.datetime):
-        return _timestamp_text(value)
+        return _timestamp_text(value) if value.tzinfo is None else _instant_text(value)
     if isinstance(value, datetime.date):
         return value.isoformat().encode()
     return _numeric_text(value)
@@ -133,6 +134,22 @@ def _timestamp_text(value: Scalar) -> bytes:
     return (spelt.rstrip("0") if "." in spelt else spelt).encode()
 
 
+def _instant_text(value: Scalar) -> bytes:
+    """As PostgreSQL prints it: the local time, and how far it is from UTC.
+
+    >>> _instant_text(datetime.datetime.fromisoformat("2026-07-01T02:00:00.5+05:30"))
+    b'2026-07-01 02:00:00.5+05:30'
+    """
+    east = value.utcoffset() if isinstance(value, datetime.datetime) else None
+    if not isinstance(value, datetime.datetime) or east is None:
+        return _timestamp_text(value) + b"+00"
+    sign, away = ("-", -east) if east < datetime.timedelta(0) else ("+", east)
+    parts = [f"{part:02d}" for part in (away.seconds // 3600, away.seconds // 60 % 60, away.seconds % 60)]
+    while len(parts) > 1 and parts[-1] == "00":
+        parts.pop()
+    return _timestamp_text(value.replace(tzinfo=None)) + (sign + ":".join(parts)).encode()
+
+
 def _float4_text(value: Scalar) -> bytes:
     """The same for a float of 32 bits, whose exponents begin at 1e+06."""
     single = numpy.float32(value)  # type: ignore[arg-type]
@@ -147,7 +164,7 @@ _TEXTS: Mapping[int, Callable[[Scalar], bytes]] = {
     FLOAT4: _float4_text,
     FLOAT8: lambda value: float_text(float(value)),  # type: ignore[arg-type]
     DATE: _date_text, TIMESTAMP: _timestamp_text, TEXT: _text,
-    TIMESTAMPTZ: lambda value: _timestamp_text(value) + b"+00",
+    TIMESTAMPTZ: _instant_text,
 }  # fmt: skip
 
 _SINCE = datetime.date(2000, 1, 1).toordinal()
@@ -164,6 +181,8 @@ def _numeric_binary(value: Scalar) -> bytes:
 def _timestamp_binary(value: Scalar) -> bytes:
     if not isinstance(value, datetime.datetime):
         value = datetime.datetime.fromisoformat(str(value))
+    if value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
     return struct.pack("!q", (value - _EPOCH) // _MICROSECOND)
 
 

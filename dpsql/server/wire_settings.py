@@ -28,7 +28,6 @@ STATUS: Mapping[str, str] = {
 
 _REPORTED = {
     "application_name": ("application_name", ""),
-    "timezone": ("TimeZone", "UTC"),
     "search_path": ("search_path", '"$user", public'),
 }
 """Settings whose change a client is told: how they are spelt then, and what they are unless they are set."""
@@ -44,7 +43,8 @@ _SPOKEN = {
 def reported(settings: Settings) -> Mapping[str, str]:
     """The settings that a client is told of when they change, as they are now."""
     others = settings.others
-    return {shown: others.get(name, usual).strip("'") for name, (shown, usual) in _REPORTED.items()}
+    told = {shown: others.get(name, usual).strip("'") for name, (shown, usual) in _REPORTED.items()}
+    return {**told, "TimeZone": settings.zone}
 
 
 def is_spoken(name: str, value: str) -> bool:

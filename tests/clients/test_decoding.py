@@ -81,8 +81,8 @@ def _written_as(value: object) -> int:
     ("oid", "data", "value"),
     [
         (1700, b"1.50", Decimal("1.50")),
-        (1184, b"2020-02-01 10:00:00+02", datetime.datetime(2020, 2, 1, 8)),
-        (1184, b"2020-02-01 10:00:00.5-03:30", datetime.datetime(2020, 2, 1, 13, 30, 0, 500_000)),
+        (1184, b"2020-02-01 10:00:00+02", datetime.datetime(2020, 2, 1, 8, tzinfo=datetime.UTC)),
+        (1184, b"2020-02-01 10:00:00.5-03:30", datetime.datetime(2020, 2, 1, 13, 30, 0, 500_000, datetime.UTC)),
         (1114, b"2020-02-01 10:00:00.25", datetime.datetime(2020, 2, 1, 10, 0, 0, 250_000)),
         (1114, b"2020-02-01", datetime.datetime(2020, 2, 1)),
         (2950, b"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", str(uuid.UUID("a0eebc999c0b4ef8bb6d6bb9bd380a11"))),

@@ -22,7 +22,20 @@ from dpsql.engines.schema import ForeignKey
 from dpsql.errors import Error, OperationalError
 from rewriter.plan import Block, KeyColumn, Plan, Selection, Statistic
 from rewriter.sensitivity import Sensitivity
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, INTEGER, SMALLINT, TEXT, TIMESTAMP, Type, decimal
+from rewriter.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INTEGER,
+    SMALLINT,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Type,
+    decimal,
+)
 from tests.engines.postgres_server import Server, shared_server
 
 CANARY = "alice@example.org"
@@ -129,7 +142,7 @@ class TestSchema:
     def test_types_are_mapped_to_types_that_hold_all_their_values(self, backend: Backend) -> None:
         columns = backend.engine.schema().tables["kinds"].columns
         assert [column.type for column in columns.values()] == [
-            SMALLINT, INTEGER, BIGINT, DOUBLE, DOUBLE, decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMP,
+            SMALLINT, INTEGER, BIGINT, DOUBLE, DOUBLE, decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMPTZ,
             BOOLEAN, None, None, None, decimal(38, 10),
         ]  # fmt: skip
         assert columns["h"].engine_type == "ENUM('sad', 'it''s (ok)')"

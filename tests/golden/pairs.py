@@ -1,13 +1,14 @@
 """Golden pairs: a query, and what the rewriter makes of it. What follows the line of dashes is generated.
 
-A file begins with comments that say what it shows; ``-- clipped in l1`` chooses the norm (l2 without it), and ``-- with
-others`` adds groups that are not shown up in a row of their own.
+A file begins with comments that say what it shows; ``-- clipped in l1`` chooses the norm (l2 without it), ``-- with
+others`` adds groups that are not shown up in a row of their own, and ``-- in the zone Europe/Berlin`` is the session's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -21,6 +22,7 @@ from dpsql.prepared import grouping_name
 from dpsql.schema import catalog
 from rewriter.catalog import Catalog
 from rewriter.contribution import Norm
+from rewriter.dialects import DUCKDB
 from rewriter.errors import Refused
 from rewriter.outer import check_outer, outer_sql
 from rewriter.parse import Explain, Select, parse
@@ -30,6 +32,7 @@ from rewriter.query import Program
 from rewriter.selection import plan_top
 from rewriter.split import split
 from rewriter.types import INTEGER, Type
+from rewriter.zones import UTC
 
 FOLDER = Path(__file__).parent
 QUERIES = FOLDER / "queries"
@@ -64,9 +67,15 @@ class Pair:
     def others(self) -> bool:
         return "-- with others" in self.question
 
+    @property
+    def zone(self) -> str:
+        found = re.search(r"-- in the zone (\S+)", self.question)
+        return found[1] if found else UTC
+
     def write(self, known: Catalog) -> None:
         self.path.write_text(
-            f"{self.question}\n{CUT}{rendered(self.sql, self.norm, known, others=self.others)}", encoding="utf-8"
+            f"{self.question}\n{CUT}{rendered(self.sql, self.norm, known, others=self.others, zone=self.zone)}",
+            encoding="utf-8",
         )
 
 
@@ -83,16 +92,17 @@ def clinic() -> Catalog:
     return catalog(policy, read_schema(connection), {"region": region})
 
 
-def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False) -> str:
+def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False, zone: str = UTC) -> str:
     """What the rewriter makes of a query, for people to read."""
+    dialect = replace(DUCKDB, zone=zone)
     try:
         statement = parse(sql)
         if isinstance(statement, Explain):
             statement = statement.query
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
-        program = split(statement.tree, known, with_others=others)
-        plans = [plan(query, norm) for query in program.groupings]
+        program = split(statement.tree, known, dialect, with_others=others, norms=(norm,))
+        plans = [plan(query, norm, dialect) for query in program.groupings]
         tables = _tables(program, plans, known)
         check_outer(program.outer, tables)
         outer = outer_sql(program.outer, tables)
@@ -100,7 +110,7 @@ def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False) -> s
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
     parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in enumerate(plans)]
-    picked = [(number, plan_top(query, norm)) for number, query in enumerate(program.groupings)]
+    picked = [(number, plan_top(query, norm, dialect)) for number, query in enumerate(program.groupings)]
     parts += ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in picked if one is not None]
     notes = "".join(f"-- note: {note}\n" for note in program.notes) if others else ""
     return "\n".join([*parts, f"-- outer\n{notes}{_pretty(outer)}"])

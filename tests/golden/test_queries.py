@@ -31,7 +31,7 @@ def empty() -> duckdb.DuckDBPyConnection:
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[pair.path.stem for pair in PAIRS])
 def test_a_query_becomes_what_was_read_and_approved(pair: Pair, known: Catalog) -> None:
-    assert rendered(pair.sql, pair.norm, known, others=pair.others) == pair.expected, (
+    assert rendered(pair.sql, pair.norm, known, others=pair.others, zone=pair.zone) == pair.expected, (
         "python -m tests.golden.update, and read the diff"
     )
 

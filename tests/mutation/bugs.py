@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tests.mutation import bugs_answers, bugs_ledger, bugs_mechanisms, bugs_rewriter, bugs_server
+from tests.mutation import bugs_answers, bugs_ledger, bugs_mechanisms, bugs_policy, bugs_rewriter, bugs_server
 from tests.mutation.bug import Bug
 
 AREAS: dict[str, tuple[Bug, ...]] = {
     "rewriter": bugs_rewriter.BUGS,
     "mechanisms": bugs_mechanisms.BUGS,
+    "policy": bugs_policy.BUGS,
     "ledger": bugs_ledger.BUGS,
     "answers": bugs_answers.BUGS,
     "server": bugs_server.BUGS,

@@ -15,8 +15,61 @@ TOTAL = "tests/properties/test_total.py"
 KEYS = "tests/properties/test_composite_keys.py"
 DECLARED = "tests/properties/test_declared_keys.py::test_groups_that_were_seen_to_be_wrong"
 BI = "tests/properties/test_bi.py"
+ZONES = "tests/properties/test_zones.py"
+INSTANTS = "tests/engines/test_instants.py"
+VECTOR = "tests/properties/test_vector.py"
 
 BUGS: tuple[Bug, ...] = (
+    # Time zones
+    bug(
+        "a time that a clock shows twice taken for the first of the two",
+        "rewriter/zones.py",
+        "return moment - min(",
+        "return moment - max(",
+        f"{ZONES}::test_rules_of_a_zone_are_those_of_postgresql",
+    ),
+    bug(
+        "a time zone that is set and not looked at",
+        "dpsql/answer.py",
+        "replace(opened.engine.dialect, zone=zone)",
+        "opened.engine.dialect",
+        f"{INSTANTS}::test_literals_and_days_are_local",
+    ),
+    bug(
+        "an hour that a clock shows twice counted as one",
+        "rewriter/functions_time.py",
+        'if _TRUNCATIONS.index(unit) >= _TRUNCATIONS.index("day"):',
+        "if unit:",
+        f"{ZONES}::test_an_expression_over_instants_is_postgresqls",
+    ),
+    bug(
+        "local days listed as those of UTC",
+        "rewriter/zoned_days.py",
+        "first, last = local(low, zones[0]), local(high, zones[0])",
+        "first, last = low, high",
+        f"{ZONES}::test_listed_days_and_hours_are_those_that_instants_have",
+    ),
+    bug(
+        "days added to an instant in UTC",
+        "rewriter/functions_time.py",
+        "    if months or days:",
+        "    if months:",
+        f"{ZONES}::test_an_expression_over_instants_is_postgresqls",
+    ),
+    bug(
+        "instants that leave the calendar in another zone",
+        "rewriter/functions_zones.py",
+        "    if ends is not None:",
+        "    if ends is not None and type_ == TIMESTAMPTZ:",
+        f"{ZONES}::test_no_instant_leaves_the_calendar",
+    ),
+    bug(
+        "a literal instant compared as a local time where a clock is set",
+        "rewriter/functions_zones.py",
+        "or not zones.is_steady(scalar, zone)",
+        "or zone is None",
+        f"{ZONES}::test_an_expression_over_instants_is_postgresqls",
+    ),
     # Moments
     bug(
         "a middle of the range counted more finely than the norm has room for",
@@ -163,16 +216,51 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "people inside of the ball are scaled by the norm of one cell",
         "rewriter/ball.py",
-        "result = term if result is None else exp.Add(this=result, expression=term)",
-        "result = term if result is None else result",
+        "result = exp.Add(this=result, expression=term)",
+        "result = term",
         HUNT,
     ),
     bug(
         "a ball that is a little too large",
         "rewriter/ball.py",
-        "radius = math.sqrt(self.radius_squared) * self.refinement * SHRINK",
-        "radius = math.sqrt(self.radius_squared) * self.refinement * 1.01",
+        "radius = math.sqrt(self.radius_squared) * SHRINK / (1 << self._coarse_bits)",
+        "radius = math.sqrt(self.radius_squared) * 1.01 / (1 << self._coarse_bits)",
         HUNT,
+    ),
+    bug(
+        "cells are cut at the radius before they are scaled, which changes their direction",
+        "rewriter/ball.py",
+        "return radius << _BEYOND_BITS if self.scaled else radius",
+        "return radius",
+        f"{VECTOR}::test_people_with_as_many_rows_have_the_engines_quotients",
+    ),
+    bug(
+        "a mean and a count of the same rows are shortened each by itself",
+        "rewriter/ball.py",
+        "return tuple(named[ball.vector.distinct] if ball.scaled else None for ball in balls)",
+        'return tuple(Factor(f"m{n}", (ball,)) if ball.scaled else None for n, ball in enumerate(balls))',
+        f"{VECTOR}::test_people_with_as_many_rows_have_the_engines_quotients",
+    ),
+    bug(
+        "scaled people are counted in 1/4096 of the radius, and truncated",
+        "rewriter/ball.py",
+        "_REFINE_BITS = 30",
+        "_REFINE_BITS = 12",
+        f"{VECTOR}::test_scaled_people_are_not_lost_in_truncation",
+    ),
+    bug(
+        "what is shortened by the number of rows is shortened by a number that was cut",
+        "rewriter/ball.py",
+        "if self._counts:\n            return column",
+        "if False:\n            return column",
+        f"{VECTOR}::test_a_person_far_beyond_every_bound_moves_no_vector_further",
+    ),
+    bug(
+        "a sum that was clipped with a count is taken for one that was clipped alone",
+        "rewriter/lineage.py",
+        "(*ball, *factors[vector.distinct])",
+        "ball",
+        "tests/properties/test_derive.py::test_a_sum_alone_is_not_made_of_one_that_was_clipped_with_a_count",
     ),
     bug(
         "people in too many groups are named all the same",

@@ -23,10 +23,37 @@ _LIMITS = (
 
 def world(random: Random, *, tame: bool = False) -> World:
     """A random world: rows as units, or people with tables one and two foreign keys away, and public tables."""
+    beside = Random(str(random.getstate()))
     regions = _regions(random)
     if random.random() < 0.2:
         return _of_rows(random, regions, tame=tame)
-    return _of_people(random, regions, tame=tame)
+    return _claimed(beside, _of_people(random, regions, beside, tame=tame))
+
+
+def _claimed(random: Random, found: World) -> World:
+    """The world with keys that the policy claims: true of its rows, or not any more where rows do not last."""
+    claims = {
+        "person": [("id",)],
+        "visit": [("vid",), ("person_id",), ("vid", "person_id")],
+        "item": [("visit_id",), ("vid",)],
+        "card": [("person_id",), ("vid",)],
+        "region": [("name",), ("country",), ("name", "country")],
+        "code": [("low",), ("low", "label")],
+    }
+    tables = []
+    for table in found.tables:
+        possible = [*claims[table.name], (claims[table.name][0][0], random.choice(table.columns).name)]
+        drawn = random.sample(possible, random.choice([0, 0, 1, 2]))
+        kept = [
+            key for key in drawn if len(set(key)) == len(key) and (_may(found, table) or found.holds(table.name, key))
+        ]
+        tables.append(replace(table, claims=tuple(dict.fromkeys(kept))))
+    return replace(found, tables=tuple(tables))
+
+
+def _may(world: World, table: Table) -> bool:
+    """Whether what is claimed of a table need not be true."""
+    return not world.lasting and not world.tame
 
 
 def _regions(random: Random) -> tuple[Table, tuple[Table, ...], dict[str, list[Row]]]:
@@ -65,10 +92,13 @@ def _of_rows(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str, 
     return World((*public, *tables), None, rows, tame)
 
 
-def _of_people(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str, list[Row]]], *, tame: bool) -> World:
+def _of_people(
+    random: Random, regions: tuple[Table, tuple[Table, ...], dict[str, list[Row]]], beside: Random, *, tame: bool
+) -> World:
     _, public, rows = regions
     areas = [row[0] for row in rows["region"]]
     keyed = random.random() < 0.6
+    lasting = beside.random() < 0.6
     type_ = random.choice(["INTEGER", "BIGINT", "VARCHAR"])
     identifier: Callable[[int], object] = (lambda n: f"u{n}") if type_ == "VARCHAR" else (lambda n: n)
     person = Table(
@@ -76,6 +106,8 @@ def _of_people(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str
     )
     limit = random.choice([1, 2, 5, 20, 40])
     visit = _child(random, "visit", "person_id", type_, person, limit, tame=tame)
+    if not lasting:
+        visit = replace(visit, key="vid")
     item = _child(random, "item", "visit_id", "INTEGER", visit, random.choice([1, 3, 30]), tame=tame)
     card = _child(random, "card", "person_id", type_, person, 1, tame=tame)
     if random.random() < 0.6:
@@ -84,15 +116,15 @@ def _of_people(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str
     rows["person"] = [
         (identifier(n), *(draw(random, c, areas, tame=tame) for c in person.columns[1:])) for n in range(people)
     ]
-    if not tame and not keyed:
+    if not tame and not keyed and (not lasting or beside.random() < 0.7):
+        if lasting:
+            person = replace(person, bounds=(("max_rows", beside.choice([1, 1, 2])),))
         rows["person"] += [_again(random, row, person, areas) for row in rows["person"][:2]]
         rows["person"].append((None, *rows["person"][0][1:]))
     known = [identifier(n) for n in range(people)]
     rows["visit"] = _rows_of(random, visit, known, limit, areas, tame=tame)
     for number, row in enumerate(rows["visit"]):
         rows["visit"][number] = (number, *row[1:])
-    if not tame and visit.key is None and len(rows["visit"]) > 3:
-        rows["visit"].append((0, *rows["visit"][-1][1:]))
     visits = [number for number, _ in enumerate(rows["visit"])]
     rows["item"] = _rows_of(random, item, visits[: random.choice([5, 40, 200])], 3, areas, tame=tame)
     if "person_id" in card.unique:
@@ -102,7 +134,7 @@ def _of_people(random: Random, regions: tuple[Table, tuple[Table, ...], dict[str
         ]
     else:
         rows["card"] = _rows_of(random, card, known, 1, areas, tame=tame)
-    return World((*public, person, visit, item, card), ("person", "id"), rows, tame)
+    return World((*public, person, visit, item, card), ("person", "id"), rows, tame, lasting)
 
 
 def _again(random: Random, row: Row, table: Table, areas: Sequence[object]) -> Row:

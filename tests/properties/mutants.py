@@ -206,8 +206,8 @@ def one_row_claimed_and_three_allowed(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def no_row_limit(patch: pytest.MonkeyPatch) -> None:
-    def clamped(keys: list[str], balls: Sequence[Ball], dialect: Dialect) -> exp.Select:
-        cells = [cell.name for ball in balls for cell in ball.vector.cells]
+    def clamped(keys: list[str], balls: Sequence[Ball], counted: Sequence[str], dialect: Dialect) -> exp.Select:
+        cells = [*(cell.name for ball in balls for cell in ball.vector.cells), *counted]
         columns = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in cells]
         return exp.Select(expressions=[exp.column("u"), *map(exp.column, keys), *columns]).from_("partial")
 
@@ -238,8 +238,8 @@ def weight_ignores_the_number_of_groups(patch: pytest.MonkeyPatch) -> None:
 def distinct_rows_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
     honest = bound._clamped
 
-    def clamped(keys: list[str], balls: Sequence[Ball], dialect: Dialect) -> exp.Select:
-        select = honest(keys, balls, dialect)
+    def clamped(keys: list[str], balls: Sequence[Ball], counted: Sequence[str], dialect: Dialect) -> exp.Select:
+        select = honest(keys, balls, counted, dialect)
         distinct = {cell.name for ball in balls if ball.vector.distinct for cell in ball.vector.cells}
         for item in list(select.expressions):
             if item.alias in distinct:
@@ -291,7 +291,7 @@ def running_sums_declared_as_their_groups(patch: pytest.MonkeyPatch) -> None:
 @plant
 def running_sums_of_units_clipped_in_l2(patch: pytest.MonkeyPatch) -> None:
     """The longest column bounds what a vector of that L1 norm moves, and not one of that L2 norm."""
-    honest = bound.ball_of
+    honest = ball._ball_of
 
     def larger(vector: Vector, norm: Norm, *rest: Any) -> Ball:
         return replace(honest(replace(vector, prefix=None), norm, *rest), vector=vector)
@@ -301,7 +301,7 @@ def running_sums_of_units_clipped_in_l2(patch: pytest.MonkeyPatch) -> None:
             return Block(statistics, sensitivity, weight=vector.weight)
         return Block(statistics, vector.prefix.sensitivity(math.isqrt(sensitivity.l2_squared)), vector.prefix)
 
-    patch.setattr(bound, "ball_of", larger)
+    patch.setattr(ball, "_ball_of", larger)
     patch.setattr(ball, "measured", measured)
 
 

@@ -107,9 +107,7 @@ class Databases:
             rows = self.connection.execute(plan.sql).fetchall()
         except duckdb.Error as error:
             raise Failed(f"the engine raised {type(error).__name__}: {str(error)[:300]}") from None
-        names = [statistic.name for statistic in plan.statistics]
-        if plan.selection is not None:
-            names.append(plan.selection.name)
+        names = plan.columns
         width = len(plan.keys)
         table: Table = {}
         for row in rows:

@@ -45,7 +45,7 @@ def postgres_type(duckdb_type: str) -> str:
 
 def postgres_database(world: World) -> str:
     """A new database that holds a world. Its name."""
-    server = shared_server()
+    world, server = with_keys(world), shared_server()
     name = server.database()
     with server.owner(name) as connection:
         fill(world, connection)
@@ -66,6 +66,13 @@ def fill(world: World, connection: psycopg.Connection, missing: Mapping[str, Seq
         copy_texts(connection, table.name, rows)
 
 
+def with_keys(world: World) -> World:
+    """The world where rows may change, so that a key on the way to the unit has to be enforced."""
+    parents = {table.parent for table in world.tables if table.parent is not None} - {world.entity}
+    tables = (replace(t, key=next((column for name, column in parents if name == t.name), t.key)) for t in world.tables)
+    return replace(world, tables=tuple(tables), lasting=False)
+
+
 @cache
 def _scratch() -> str:
     return shared_server().database()
@@ -82,7 +89,7 @@ class PostgresDatabases:
 
     @classmethod
     def of(cls, world: World, units: Sequence[Owner]) -> PostgresDatabases:
-        server = shared_server()
+        world, server = with_keys(world), shared_server()
         with server.owner(_scratch()) as connection:
             connection.execute("SET TimeZone = 'UTC'")
             schemas = [row[0] for row in connection.execute("SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_'")]

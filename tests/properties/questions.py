@@ -50,6 +50,8 @@ class _Asker(Sources):
                 (self._commonest, 6),
                 (self._running, 6),
                 (self._several, 6),
+                (self._figures, 8),
+                (self._sums, 6),
             ]
         )
         sql = form()
@@ -216,7 +218,14 @@ class _Asker(Sources):
         aggregates = self._aggregates(source.fields, 1)[:2]
         down = self.random.choice(["", "", " DESC"])
         frame = self.random.choice(
-            ["", "", " ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"]
+            [
+                "",
+                "",
+                " ROWS UNBOUNDED PRECEDING",
+                " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
+                " ROWS BETWEEN 2 PRECEDING AND CURRENT ROW",
+                " ROWS BETWEEN 6 PRECEDING AND 1 FOLLOWING",
+            ]
         )
         items = [f"{key} AS {name}" for key, name in zip(keys, names, strict=True)]
         items += [f"{text} AS a{number}" for number, text in enumerate(aggregates)]
@@ -249,3 +258,59 @@ class _Asker(Sources):
             f"SELECT x.a0, y.a1 FROM (SELECT {a} AS a0 FROM {one.text}{where}) AS x "
             f"CROSS JOIN (SELECT {b} AS a1 FROM {other.text}{there}) AS y"
         )
+
+    def _figures(self) -> str:
+        """Figures of the same rows under other conditions: subqueries, branches, WITH queries, and these in each other."""
+        source = self._from(simple=True)
+        if source.before:
+            return self._several()
+        self._has("figures", "arithmetic")
+        count = self.random.choice([2, 2, 3, 4])
+        common = self._where(source)
+        asked = [self._aggregates(source.fields, 1)[0] for _ in range(count)]
+        if self._maybe(0.5):
+            asked = [self._whole(source) for _ in range(count)]
+        selects = [f"SELECT {text} AS n FROM {source.text}{self._more(common, source)}" for text in asked]
+        form = self.random.choice(["scalar", "union", "with", "with", "nested"])
+        if form == "scalar":
+            items = [f"({select}) AS a{number}" for number, select in enumerate(selects)]
+            return f"SELECT {', '.join(items)}"
+        if form == "union":
+            branches = [f"SELECT 'b{n}' AS g0, {s.removeprefix('SELECT ')}" for n, s in enumerate(selects)]
+            return " UNION ALL ".join(branch.replace(" AS n FROM", " AS a0 FROM", 1) for branch in branches)
+        names = [f"w{number}" for number, _ in enumerate(selects)]
+        items = [f"{name}.n AS a{number}" for number, name in enumerate(names)]
+        if all(text.startswith(("COUNT", "SUM")) for text in asked):
+            items = [f"{self.random.choice(['', '-', '2 * '])}{names[0]}.n - {names[1]}.n AS a0", *items[2:]]
+        joined = names[0] + "".join(f"{self.random.choice([', ', ' CROSS JOIN '])}{name}" for name in names[1:])
+        if form == "nested":
+            joined = " CROSS JOIN ".join(f"({s}) AS {name}" for s, name in zip(selects, names, strict=True))
+            return f"SELECT * FROM (SELECT {', '.join(items)} FROM {joined}) AS t LIMIT 10"
+        defined = ", ".join(f"{name} AS ({select})" for name, select in zip(names, selects, strict=True))
+        return f"WITH {defined} SELECT {', '.join(items)} FROM {joined}"
+
+    def _more(self, common: str, source: From) -> str:
+        """WHERE with one condition more than is common, or with none."""
+        if self._maybe(0.3):
+            return common
+        more = self._condition(source.fields)
+        return f"{common} AND ({more})" if common and " OR " not in common else f" WHERE {more}"
+
+    def _whole(self, source: From) -> str:
+        """A count or a sum, with a condition of its own or without."""
+        numbers = [f for f in source.fields if f.kind in NUMERIC and f.bounded]
+        what = f"SUM({self.random.choice(numbers).text})" if numbers and self._maybe(0.5) else "COUNT(*)"
+        return what if self._maybe(0.5) else f"{what} FILTER (WHERE {self._condition(source.fields)})"
+
+    def _sums(self) -> str:
+        """Sums of aggregates, of which only the result is shown."""
+        source = self._from()
+        self._has("sums of aggregates", "arithmetic")
+        keys = self._keys(source.fields, 1) if self._maybe(0.6) else []
+        items = [f"{key} AS g{number}" for number, key in enumerate(keys)]
+        for number in range(self.random.choice([1, 1, 2])):
+            parts = [self._whole(source) for _ in range(self.random.choice([2, 2, 3]))]
+            text = parts[0] + "".join(f" {self.random.choice(['-', '-', '+', '- 2 *'])} {part}" for part in parts[1:])
+            items.append(f"{text} AS a{number}")
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return f"{source.before}SELECT {', '.join(items)} FROM {source.text}{self._where(source)}{group}"

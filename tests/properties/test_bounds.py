@@ -15,11 +15,12 @@ import duckdb
 import pytest
 
 from dpsql.answer import Proxy
-from dpsql.engines.deadlines import Cancellation
+from dpsql.engines.deadlines import Cancellation, Patience
 from dpsql.engines.duckdb import DuckDBEngine
 from dpsql.errors import BudgetExceeded, DataError, Error, NotSupportedError, OperationalError
 from dpsql.inference.bounds import clip
 from dpsql.loss import PrivacyLoss
+from dpsql.prepared import Prepared
 from dpsql.reply import Answer, Explanation
 from dpsql.table import ExactTable, Noise
 from dpsql.testing import open_without_noise
@@ -324,8 +325,12 @@ def test_half_a_range_is_no_bound(proxy: Proxy, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_who_waits_for_another_purchase_can_be_cancelled(proxy: Proxy) -> None:
-    cancellation = Cancellation()
-    with proxy.bounds._buying, ThreadPoolExecutor(1) as pool:
+    cancellation, prepared = Cancellation(), proxy.prepare(COUNT, ())
+    assert isinstance(prepared, Prepared)
+    purchase = proxy.bounds.offer(prepared, Fraction(1, 2), PrivacyLoss).purchase
+    assert purchase is not None
+    bought = [one.plan for one in purchase.all]
+    with proxy._opened.claimed(bought, Patience.of(1)), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(proxy.session().execute, COUNT, (), cancellation)
         cancellation.cancel()
         with pytest.raises(OperationalError, match="canceling"):

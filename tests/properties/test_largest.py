@@ -198,12 +198,16 @@ def test_as_many_as_there_are_groups_are_all_of_them(plain: Session) -> None:
 
 
 def test_the_smallest_groups(plain: Session) -> None:
+    """The smallest groups of all are those that nobody is in, so that they are only picked where these are shown."""
     sql = LARGEST.replace("DESC LIMIT 5", "LIMIT 3")
+    assert not is_picked(plain, sql)
+    plain.execute("SET dpsql.empty_groups = show")
     assert is_picked(plain, sql)
     assert [row[1] for row in plain.execute(sql).rows] == [3, 3, 3], "ties: any of the smallest"
 
 
 def test_sums_that_can_fall_pay_for_both_ways(plain: Session) -> None:
+    plain.execute("SET dpsql.empty_groups = show")
     price = release(plain, "SELECT item, SUM(price) FROM bought GROUP BY 1 ORDER BY 2 DESC LIMIT 3").plan
     gain = release(plain, "SELECT item, SUM(gain) FROM bought GROUP BY 1 ORDER BY 2 DESC LIMIT 3").plan
     assert price.top is not None

@@ -56,8 +56,7 @@ SHOWN = ("Aa", "Bb", None)
 NOTE = "the groups that are not shown are added up in one row, where town is '(other)' and GROUPING(town) is 1"
 
 SCHEMA = """
-CREATE TYPE sexes AS ENUM ('f', 'm');
-CREATE TABLE person (id INT PRIMARY KEY, town TEXT, born INT, floor INT NOT NULL, sex sexes NOT NULL, weight INT);
+CREATE TABLE person (id INT PRIMARY KEY, town TEXT, born INT, floor INT NOT NULL, sex ENUM ('f', 'm') NOT NULL, weight INT);
 CREATE TABLE visit (person_id INT NOT NULL REFERENCES person(id), shop TEXT NOT NULL, day DATE, cost DECIMAL(6, 2));
 """
 ROWS = """

@@ -254,6 +254,18 @@ def test_yaml_1_1_turns_no_text_into_something_else() -> None:
         ("-> patient.id", "= patient.id", "tables.visit.unit", "column -> table.column"),
         ("patient_id -> patient.id", "patient_id ->", "tables.visit.unit", "column -> table.column"),
         ("patient_id -> patient.id", "[]", "tables.visit.unit", "empty list"),
+        ("[0, 5000]", "[0, 5000], max_total: 0", "tables.visit.columns.cost.max_total", "0 is not above 0"),
+        ("[0, 5000]", "[0, 5000], max_total: many", "tables.visit.columns.cost.max_total", "not a number"),
+        ("range: [0, 5000]", "step: 100", "tables.visit.columns.cost", "step needs a range"),
+        ("[0, 5000]", "[0, 5000], step: 300", "tables.visit.columns.cost.step", "write [0, 4800] or [0, 5100]"),
+        ("[0, 5000]", "[0, 5000], step: 0.001", "tables.visit.columns.cost.step", "finer than the values"),
+        ("2025-12-31]", "2025-12-31], max_total: 9", "tables.visit.columns.day.max_total", "a date has no total"),
+        (
+            "{public: true}",
+            "{public: true, columns: {people: {max_total: 9}}}",
+            "tables.region.columns.people.max_total",
+            "holds no people",
+        ),
         ("{public: true}", "{public: 1}", "tables.region.public", "neither true nor false"),
         ("{public: true}", "{public: true, max_rows: 3}", "tables.region", "holds no people"),
         ("{public: true}", "{columns: [name]}", "tables.region.columns", "mapping from names"),
@@ -402,6 +414,16 @@ def test_a_chain_may_be_written_in_steps_or_follow_from_foreign_keys(unit: str) 
     assert "id" in known.tables["visit"].columns, "what a path refers to is declared by it"
 
 
+@pytest.mark.parametrize("unit", ["row", "patient.id"])
+def test_a_policy_that_protects_no_table_is_an_error(unit: str) -> None:
+    head = HEAD.replace("patient.id", unit)
+    for tables in ("  visit: {public: true}\n  region: {public: true}", "  region: {public: true}"):
+        assert "protects nobody" in found(with_tables(tables, head))["tables"]
+    assert "protects nobody" in found(head + "tables: {}")["tables"]
+    with pytest.raises(PolicyError, match="protects nobody"):
+        catalog(Policy.parse(with_tables("  region: {public: true}", head)), DATABASE)
+
+
 def test_under_row_every_private_row_is_its_own_unit() -> None:
     text = with_tables("  visit: {columns: {cost: {}}}\n  region: {public: true}", HEAD.replace("patient.id", "row"))
     known = catalog(Policy.parse(text), DATABASE)
@@ -482,19 +504,6 @@ def test_what_does_not_fit_the_database_has_its_key_path(tables: str, path: str,
         catalog(Policy.parse(text), DATABASE)
 
 
-def test_two_ways_to_the_unit_are_not_chosen_between() -> None:
-    twice = table(
-        "referral",
-        column("of", INTEGER),
-        column("by", INTEGER),
-        references={"of": "patient.id", "by": "patient.id"},
-    )
-    database = schema(PATIENT, twice)
-    assert "2 foreign-key paths" in found(with_tables("  patient: {}\n  referral: {}"), database)["tables.referral"]
-    chosen = Policy.parse(with_tables("  patient: {}\n  referral: {unit: of -> patient.id}"))
-    assert catalog(chosen, database).tables["referral"].path == (Hop("of", "patient", "id", enforced=True),)
-
-
 def test_a_foreign_key_of_the_policy_alone_is_never_called_enforced() -> None:
     bare = schema(PATIENT, table("visit", column("patient_id", INTEGER)))
     text = with_tables("  patient: {}\n  visit: {unit: patient_id -> patient.id, max_rows: 3}")
@@ -536,13 +545,6 @@ def test_keys_that_are_read_as_one_are_no_keys() -> None:
     assert wrong.keys() == {"tables.lab.unit"}
 
 
-def test_check_warns_where_a_row_could_reach_two_people() -> None:
-    loose = table("visit", *VISIT.columns.values(), references={"patient_id": "patient.id"})
-    text = with_tables("  patient: {}\n  visit: {max_rows: 3}\n  lab: {unit: visit_id -> visit.id, max_rows: 9}")
-    assert "belong to two people" in found(text, schema(PATIENT, loose, LAB), "warning")["tables.lab.unit"]
-    assert "tables.lab.unit" not in found(text, DATABASE, "warning")
-
-
 def test_one_row_per_person_by_the_databases_word_needs_no_bound() -> None:
     passport = table("passport", column("holder", INTEGER), key="holder", references={"holder": "patient.id"})
     text = with_tables("  patient: {}\n  passport: {columns: {}}")
@@ -557,6 +559,13 @@ def test_a_day_at_the_end_of_a_range_of_timestamps_is_a_whole_day() -> None:
     text = with_tables("  patient: {}\n  visit: {columns: {seen: {range: [2020-01-01, 2020-12-31]}}}")
     seen = catalog(Policy.parse(text), DATABASE).tables["visit"].columns["seen"]
     assert seen.range == (datetime.datetime(2020, 1, 1), datetime.datetime(2020, 12, 31, 23, 59, 59, 999999))
+
+
+def test_a_total_and_a_step_are_exact_numbers_of_the_catalog() -> None:
+    text = CLINIC.replace("[0, 5000]", "[0, 5000], max_total: 20000, step: 0.1")
+    cost = catalog(Policy.parse(text), DATABASE).tables["visit"].columns["cost"]
+    assert (cost.max_total, cost.step) == (20_000, Fraction(1, 10))
+    assert not any(path.startswith("tables.visit.columns.cost") for path in found(text, severity="warning"))
 
 
 def test_literals_are_read_as_the_type_of_their_column() -> None:
@@ -616,6 +625,8 @@ def test_check_warns_where_one_row_per_person_is_only_hoped_for() -> None:
         ("{epsilon: 3}", "{epsilon: 30}", "analysts.ana.budget.epsilon", "info"),
         ("{epsilon: 3}}", "{epsilon: 9}}\n  bob: {budget: {epsilon: 2}}", "analysts", "info"),
         ("'secret'", "'secret'", "analysts.ana.password", "warning"),
+        ("[0, 5000]", "[0, 5000], max_total: 4999", "tables.visit.columns.cost.max_total", "warning"),
+        ("[0, 5000]", "[0, 5000], max_total: 200_000", "tables.visit.columns.cost.max_total", "info"),
     ],
 )
 def test_check_tells_of_odd_numbers(old: str, new: str, path: str, severity: str) -> None:

@@ -28,6 +28,7 @@ from rewriter.types import (
     SMALLINT,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     Scalar,
     Type,
     decimal,
@@ -50,7 +51,7 @@ COLUMNS: dict[str, tuple[Type, str]] = {
     "d": (DATE, "DATE"),
     "e": (DATE, "DATE"),
     "p": (TIMESTAMP, "TIMESTAMP"),
-    "q": (TIMESTAMP, "TIMESTAMP WITH TIME ZONE"),
+    "q": (TIMESTAMPTZ, "TIMESTAMP WITH TIME ZONE"),
 }
 
 RANGES: dict[str, tuple[Scalar, Scalar]] = {

@@ -16,9 +16,10 @@ import duckdb
 import pyarrow as pa
 
 from dpsql.engines.column_types import column_type
-from dpsql.engines.schema import ForeignKey, Profile, Schema, SchemaColumn, SchemaTable
+from dpsql.engines.schema import ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable
 from dpsql.policy import Policy
-from dpsql.schema import catalog
+from dpsql.schema import catalog, fit
+from dpsql.unique_keys import Claim
 from rewriter.catalog import Catalog
 from tests.properties.columns import Column
 
@@ -29,7 +30,9 @@ Owner = tuple[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. ``parent`` is the table and column that its first column but one refers to, on the way to the unit."""
+    """A table. ``parent`` is the table and column that its first column but one refers to, on the way to the unit.
+
+    ``claims`` are keys by the word of the policy."""
 
     name: str
     columns: tuple[Column, ...]
@@ -40,6 +43,7 @@ class Table:
     parent: tuple[str, str] | None = None
     enforced: bool = False
     bounds: tuple[tuple[str, int], ...] = ()
+    claims: tuple[tuple[str, ...], ...] = ()
 
     def column(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
@@ -63,12 +67,15 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Tables in the order in which they can be filled, and their rows. ``entity`` is None where each row is a unit."""
+    """Tables in the order in which they can be filled, and their rows. ``entity`` is None where each row is a unit.
+
+    Where rows are not ``lasting``, keys that the policy claims held when it was opened, and need not hold any more."""
 
     tables: tuple[Table, ...]
     entity: tuple[str, str] | None
     rows: Rows = field(repr=False)
     tame: bool = False
+    lasting: bool = True
 
     def table(self, name: str) -> Table:
         return next(table for table in self.tables if table.name == name)
@@ -91,13 +98,19 @@ class World:
         ]
         for table in self.tables:
             lines.append(f"  {table.name}:")
+            if table.claims:
+                lines.append(f"    key: [{', '.join('[' + ', '.join(key) + ']' for key in table.claims)}]")
             if table.public:
                 lines.append("    public: true")
                 continue
             if table.parent is not None:
                 lines.append(f"    unit: {table.link} -> {table.parent[0]}.{table.parent[1]}")
             lines += [f"    {name}: {value}" for name, value in table.bounds]
-            lines += ["    columns:", *(f"      {column.name}: {column.policy()}" for column in table.columns)]
+            # In tame worlds nothing is clipped, and where a row is a unit it has no total.
+            totals = not self.tame and table.parent is not None
+            lines.append("    columns:")
+            for column in table.columns:
+                lines.append(f"      {column.name}: {column.policy(column.total(table.name) if totals else None)}")
         return "\n".join(lines) + "\n"
 
     def fill(self, connection: duckdb.DuckDBPyConnection, rows: Rows | None = None) -> None:
@@ -132,7 +145,26 @@ class World:
 
     def catalog(self, accounting: str = "zcdp", schema: Schema | None = None) -> Catalog:
         """What the rewriter is told, from a database's own ``schema`` if one is given."""
-        return catalog(Policy.parse(self.policy(accounting)), schema or self.schema, self.profiles)
+        policy = Policy.parse(self.policy(accounting))
+        return catalog(policy, schema or self.schema, self.profiles, self.looks(policy, schema or self.schema))
+
+    def looks(self, policy: Policy, schema: Schema) -> Mapping[Claim, Look]:
+        """What was seen of the keys that no constraint enforces."""
+        return {claim: self._look(claim) for claim in fit(policy, schema).claims if self.lasting or not claim.lasting}
+
+    def _look(self, claim: Claim) -> Look:
+        if not self.lasting:
+            return Look(repeats=False, nulls=False, lasting=False)
+        places = [self.table(claim.table).position(name) for name in claim.columns]
+        values = [tuple(row[place] for place in places) for row in self.rows[claim.table]]
+        complete = [value for value in values if None not in value]
+        return Look(len(set(complete)) < len(complete), len(complete) < len(values), lasting=True)
+
+    def holds(self, table: str, key: Sequence[str]) -> bool:
+        """Whether columns are a key of the rows that there are, as the engine reads them."""
+        places = [self.table(table).position(name) for name in key]
+        values = [tuple(row[place] for place in places) for row in self.rows[table]]
+        return _distinct([None if None in value else value for value in values])
 
     def owners(self) -> Mapping[str, Sequence[frozenset[Owner]]]:
         """For each row of each private table the units that it belongs to; two where two parents share a key."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,6 +12,7 @@ from dpsql.accountant import Accounting
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.errors import InternalError
 from dpsql.loss import PrivacyLoss
+from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.sampling import OpenDPSampler
 from dpsql.perturb import perturb
 from dpsql.table import ExactTable
@@ -199,3 +201,30 @@ def test_an_answer_to_another_plan_is_an_error_that_tells_nothing(columns: dict[
     assert sampler.asked == []
     assert not any(character.isdigit() for character in str(failed.value))
     assert "secret" not in str(failed.value)
+
+
+@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.APPROX])
+def test_what_selects_and_is_asked_for_is_measured_once_with_the_whole_price(accounting: Accounting) -> None:
+    price = ZCDP if accounting is Accounting.ZCDP else PrivacyLoss(Fraction(1), Fraction(0), Fraction(1, 10**6))
+    counted = calibrate(plan(block("n"), selection=Selection("n", Fraction(1), 1)), accounting, price)
+    assert counted.loss == price
+    assert counted.selected is not None
+    (one,) = counted.measured
+    threshold = counted.selected.threshold
+    assert threshold.mechanism == one.mechanism
+    apart = calibrate(plan(block("n"), selection=Selection("w", Fraction(1), 1)), accounting, price)
+    assert apart.selected is not None
+    assert apart.measured[0].mechanism.variance > 1.9 * one.mechanism.variance
+    assert apart.selected.threshold.steps > 1.3 * threshold.steps
+    exact = ExactTable(tuple((f"k{row}",) for row in range(400)), {"n": tuple(range(400))})
+    noisy = perturb(exact, counted, OpenDPSampler())
+    assert all(number >= threshold.steps for number in noisy.statistics["n"]), "the number shown is what selected"
+    assert len(noisy.keys) == len(noisy.statistics["n"])
+
+
+def test_a_calibration_whose_count_selects_behind_other_noise_is_impossible() -> None:
+    counted = calibrate(plan(block("n"), selection=Selection("n", Fraction(1), 1)), Accounting.ZCDP, ZCDP)
+    assert counted.selected is not None
+    wider = replace(counted.selected.threshold, mechanism=Gaussian(counted.measured[0].mechanism.noise.scale * 2))
+    with pytest.raises(ValueError, match="one noise"):
+        replace(counted, selected=replace(counted.selected, threshold=wider))

@@ -70,9 +70,9 @@ SELECT SUM(wealth * 1e400) FROM member
 SELECT COUNT(*) FROM member WHERE wealth > «9|1000|»
 --- charged; rows vary: division above the noise, by what may be 0
 SELECT branch, 1 / COUNT(*) FROM member WHERE id = 7777 GROUP BY branch ORDER BY branch
---- charged fails 22P02 22003: an overflow above the noise
+--- charged: an overflow above the noise, which is NULL
 SELECT CAST(COUNT(*) * 100000 AS SMALLINT) FROM member
---- charged fails 22003 22012: an overflow that depends on the sign of noise
+--- charged: an overflow that depends on the sign of noise
 SELECT POWER(10, 400) * COUNT(*) FROM member WHERE id = 7777
 --- charged: bits of a released number
 SELECT COUNT(*) & 1, COUNT(*) % 2 FROM member

@@ -21,8 +21,11 @@ WITH suspect AS MATERIALIZED (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS DECIMAL) * 500000
     ) AS s1,
     (
-      COUNT(*)
-    ) AS s2
+      CAST(COUNT(*) AS DECIMAL) * 500000 + CAST(COUNT(v0) AS DECIMAL) * (
+        -500000
+      )
+    ) AS s2,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -49,32 +52,26 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20000000 THEN 20000000 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 400000000000000
+      WHEN SUM(CAST(clamped.n0 AS DECIMAL) * clamped.n0) > 1600
       THEN (
-        CAST(19999999.99998181e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) AS DOUBLE PRECISION))
+        CAST(39.99999999996362e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(CAST(clamped.n0 AS DECIMAL) * clamped.n0) AS DOUBLE PRECISION))
       )
       ELSE NULL
-    END AS m0,
-    CASE
-      WHEN SUM(clamped.s2 * clamped.s2) > 1600
-      THEN (
-        CAST(5119.999999995343e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE PRECISION))
-      )
-      ELSE NULL
-    END AS m1
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 400000000000000 OR SUM(clamped.s2 * clamped.s2) > 1600
+    SUM(CAST(clamped.n0 AS DECIMAL) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -84,15 +81,17 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COALESCE(SUM(v0), 0)
-      ) AS s0,
-      (
+      ) AS DECIMAL) * 64 AS s0,
+      CAST((
         -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS DECIMAL) * 500000
-      ) AS s1,
-      (
-        COUNT(*)
-      ) * 128 AS s2
+      ) AS DECIMAL) * 64 AS s1,
+      CAST((
+        CAST(COUNT(*) AS DECIMAL) * 500000 + CAST(COUNT(v0) AS DECIMAL) * (
+          -500000
+        )
+      ) AS DECIMAL) * 64 AS s2
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -121,23 +120,23 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE PRECISION) * scale.m0) AS BIGINT)
-          ELSE clamped.s0
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE PRECISION) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s0 * 64
         END
       ) AS s0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE PRECISION) * scale.m0) AS BIGINT)
-          ELSE clamped.s1
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE PRECISION) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s1 * 64
         END
       ) AS s1,
       SUM(
         CASE
-          WHEN NOT scale.m1 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE PRECISION) * scale.m1) AS BIGINT)
-          ELSE clamped.s2 * 128
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE PRECISION) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s2 * 64
         END
       ) AS s2
     FROM clamped

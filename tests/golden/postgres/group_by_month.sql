@@ -40,23 +40,23 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+    s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 1600
+      WHEN SUM(CAST(clamped.s0 AS DECIMAL) * clamped.s0) > 1600
       THEN (
-        CAST(5119.999999995343e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE PRECISION))
+        CAST(39.99999999996362e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(CAST(clamped.s0 AS DECIMAL) * clamped.s0) AS DOUBLE PRECISION))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 1600
+    SUM(CAST(clamped.s0 AS DECIMAL) * clamped.s0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -64,9 +64,9 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COUNT(*)
-      ) * 128 AS s0
+      ) AS DECIMAL) * 33554432 AS s0
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -92,9 +92,9 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE PRECISION) * scale.m0) AS BIGINT)
-          ELSE clamped.s0 * 128
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE PRECISION) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s0, 40) * 33554432
         END
       ) AS s0
     FROM clamped

@@ -33,24 +33,24 @@ WITH partial AS (
     k0,
     k1,
     k2,
-    CAST(CASE WHEN s0 > 100 THEN 100 ELSE s0 END AS BIGINT) AS s0
+    s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 10000
+      WHEN SUM(CAST(clamped.s0 AS DECIMAL) * clamped.s0) > 10000
       THEN (
-        CAST(6399.999999994179e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE PRECISION))
+        CAST(99.99999999990905e0 AS DOUBLE PRECISION) / SQRT(CAST(SUM(CAST(clamped.s0 AS DECIMAL) * clamped.s0) AS DOUBLE PRECISION))
       )
       ELSE NULL
-    END AS m0,
+    END AS rows_factor,
     COUNT(*) AS t
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 10000 OR COUNT(*) > 1
+    SUM(CAST(clamped.s0 AS DECIMAL) * clamped.s0) > 10000 OR COUNT(*) > 1
 ), released AS (
   SELECT
     clamped.k0,
@@ -58,9 +58,9 @@ WITH partial AS (
     clamped.k2,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE PRECISION) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 64
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE PRECISION) * scale.rows_factor * 16777216e0) AS BIGINT)
+        ELSE LEAST(clamped.s0, 100) * 16777216
       END
     ) AS s0,
     SUM(

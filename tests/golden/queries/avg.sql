@@ -22,7 +22,8 @@ WITH released AS (
   FROM (
     SELECT
       t1."id" AS u,
-      CASE WHEN t1."height_cm" < 40 THEN 40 WHEN t1."height_cm" > 220 THEN 220 ELSE CAST(t1."height_cm" AS BIGINT) END AS v0
+      CASE WHEN t1."height_cm" < 40 THEN 40 WHEN t1."height_cm" > 220 THEN 220 ELSE CAST(t1."height_cm" AS BIGINT) END AS v0,
+      NOT t1."height_cm" IS NULL AS f1
     FROM "main"."patient" AS t1
   ) AS r
 )

@@ -4,9 +4,9 @@ SELECT AVG(cost) FILTER (WHERE cost >= 10 AND cost < 100) AS middling FROM visit
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 360000
---   s0: Σ(cost - 10) (steps of 1/100, at most 360000)
---   s1: Σ(100 - cost) (steps of 1/100, at most 360000)
+-- one unit moves: l1 None, l2 1474560000
+--   s0: Σ(cost - 10) (steps of 1/409600, at most 1474560000)
+--   s1: Σ(100 - cost) (steps of 1/409600, at most 1474560000)
 -- a0: AVG(cost) FILTER(WHERE cost >= 10 AND cost < 100) (double) = 10 + 90 · s0 / (s0 + s1)
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [10, 100]
@@ -24,7 +24,9 @@ WITH partial AS (
       -COALESCE(SUM(v0) FILTER(WHERE
         f1), 0) + CAST(COUNT(v0) FILTER(WHERE
         f1) AS INT128) * 10000
-    ) AS s1
+    ) AS s1,
+    COUNT(*) FILTER(WHERE
+      f2) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -39,7 +41,15 @@ WITH partial AS (
         t1."cost" >= CAST(10 AS DECIMAL(8, 2))
       ) AND (
         t1."cost" < CAST(100 AS DECIMAL(8, 2))
-      ) AS f1
+      ) AS f1,
+      (
+        (
+          t1."cost" >= CAST(10 AS DECIMAL(8, 2))
+        ) AND (
+          t1."cost" < CAST(100 AS DECIMAL(8, 2))
+        )
+      )
+      AND NOT t1."cost" IS NULL AS f2
     FROM "main"."visit" AS t1
   ) AS r
   GROUP BY
@@ -47,35 +57,36 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 360000 THEN 360000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 360000 THEN 360000 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 368640000 THEN 368640000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 368640000 THEN 368640000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 4096e0) AS BIGINT)
+        ELSE measured.s0 * 4096
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 4096e0) AS BIGINT)
+        ELSE measured.s1 * 4096
       END
     ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 129600000000
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
         THEN (
-          359999.9999996726e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
 )

@@ -4,13 +4,12 @@ SELECT reason, AVG(cost) AS mean_cost, COUNT(*) AS n FROM visit GROUP BY reason;
 -- release 0
 -- groups: public, at most 4
 --   k0: reason (text)
--- one unit moves: l1 None, l2 20000000
---   s0: Σ(cost - 0) (steps of 1/100, at most 20000000)
---   s1: Σ(5000 - cost) (steps of 1/100, at most 20000000)
--- one unit moves: l1 None, l2 5120
---   s2: COUNT(*) (steps of 1/128, at most 5120)
+-- one unit moves: l1 None, l2 1280000000
+--   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
+--   s2: 5000 of each row without cost (steps of 1/6400, at most 1280000000)
 -- a0: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = 1/128 · s2, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1 + 1/32000000 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
@@ -37,8 +36,11 @@ WITH suspect AS MATERIALIZED (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
     ) AS s1,
     (
-      COUNT(*)
-    ) AS s2
+      CAST(COUNT(*) AS INT128) * 500000 + CAST(COUNT(v0) AS INT128) * (
+        -500000
+      )
+    ) AS s2,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -65,32 +67,26 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20000000 THEN 20000000 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 400000000000000
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
       THEN (
-        19999999.99998181e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0,
-    CASE
-      WHEN SUM(clamped.s2 * clamped.s2) > 1600
-      THEN (
-        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE))
-      )
-      ELSE NULL
-    END AS m1
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 400000000000000 OR SUM(clamped.s2 * clamped.s2) > 1600
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -100,15 +96,17 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COALESCE(SUM(v0), 0)
-      ) AS s0,
-      (
+      ) AS INT128) * 64 AS s0,
+      CAST((
         -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
-      ) AS s1,
-      (
-        COUNT(*)
-      ) * 128 AS s2
+      ) AS INT128) * 64 AS s1,
+      CAST((
+        CAST(COUNT(*) AS INT128) * 500000 + CAST(COUNT(v0) AS INT128) * (
+          -500000
+        )
+      ) AS INT128) * 64 AS s2
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -135,23 +133,23 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-          ELSE clamped.s0
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s0 * 64
         END
       ) AS s0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m0) AS BIGINT)
-          ELSE clamped.s1
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s1 * 64
         END
       ) AS s1,
       SUM(
         CASE
-          WHEN NOT scale.m1 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.m1) AS BIGINT)
-          ELSE clamped.s2 * 128
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s2 * 64
         END
       ) AS s2
     FROM clamped
@@ -193,4 +191,6 @@ SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "mean_cost",
   dpsql_release_0.a1 AS "n"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

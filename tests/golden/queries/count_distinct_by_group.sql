@@ -9,9 +9,9 @@ SELECT date_trunc('year', day) AS year, COUNT(*), COUNT(DISTINCT reason), COUNT(
 --   s0: COUNT(DISTINCT reason) (steps of 1, at most 3)
 -- one unit moves: l1 40, l2 40
 --   s1: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (steps of 1, at most 40)
--- one unit moves: l1 None, l2 5120
---   s2: COUNT(*) (steps of 1/128, at most 5120)
--- a0: COUNT(*) (bigint) = 1/128 · s2, rounded, at least 0
+-- one unit moves: l1 None, l2 1342177280
+--   s2: COUNT(*) (steps of 1/33554432, at most 1342177280)
+-- a0: COUNT(*) (bigint) = 1/33554432 · s2, rounded, at least 0
 -- a1: COUNT(DISTINCT reason) (bigint) = s0, rounded, at least 0, at most 3
 -- a2: COUNT(DISTINCT cost) FILTER(WHERE reason = 'acute') (bigint) = s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
@@ -60,23 +60,23 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    s2
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s2 * clamped.s2) > 1600
+      WHEN SUM(CAST(clamped.s2 AS INT128) * clamped.s2) > 1600
       THEN (
-        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s2 AS INT128) * clamped.s2) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s2 * clamped.s2) > 1600
+    SUM(CAST(clamped.s2 AS INT128) * clamped.s2) > 1600
 ), released AS (
   SELECT
     k0,
@@ -84,9 +84,9 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COUNT(*)
-      ) * 128 AS s2
+      ) AS INT128) * 33554432 AS s2
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -110,9 +110,9 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.m0) AS BIGINT)
-          ELSE clamped.s2 * 128
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s2, 40) * 33554432
         END
       ) AS s2
     FROM clamped
@@ -354,4 +354,6 @@ SELECT
   dpsql_release_0.a0 AS "count",
   dpsql_release_0.a1 AS "count",
   dpsql_release_0.a2 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

@@ -5,9 +5,9 @@ SELECT reason, COUNT(DISTINCT patient_id) AS people FROM visit GROUP BY reason;
 -- release 0
 -- groups: public, at most 4
 --   k0: reason (text)
--- one unit moves: l1 4096, l2 4096
---   s0: COUNT(DISTINCT patient_id) (steps of 1/1024, at most 4096)
--- a0: COUNT(DISTINCT patient_id) (bigint) = 1/1024 · s0, rounded, at least 0
+-- one unit moves: l1 1073741824, l2 1073741824
+--   s0: COUNT(DISTINCT patient_id) (steps of 1/268435456, at most 1073741824)
+-- a0: COUNT(DISTINCT patient_id) (bigint) = 1/268435456 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
@@ -36,8 +36,8 @@ WITH partial AS (
   SELECT
     u,
     CASE WHEN SUM(clamped.s0) > 4 THEN (
-      4095.9999999962747e0 / CAST(SUM(clamped.s0) AS DOUBLE)
-    ) ELSE NULL END AS m0
+      3.999999999996362e0 / CAST(SUM(clamped.s0) AS DOUBLE)
+    ) ELSE NULL END AS people_factor
   FROM clamped
   GROUP BY
     u
@@ -48,9 +48,9 @@ WITH partial AS (
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 1024
+        WHEN NOT scale.people_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.people_factor * 268435456e0) AS BIGINT)
+        ELSE clamped.s0 * 268435456
       END
     ) AS s0
   FROM clamped
@@ -86,4 +86,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "people"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

@@ -9,9 +9,9 @@ GROUP BY 1, 2
 -- groups: public, at most 216
 --   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
 --   k1: DATE_TRUNC('MONTH', day) (timestamp)
--- one unit moves: l1 None, l2 6400
---   s0: COUNT(*) (steps of 1/4, at most 6400)
--- a0: COUNT(*) (bigint) = 1/4 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 1677721600
+--   s0: COUNT(*) (steps of 1/1048576, at most 1677721600)
+-- a0: COUNT(*) (bigint) = 1/1048576 · s0, rounded, at least 0
 -- note: each person counts with at most 1600 rows
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH partial AS (
@@ -43,32 +43,32 @@ WITH partial AS (
     u,
     k0,
     k1,
-    CAST(CASE WHEN s0 > 1600 THEN 1600 ELSE s0 END AS BIGINT) AS s0
+    s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 2560000
+      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 2560000
       THEN (
-        6399.999999994179e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        1599.9999999985448e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 2560000
+    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 2560000
 ), released AS (
   SELECT
     clamped.k0,
     clamped.k1,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 4
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 1048576e0) AS BIGINT)
+        ELSE LEAST(clamped.s0, 1600) * 1048576
       END
     ) AS s0
   FROM clamped
@@ -126,4 +126,6 @@ SELECT
   dpsql_release_0.k0 AS "year",
   dpsql_release_0.k1 AS "month",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0_1;

@@ -97,7 +97,7 @@ SELECT
   dpsql_release_0.a0 AS "n"
 FROM dpsql_release_0
 WHERE
-  dpsql_release_0.a0 > 10
+  dpsql_release_0.a0 > 10 AND dpsql_release_0.dpsql_present_0
 ORDER BY
   "n" DESC NULLS FIRST
 LIMIT 2;

@@ -5,9 +5,9 @@ SELECT r.name, COUNT(*) FROM patient CROSS JOIN region r GROUP BY r.name;
 -- release 0
 -- groups: public, at most 3
 --   k0: name (text)
--- one unit moves: l1 None, l2 6144
---   s0: COUNT(*) (steps of 1/2048, at most 6144)
--- a0: COUNT(*) (bigint) = 1/2048 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 1610612736
+--   s0: COUNT(*) (steps of 1/536870912, at most 1610612736)
+-- a0: COUNT(*) (bigint) = 1/536870912 · s0, rounded, at least 0
 -- note: each person counts with at most 3 rows
 WITH partial AS (
   SELECT
@@ -30,31 +30,31 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 3 THEN 3 ELSE s0 END AS BIGINT) AS s0
+    s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 9
+      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 9
       THEN (
-        6143.999999994412e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        2.9999999999972715e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 9
+    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 9
 ), released AS (
   SELECT
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 2048
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 536870912e0) AS BIGINT)
+        ELSE LEAST(clamped.s0, 3) * 536870912
       END
     ) AS s0
   FROM clamped

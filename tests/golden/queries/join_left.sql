@@ -5,11 +5,11 @@ SELECT p.sex, COUNT(*) AS rows, COUNT(v.id) AS visits FROM patient p LEFT JOIN v
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 None, l2 √1677992000
---   s0: weighted rows 1 (steps of 1/1024, at most 40963)
---   s1: weighted rows 2 (steps of 1/1024, at most 40963)
--- a0: COUNT(*) (bigint) = 1/1024 · s0 + 627/966656 · s1, rounded, at least 0
--- a1: COUNT(id) (bigint) = 1/1024 · s0 + -397/966656 · s1, rounded, at least 0
+-- one unit moves: l1 None, l2 √1801730190737408000
+--   s0: weighted rows 1 (steps of 1/33554432, at most 1342285435)
+--   s1: weighted rows 2 (steps of 1/33554432, at most 1342285435)
+-- a0: COUNT(*) (bigint) = 1/33554432 · s0 + 627/31675383808 · s1, rounded, at least 0
+-- a1: COUNT(id) (bigint) = 1/33554432 · s0 + -397/31675383808 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: 2 counts are measured as 2 weighted sums of 2 disjoint atoms
 -- note: rows whose sex is not one of the 2 declared values are in no group
@@ -25,7 +25,8 @@ WITH partial AS (
     (
       CAST(COUNT(*) FILTER(WHERE
         g0 = 1) AS INT128) * 944
-    ) AS s1
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."id" AS u,
@@ -42,36 +43,37 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 40963 THEN 40963 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 40963 THEN 40963 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 41946112 THEN 41946112 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 41946112 THEN 41946112 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), released AS (
   SELECT
     measured.k0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 32768e0) AS BIGINT)
+        ELSE measured.s0 * 32768
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 32768e0) AS BIGINT)
+        ELSE measured.s1 * 32768
       END
     ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 1677992000
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
         THEN (
-          40963.300648225944e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
   GROUP BY

@@ -4,12 +4,11 @@ SELECT p.sex, COUNT(*) AS n, AVG(v.cost) AS c FROM visit v JOIN patient p ON v.p
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 None, l2 20000000
---   s0: Σ(cost - 0) (steps of 1/100, at most 20000000)
---   s1: Σ(5000 - cost) (steps of 1/100, at most 20000000)
--- one unit moves: l1 40, l2 40
---   s2: COUNT(*) (steps of 1, at most 40)
--- a0: COUNT(*) (bigint) = s2, rounded, at least 0
+-- one unit moves: l1 None, l2 1280000000
+--   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
+--   s2: 5000 of each row without cost (steps of 1/6400, at most 1280000000)
+-- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1 + 1/32000000 · s2, rounded, at least 0
 -- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
@@ -25,8 +24,11 @@ WITH partial AS (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
     ) AS s1,
     (
-      COUNT(*)
-    ) AS s2
+      CAST(COUNT(*) AS INT128) * 500000 + CAST(COUNT(v0) AS INT128) * (
+        -500000
+      )
+    ) AS s2,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t2."id" AS u,
@@ -49,38 +51,45 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20000000 THEN 20000000 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
+    n0
   FROM partial
 ), released AS (
   SELECT
     measured.k0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s0 * 64
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s1 * 64
       END
     ) AS s1,
-    SUM(measured.s2) AS s2
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s2 * 64
+      END
+    ) AS s2
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 400000000000000
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
         THEN (
-          19999999.99998181e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
   GROUP BY

@@ -4,11 +4,11 @@ SELECT AVG(cost) FILTER (WHERE reason = 'acute') AS acute, AVG(CASE WHEN reason 
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 20000000
---   s0: Σ(cost - 0) of AVG(cost) FILTER(WHERE reason = 'acute') (steps of 1/100, at most 20000000)
---   s1: Σ(5000 - cost) of AVG(cost) FILTER(WHERE reason = 'acute') (steps of 1/100, at most 20000000)
---   s2: Σ(cost - 0) of AVG(cost) FILTER(WHERE reason = 'chronic') (steps of 1/100, at most 20000000)
---   s3: Σ(5000 - cost) of AVG(cost) FILTER(WHERE reason = 'chronic') (steps of 1/100, at most 20000000)
+-- one unit moves: l1 None, l2 1280000000
+--   s0: Σ(cost - 0) of AVG(cost) FILTER(WHERE reason = 'acute') (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) of AVG(cost) FILTER(WHERE reason = 'acute') (steps of 1/6400, at most 1280000000)
+--   s2: Σ(cost - 0) of AVG(cost) FILTER(WHERE reason = 'chronic') (steps of 1/6400, at most 1280000000)
+--   s3: Σ(5000 - cost) of AVG(cost) FILTER(WHERE reason = 'chronic') (steps of 1/6400, at most 1280000000)
 -- a0: AVG(cost) FILTER(WHERE reason = 'acute') (double) = 0 + 5000 · s0 / (s0 + s1)
 -- a1: AVG(CASE WHEN reason = 'chronic' THEN cost END) (double) = 0 + 5000 · s2 / (s2 + s3)
 -- note: each person counts with at most 40 rows
@@ -52,53 +52,53 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20000000 THEN 20000000 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 20000000 THEN 20000000 ELSE s2 END AS BIGINT) AS s2,
-    CAST(CASE WHEN s3 > 20000000 THEN 20000000 ELSE s3 END AS BIGINT) AS s3
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE WHEN s3 > 20480000000 THEN 20480000000 ELSE s3 END AS BIGINT) AS s3
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s0 * 64
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s1 * 64
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s2
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s2 * 64
       END
     ) AS s2,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s3
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s3 * 64
       END
     ) AS s3
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 + clamped.s2 * clamped.s2 + clamped.s3 * clamped.s3 > 400000000000000
+        WHEN CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2 + CAST(clamped.s3 AS INT128) * clamped.s3 > 400000000000000
         THEN (
           19999999.99998181e0 / SQRT(
-            CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 + clamped.s2 * clamped.s2 + clamped.s3 * clamped.s3 AS DOUBLE)
+            CAST(CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2 + CAST(clamped.s3 AS INT128) * clamped.s3 AS DOUBLE)
           )
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
 )

@@ -5,9 +5,9 @@ SELECT date_trunc('month', day) AS month, COUNT(*), MEDIAN(cost) FILTER (WHERE r
 -- release 0
 -- groups: public, at most 72
 --   k0: DATE_TRUNC('MONTH', day) (timestamp)
--- one unit moves: l1 None, l2 5120
---   s0: COUNT(*) (steps of 1/128, at most 5120)
--- a0: COUNT(*) (bigint) = 1/128 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 1342177280
+--   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
+-- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
 -- a1: MEDIAN(cost) FILTER(WHERE reason = 'acute') (double) = picked, number 0 of q0
 -- note: each person counts with at most 40 rows
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
@@ -50,23 +50,23 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+    s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 1600
+      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 1600
       THEN (
-        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 1600
+    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -74,9 +74,9 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COUNT(*)
-      ) * 128 AS s0
+      ) AS INT128) * 33554432 AS s0
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -96,9 +96,9 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-          ELSE clamped.s0 * 128
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s0, 40) * 33554432
         END
       ) AS s0
     FROM clamped
@@ -305,4 +305,6 @@ SELECT
   dpsql_release_0.k0 AS "month",
   dpsql_release_0.a0 AS "count",
   dpsql_release_0.a1 AS "median"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

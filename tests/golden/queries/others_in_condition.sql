@@ -7,7 +7,7 @@ WHERE diagnosis IN (SELECT diagnosis FROM patient GROUP BY diagnosis ORDER BY CO
 -- release 0
 -- groups: selected
 --   k0: diagnosis (text)
--- selection: weight w in 1/1, at most 1 groups
+-- selection: weight s0 in 1/1, at most 1 groups
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
@@ -16,8 +16,7 @@ WITH released AS (
     k0,
     (
       COUNT(*)
-    ) AS s0,
-    COUNT(*) AS w
+    ) AS s0
   FROM (
     SELECT
       t1."id" AS u,
@@ -29,8 +28,7 @@ WITH released AS (
 )
 SELECT
   released.k0,
-  COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.w, 0) AS w
+  COALESCE(released.s0, 0) AS s0
 FROM released
 ORDER BY
   released.k0;
@@ -58,7 +56,7 @@ FROM released;
 -- release 2
 -- groups: selected
 --   k0: diagnosis (text)
--- selection: weight w in 1/1, at most 1 groups
+-- selection: weight s0 in 1/1, at most 1 groups
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
@@ -67,8 +65,7 @@ WITH released AS (
     k0,
     (
       COUNT(*)
-    ) AS s0,
-    COUNT(*) AS w
+    ) AS s0
   FROM (
     SELECT
       t2."id" AS u,
@@ -80,8 +77,7 @@ WITH released AS (
 )
 SELECT
   released.k0,
-  COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.w, 0) AS w
+  COALESCE(released.s0, 0) AS s0
 FROM released
 ORDER BY
   released.k0;

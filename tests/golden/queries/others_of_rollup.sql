@@ -7,7 +7,7 @@ SELECT diagnosis, sex, COUNT(*) FROM patient GROUP BY ROLLUP (diagnosis, sex);
 -- groups: selected
 --   k0: diagnosis (text)
 --   k1: sex (text)
--- selection: weight w in 1/1, at most 1 groups
+-- selection: weight s0 in 1/1, at most 1 groups
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
@@ -17,8 +17,7 @@ WITH released AS (
     k1,
     (
       COUNT(*)
-    ) AS s0,
-    COUNT(*) AS w
+    ) AS s0
   FROM (
     SELECT
       t1."id" AS u,
@@ -33,8 +32,7 @@ WITH released AS (
 SELECT
   released.k0,
   released.k1,
-  COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.w, 0) AS w
+  COALESCE(released.s0, 0) AS s0
 FROM released
 ORDER BY
   released.k0,
@@ -43,7 +41,7 @@ ORDER BY
 -- release 1
 -- groups: selected
 --   k0: diagnosis (text)
--- selection: weight w in 1/1, at most 1 groups
+-- selection: weight s0 in 1/1, at most 1 groups
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
@@ -52,8 +50,7 @@ WITH released AS (
     k0,
     (
       COUNT(*)
-    ) AS s0,
-    COUNT(*) AS w
+    ) AS s0
   FROM (
     SELECT
       t1."id" AS u,
@@ -65,8 +62,7 @@ WITH released AS (
 )
 SELECT
   released.k0,
-  COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.w, 0) AS w
+  COALESCE(released.s0, 0) AS s0
 FROM released
 ORDER BY
   released.k0;

@@ -8,19 +8,18 @@ FROM prescription JOIN visit ON visit_id = visit.id GROUP BY drug;
 -- groups: selected
 --   k0: drug (text)
 -- selection: weight w in 1/1048576, at most 100 groups
--- one unit moves: l1 None, l2 131072000
---   s0: Σ dose (steps of 1/131072, at most 131072000)
--- one unit moves: l1 None, l2 5120
---   s1: COUNT(DISTINCT patient_id) (steps of 1/512, at most 5120)
+-- one unit moves: l1 None, l2 2097152000
+--   s0: Σ(dose - 0) (steps of 1/2097152, at most 2097152000)
+--   s1: Σ(10 - dose) (steps of 1/2097152, at most 2097152000)
+-- one unit moves: l1 None, l2 1342177280
+--   s2: COUNT(DISTINCT patient_id) (steps of 1/134217728, at most 1342177280)
 -- one unit moves: l1 100, l2 100
---   s2: COUNT(DISTINCT dose) (steps of 1, at most 100)
--- one unit moves: l1 None, l2 6400
---   s3: COUNT(*) (steps of 1/64, at most 6400)
--- a0: COUNT(*) (bigint) = 1/64 · s3, rounded, at least 0
--- a1: COUNT(DISTINCT patient_id) (bigint) = 1/512 · s1, rounded, at least 0
--- a2: COUNT(DISTINCT dose) (bigint) = s2, rounded, at least 0
+--   s3: COUNT(DISTINCT dose) (steps of 1, at most 100)
+-- a0: COUNT(*) (bigint) = 1/20971520 · s0 + 1/20971520 · s1, rounded, at least 0
+-- a1: COUNT(DISTINCT patient_id) (bigint) = 1/134217728 · s2, rounded, at least 0
+-- a2: COUNT(DISTINCT dose) (bigint) = s3, rounded, at least 0
 -- a3: MEDIAN(dose) (double) = picked, number 0 of q0
--- a4: SUM(dose) (double) = 1/131072 · s0
+-- a4: SUM(dose) (double) = 1/2097152 · s0
 -- note: each person counts with at most 100 rows
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
 -- note: dose is clipped into [0, 10]
@@ -33,11 +32,12 @@ WITH partial AS (
       COALESCE(SUM(v0), 0)
     ) AS s0,
     (
-      COUNT(*)
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 1310720
     ) AS s1,
     (
       COUNT(*)
-    ) AS s3
+    ) AS s2,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t2."patient_id" AS u,
@@ -74,67 +74,58 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 131072000 THEN 131072000 ELSE s0 END AS BIGINT) AS s0,
-    CASE WHEN s1 > 0 THEN 1 ELSE 0 END AS s1,
-    CAST(CASE WHEN s3 > 100 THEN 100 ELSE s3 END AS BIGINT) AS s3
+    CAST(CASE WHEN s0 > 134217728000 THEN 134217728000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 134217728000 THEN 134217728000 ELSE s1 END AS BIGINT) AS s1,
+    CASE WHEN s2 > 0 THEN 1 ELSE 0 END AS s2,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 17179869184000000
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 10000
       THEN (
-        131071999.99988079e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        99.99999999990905e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0,
+    END AS rows_factor,
     CASE
-      WHEN SUM(clamped.s1 * clamped.s1) > 100
+      WHEN SUM(clamped.s2 * clamped.s2) > 100
       THEN (
-        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s1 * clamped.s1) AS DOUBLE))
+        9.999999999990905e0 / SQRT(CAST(SUM(clamped.s2 * clamped.s2) AS DOUBLE))
       )
       ELSE NULL
-    END AS m1,
-    CASE
-      WHEN SUM(clamped.s3 * clamped.s3) > 10000
-      THEN (
-        6399.999999994179e0 / SQRT(CAST(SUM(clamped.s3 * clamped.s3) AS DOUBLE))
-      )
-      ELSE NULL
-    END AS m2,
+    END AS people_factor,
     COUNT(*) AS t
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 17179869184000000
-    OR SUM(clamped.s1 * clamped.s1) > 100
-    OR SUM(clamped.s3 * clamped.s3) > 10000
-    OR COUNT(*) > 1
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 10000 OR SUM(clamped.s2 * clamped.s2) > 100 OR COUNT(*) > 1
 ), released AS (
   SELECT
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 16e0) AS BIGINT)
+        ELSE clamped.s0 * 16
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT scale.m1 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m1) AS BIGINT)
-        ELSE clamped.s1 * 512
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 16e0) AS BIGINT)
+        ELSE clamped.s1 * 16
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT scale.m2 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s3 AS DOUBLE) * scale.m2) AS BIGINT)
-        ELSE clamped.s3 * 64
+        WHEN NOT scale.people_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.people_factor * 134217728e0) AS BIGINT)
+        ELSE clamped.s2 * 134217728
       END
-    ) AS s3,
+    ) AS s2,
     SUM(
       CASE
         WHEN scale.t IS NULL
@@ -149,7 +140,7 @@ WITH partial AS (
     ON clamped.u = scale.u
   GROUP BY
     clamped.k0
-), distinct_s2 AS (
+), distinct_s3 AS (
   WITH people AS MATERIALIZED (
     SELECT
       t2."patient_id" AS u,
@@ -191,7 +182,7 @@ WITH partial AS (
   )
   SELECT
     k0,
-    COUNT(*) AS s2
+    COUNT(*) AS s3
   FROM (
     SELECT DISTINCT
       k0,
@@ -245,12 +236,12 @@ SELECT
   released.k0,
   COALESCE(released.s0, 0) AS s0,
   COALESCE(released.s1, 0) AS s1,
-  COALESCE(distinct_s2.s2, 0) AS s2,
-  COALESCE(released.s3, 0) AS s3,
+  COALESCE(released.s2, 0) AS s2,
+  COALESCE(distinct_s3.s3, 0) AS s3,
   COALESCE(released.w, 0) AS w
 FROM released
-LEFT JOIN distinct_s2
-  ON released.k0 IS NOT DISTINCT FROM distinct_s2.k0
+LEFT JOIN distinct_s3
+  ON released.k0 IS NOT DISTINCT FROM distinct_s3.k0
 ORDER BY
   released.k0;
 
@@ -427,19 +418,18 @@ ORDER BY
 
 -- release 1
 -- groups: one group
--- one unit moves: l1 131072000, l2 131072000
---   s0: Σ dose (steps of 1/131072, at most 131072000)
--- one unit moves: l1 100, l2 100
---   s3: COUNT(*) (steps of 1, at most 100)
--- a0: COUNT(*) (bigint) = s3, rounded, at least 0
--- a4: SUM(dose) (double) = 1/131072 · s0
+-- one unit moves: l1 None, l2 2097152000
+--   s0: Σ(dose - 0) (steps of 1/2097152, at most 2097152000)
+--   s1: Σ(10 - dose) (steps of 1/2097152, at most 2097152000)
+-- a0: COUNT(*) (bigint) = 1/20971520 · s0 + 1/20971520 · s1, rounded, at least 0
+-- a4: SUM(dose) (double) = 1/2097152 · s0
 -- note: each person counts with at most 100 rows
 -- note: COUNT(DISTINCT dose) credits each person with at most 100 values
 -- note: dose is clipped into [0, 10]
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
 SELECT
   s0,
-  s3
+  s1
 FROM (
   WITH partial AS (
     SELECT
@@ -448,11 +438,12 @@ FROM (
         COALESCE(SUM(v0), 0)
       ) AS s0,
       (
-        COUNT(*)
+        -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 1310720
       ) AS s1,
       (
         COUNT(*)
-      ) AS s3
+      ) AS s2,
+      COUNT(*) AS n0
     FROM (
       SELECT
         t2."patient_id" AS u,
@@ -486,17 +477,41 @@ FROM (
   ), clamped AS (
     SELECT
       u,
-      CAST(CASE WHEN s0 > 131072000 THEN 131072000 ELSE s0 END AS BIGINT) AS s0,
-      CASE WHEN s1 > 0 THEN 1 ELSE 0 END AS s1,
-      CAST(CASE WHEN s3 > 100 THEN 100 ELSE s3 END AS BIGINT) AS s3
+      CAST(CASE WHEN s0 > 134217728000 THEN 134217728000 ELSE s0 END AS BIGINT) AS s0,
+      CAST(CASE WHEN s1 > 134217728000 THEN 134217728000 ELSE s1 END AS BIGINT) AS s1,
+      CASE WHEN s2 > 0 THEN 1 ELSE 0 END AS s2,
+      n0
     FROM partial
   ), released AS (
     SELECT
-      SUM(clamped.s0) AS s0,
-      SUM(clamped.s1) AS s1,
-      SUM(clamped.s3) AS s3
-    FROM clamped
-  ), distinct_s2 AS (
+      SUM(
+        CASE
+          WHEN NOT measured.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 16e0) AS BIGINT)
+          ELSE measured.s0 * 16
+        END
+      ) AS s0,
+      SUM(
+        CASE
+          WHEN NOT measured.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 16e0) AS BIGINT)
+          ELSE measured.s1 * 16
+        END
+      ) AS s1,
+      SUM(measured.s2) AS s2
+    FROM (
+      SELECT
+        *,
+        CASE
+          WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 10000
+          THEN (
+            99.99999999990905e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
+          )
+          ELSE NULL
+        END AS rows_factor
+      FROM clamped
+    ) AS measured
+  ), distinct_s3 AS (
     WITH people AS MATERIALIZED (
       SELECT
         t2."patient_id" AS u,
@@ -536,7 +551,7 @@ FROM (
         COUNT(*) > 100
     )
     SELECT
-      COUNT(*) AS s2
+      COUNT(*) AS s3
     FROM (
       SELECT DISTINCT
         v1
@@ -583,10 +598,10 @@ FROM (
   SELECT
     COALESCE(released.s0, 0) AS s0,
     COALESCE(released.s1, 0) AS s1,
-    COALESCE(distinct_s2.s2, 0) AS s2,
-    COALESCE(released.s3, 0) AS s3
+    COALESCE(released.s2, 0) AS s2,
+    COALESCE(distinct_s3.s3, 0) AS s3
   FROM released
-  CROSS JOIN distinct_s2
+  CROSS JOIN distinct_s3
 ) AS part;
 
 -- outer

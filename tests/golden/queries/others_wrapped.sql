@@ -9,9 +9,9 @@ SELECT drug, SUM(n) AS n, MAX(rest) AS rest FROM (SELECT * FROM by_score) AS vir
 --   k0: score (bigint)
 --   k1: drug (text)
 -- selection: weight w in 1/1048576, at most 100 groups
--- one unit moves: l1 None, l2 6400
---   s0: COUNT(*) (steps of 1/64, at most 6400)
--- a0: COUNT(*) (bigint) = 1/64 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 1677721600
+--   s0: COUNT(*) (steps of 1/16777216, at most 1677721600)
+-- a0: COUNT(*) (bigint) = 1/16777216 · s0, rounded, at least 0
 -- note: each person counts with at most 100 rows
 WITH partial AS (
   SELECT
@@ -39,33 +39,33 @@ WITH partial AS (
     u,
     k0,
     k1,
-    CAST(CASE WHEN s0 > 100 THEN 100 ELSE s0 END AS BIGINT) AS s0
+    s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 10000
+      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 10000
       THEN (
-        6399.999999994179e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        99.99999999990905e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0,
+    END AS rows_factor,
     COUNT(*) AS t
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 10000 OR COUNT(*) > 1
+    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 10000 OR COUNT(*) > 1
 ), released AS (
   SELECT
     clamped.k0,
     clamped.k1,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 64
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 16777216e0) AS BIGINT)
+        ELSE LEAST(clamped.s0, 100) * 16777216
       END
     ) AS s0,
     SUM(

@@ -7,9 +7,9 @@ SELECT month, COUNT(*) AS people FROM (
 -- release 0
 -- groups: public, at most 72
 --   k0: month (timestamp)
--- one unit moves: l1 None, l2 √41943040
---   s0: COUNT(*) (steps of 1/1024, at most 6144)
--- a0: COUNT(*) (bigint) = 1/1024 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 √2882303761517117440
+--   s0: COUNT(*) (steps of 1/268435456, at most 1697734891)
+-- a0: COUNT(*) (bigint) = 1/268435456 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH partial AS (
@@ -51,31 +51,31 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 6 THEN 6 ELSE s0 END AS BIGINT) AS s0
+    s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 40
+      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 40
       THEN (
-        6476.344648018951e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        6.324555320331007e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 40
+    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 40
 ), released AS (
   SELECT
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 1024
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 268435456e0) AS BIGINT)
+        ELSE LEAST(clamped.s0, 6) * 268435456
       END
     ) AS s0
   FROM clamped
@@ -113,4 +113,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "month",
   dpsql_release_0.a0 AS "people"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

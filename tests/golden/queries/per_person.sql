@@ -62,5 +62,7 @@ SELECT
   dpsql_release_0.k0 AS "n",
   dpsql_release_0.a0 AS "patients"
 FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0
 ORDER BY
   "n";

@@ -63,4 +63,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "n",
   dpsql_release_0.a0 AS "patients"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

@@ -25,7 +25,8 @@ WITH released AS (
         WHEN t3.c1 > 200000
         THEN 20000000
         ELSE CAST(CAST(t3.c1 AS DECIMAL(8, 2)) * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
-      END AS v0
+      END AS v0,
+      NOT t3.c1 IS NULL AS f1
     FROM (
       SELECT
         t2.k0 AS c0,

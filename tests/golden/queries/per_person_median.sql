@@ -20,7 +20,8 @@ WITH released AS (
   FROM (
     SELECT
       t3.u AS u,
-      CASE WHEN t3.c1 < 0e0 THEN 0 WHEN t3.c1 > 5000e0 THEN 1280000 ELSE CAST(t3.c1 * 256e0 AS BIGINT) END AS v0
+      CASE WHEN t3.c1 < 0e0 THEN 0 WHEN t3.c1 > 5000e0 THEN 1280000 ELSE CAST(t3.c1 * 256e0 AS BIGINT) END AS v0,
+      NOT t3.c1 IS NULL AS f1
     FROM (
       SELECT
         t2.k0 AS c0,

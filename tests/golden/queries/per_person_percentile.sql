@@ -30,7 +30,8 @@ WITH released AS (
         WHEN CAST(DATE_PART('year', t3.c1) AS DECIMAL(5, 0)) > 2025
         THEN 2025
         ELSE CAST(CAST(DATE_PART('year', t3.c1) AS DECIMAL(5, 0)) * CAST(1 AS DECIMAL(1, 0)) AS BIGINT)
-      END AS v0
+      END AS v0,
+      NOT CAST(DATE_PART('year', t3.c1) AS DECIMAL(5, 0)) IS NULL AS f1
     FROM (
       SELECT
         t2.k0 AS c0,

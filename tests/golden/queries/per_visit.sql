@@ -4,9 +4,9 @@ SELECT AVG(n) AS n FROM (SELECT visit_id, COUNT(*) AS n FROM prescription GROUP 
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 7920
---   s0: Σ(n - 1) (steps of 1/2, at most 7920)
---   s1: Σ(100 - n) (steps of 1/2, at most 7920)
+-- one unit moves: l1 None, l2 2076180480
+--   s0: Σ(n - 1) (steps of 1/524288, at most 2076180480)
+--   s1: Σ(100 - n) (steps of 1/524288, at most 2076180480)
 -- a0: AVG(n) (double) = 1 + 99 · s0 / (s0 + s1)
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 100]
@@ -20,7 +20,8 @@ WITH partial AS (
     ) AS s0,
     (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 100
-    ) AS s1
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t3.u AS u,
@@ -49,35 +50,36 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 3960 THEN 3960 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 3960 THEN 3960 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 4055040 THEN 4055040 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 4055040 THEN 4055040 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0 * 2
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 524288e0) AS BIGINT)
+        ELSE measured.s0 * 524288
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1 * 2
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 524288e0) AS BIGINT)
+        ELSE measured.s1 * 524288
       END
     ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 15681600
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
         THEN (
-          7919.999999992797e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
 )

@@ -7,12 +7,11 @@ SELECT COUNT(*), SUM(n) FROM (
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 4000, l2 4000
---   s0: Σ n (steps of 1, at most 4000)
--- one unit moves: l1 40, l2 40
---   s1: COUNT(*) (steps of 1, at most 40)
--- a0: COUNT(*) (bigint) = s1, rounded, at least 0
--- a1: SUM(n) (bigint) = s0, rounded
+-- one unit moves: l1 None, l2 2097152000
+--   s0: Σ(n - 0) (steps of 1/524288, at most 2097152000)
+--   s1: Σ(100 - n) (steps of 1/524288, at most 2097152000)
+-- a0: COUNT(*) (bigint) = 1/52428800 · s0 + 1/52428800 · s1, rounded, at least 0
+-- a1: SUM(n) (bigint) = 1/524288 · s0, rounded
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 100]
 WITH partial AS (
@@ -22,8 +21,9 @@ WITH partial AS (
       COALESCE(SUM(v0), 0)
     ) AS s0,
     (
-      COUNT(*)
-    ) AS s1
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 100
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t5.u AS u,
@@ -56,14 +56,38 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 4000 THEN 4000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 40 THEN 40 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 4096000 THEN 4096000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 4096000 THEN 4096000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), released AS (
   SELECT
-    SUM(clamped.s0) AS s0,
-    SUM(clamped.s1) AS s1
-  FROM clamped
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 524288e0) AS BIGINT)
+        ELSE measured.s0 * 524288
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 524288e0) AS BIGINT)
+        ELSE measured.s1 * 524288
+      END
+    ) AS s1
+  FROM (
+    SELECT
+      *,
+      CASE
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
+        THEN (
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
+        )
+        ELSE NULL
+      END AS rows_factor
+    FROM clamped
+  ) AS measured
 )
 SELECT
   COALESCE(released.s0, 0) AS s0,

@@ -11,9 +11,9 @@ GROUP BY 1, 2;
 -- groups: public, at most 42
 --   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
 --   k1: EXTRACT(YEAR FROM day) - EXTRACT(YEAR FROM day) (decimal(6,0))
--- one unit moves: l1 None, l2 √25165824
---   s0: COUNT(DISTINCT patient_id) (steps of 1/2048, at most 4096)
--- a0: COUNT(DISTINCT patient_id) (bigint) = 1/2048 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 √1729382256910270464
+--   s0: COUNT(DISTINCT patient_id) (steps of 1/536870912, at most 1315059792)
+-- a0: COUNT(DISTINCT patient_id) (bigint) = 1/536870912 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: rows whose EXTRACT(YEAR FROM day) is beyond what the declared bounds allow for are in no group
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
@@ -70,10 +70,10 @@ WITH partial AS (
     CASE
       WHEN SUM(clamped.s0 * clamped.s0) > 6
       THEN (
-        5016.554993215385e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        2.44948974278095e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS people_factor
   FROM clamped
   GROUP BY
     u
@@ -85,9 +85,9 @@ WITH partial AS (
     clamped.k1,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 2048
+        WHEN NOT scale.people_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.people_factor * 536870912e0) AS BIGINT)
+        ELSE clamped.s0 * 536870912
       END
     ) AS s0
   FROM clamped
@@ -142,4 +142,6 @@ SELECT
   dpsql_release_0.k0 AS "cohort",
   dpsql_release_0.k1 AS "later",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0_1;

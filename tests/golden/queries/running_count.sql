@@ -6,7 +6,7 @@ SELECT birth_year, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY birth_year) AS to
 -- groups: public, at most 128
 --   k0: birth_year (smallint)
 -- one unit moves: l1 209024, l2 √700983296
---   measured as running sums up k0: Toeplitz(steps=128)
+--   measured as running sums up k0: Toeplitz(steps=128, width=None)
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
 -- note: running sums over at most 128 groups are measured as such: their error is about 3.3 times smaller than that of adding up as many groups

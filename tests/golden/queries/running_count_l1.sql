@@ -7,7 +7,7 @@ SELECT birth_year, SUM(COUNT(*)) OVER (ORDER BY birth_year) AS total FROM patien
 -- groups: public, at most 128
 --   k0: birth_year (smallint)
 -- one unit moves: l1 2, l2 √2
---   measured as running sums up k0: Tree(steps=128, branching=16, levels=2)
+--   measured as running sums up k0: Tree(steps=128, branching=16, levels=2, width=None)
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
 -- note: running sums over at most 128 groups are measured as such: their error is about 1.6 times smaller than that of adding up as many groups

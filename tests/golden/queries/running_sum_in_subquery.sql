@@ -9,7 +9,7 @@ FROM (SELECT * FROM daily) AS t;
 --   k0: reason (text)
 --   k1: day (date)
 -- one unit moves: l1 17297920000000, l2 √377511116800000000000000
---   measured as running sums down k1: Toeplitz(steps=2192)
+--   measured as running sums down k1: Toeplitz(steps=2192, width=None)
 --   s0: Σ cost (steps of 1/100, at most 20000000)
 -- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
 -- note: each person counts with at most 40 rows
@@ -66,7 +66,7 @@ WITH suspect AS MATERIALIZED (
     u,
     k0,
     k1,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0
   FROM partial
 ), scale AS (
   SELECT
@@ -77,7 +77,7 @@ WITH suspect AS MATERIALIZED (
         19999999.99998181e0 / CAST(SUM(clamped.s0) AS DOUBLE)
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
@@ -124,8 +124,8 @@ WITH suspect AS MATERIALIZED (
       clamped.k1,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor) AS BIGINT)
           ELSE clamped.s0
         END
       ) AS s0

@@ -5,9 +5,9 @@ SELECT day, SUM(COUNT(*)) OVER (PARTITION BY date_trunc('year', day) ORDER BY da
 -- release 0
 -- groups: public, at most 2192
 --   k0: day (date)
--- one unit moves: l1 None, l2 5120
---   s0: COUNT(*) (steps of 1/128, at most 5120)
--- a0: COUNT(*) (bigint) = 1/128 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 1342177280
+--   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
+-- a0: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH suspect AS MATERIALIZED (
@@ -48,23 +48,23 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 40 THEN 40 ELSE s0 END AS BIGINT) AS s0
+    s0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 1600
+      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 1600
       THEN (
-        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 1600
+    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -72,9 +72,9 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COUNT(*)
-      ) * 128 AS s0
+      ) AS INT128) * 33554432 AS s0
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -94,9 +94,9 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-          ELSE clamped.s0 * 128
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 33554432e0) AS BIGINT)
+          ELSE LEAST(clamped.s0, 40) * 33554432
         END
       ) AS s0
     FROM clamped

@@ -76,38 +76,38 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 20481298786 THEN 20481298786 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20481298786 THEN 20481298786 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 20481298786 THEN 20481298786 ELSE s2 END AS BIGINT) AS s2,
-    CAST(CASE WHEN s3 > 20481298786 THEN 20481298786 ELSE s3 END AS BIGINT) AS s3
+    CAST(CASE WHEN s0 > 20972849956864 THEN 20972849956864 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20972849956864 THEN 20972849956864 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 20972849956864 THEN 20972849956864 ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE WHEN s3 > 20972849956864 THEN 20972849956864 ELSE s3 END AS BIGINT) AS s3
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s0
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s1
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.m0) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s2
       END
     ) AS s2,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.m0) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s3
       END
     ) AS s3
@@ -122,7 +122,7 @@ WITH partial AS (
           )
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
 )

@@ -5,12 +5,11 @@ SELECT day, COUNT(*) AS visits, SUM(cost) FROM visit GROUP BY day ORDER BY visit
 -- release 0
 -- groups: public, at most 2192
 --   k0: day (date)
--- one unit moves: l1 None, l2 20000000
---   s0: Σ cost (steps of 1/100, at most 20000000)
--- one unit moves: l1 None, l2 5120
---   s1: COUNT(*) (steps of 1/128, at most 5120)
--- a0: COUNT(*) (bigint) = 1/128 · s1, rounded, at least 0
--- a1: SUM(cost) (decimal(38,2)) = 1/100 · s0
+-- one unit moves: l1 None, l2 1280000000
+--   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
+-- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
+-- a1: SUM(cost) (decimal(38,2)) = 1/6400 · s0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
@@ -34,8 +33,9 @@ WITH suspect AS MATERIALIZED (
       COALESCE(SUM(v0), 0)
     ) AS s0,
     (
-      COUNT(*)
-    ) AS s1
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -62,31 +62,25 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 40 THEN 40 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 400000000000000
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
       THEN (
-        19999999.99998181e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0,
-    CASE
-      WHEN SUM(clamped.s1 * clamped.s1) > 1600
-      THEN (
-        5119.999999995343e0 / SQRT(CAST(SUM(clamped.s1 * clamped.s1) AS DOUBLE))
-      )
-      ELSE NULL
-    END AS m1
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 400000000000000 OR SUM(clamped.s1 * clamped.s1) > 1600
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
@@ -95,12 +89,12 @@ WITH suspect AS MATERIALIZED (
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COALESCE(SUM(v0), 0)
-      ) AS s0,
-      (
-        COUNT(*)
-      ) * 128 AS s1
+      ) AS INT128) * 64 AS s0,
+      CAST((
+        -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+      ) AS INT128) * 64 AS s1
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -127,16 +121,16 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-          ELSE clamped.s0
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s0 * 64
         END
       ) AS s0,
       SUM(
         CASE
-          WHEN NOT scale.m1 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m1) AS BIGINT)
-          ELSE clamped.s1 * 128
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s1 * 64
         END
       ) AS s1
     FROM clamped
@@ -173,13 +167,13 @@ ORDER BY
 -- release 0
 -- groups: public, at most 2192
 --   k0: day (date)
--- one unit moves: l1 100000000, l2 √2000000000000000
---   s0: Σ cost (steps of 1/100, at most 20000000)
--- one unit moves: l1 200, l2 √8000
---   s1: COUNT(*) (steps of 1, at most 40)
--- of the 5 groups with the most s1, picked first: one unit reaches 40
--- a0: COUNT(*) (bigint) = s1, rounded, at least 0
--- a1: SUM(cost) (decimal(38,2)) = 1/100 · s0
+-- one unit moves: l1 6400000000, l2 √8192000000000000000
+--   s0: Σ cost (steps of 1/6400, at most 1280000000)
+-- one unit moves: l1 6710886400, l2 √9007199254740992000
+--   s1: COUNT(*) (steps of 1/33554432, at most 1342177280)
+-- of the 5 groups with the most s1, picked first: one unit reaches 1342177280
+-- a0: COUNT(*) (bigint) = 1/33554432 · s1, rounded, at least 0
+-- a1: SUM(cost) (decimal(38,2)) = 1/6400 · s0
 -- note: each person counts with at most 40 rows in a group
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
@@ -213,17 +207,40 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 40 THEN 40 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    s1
   FROM partial
 ), released AS (
   SELECT
-    clamped.k0,
-    SUM(clamped.s0) AS s0,
-    SUM(clamped.s1) AS s1
-  FROM clamped
+    measured.k0,
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s0 * 64
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
+        ELSE LEAST(measured.s1, 40) * 33554432
+      END
+    ) AS s1
+  FROM (
+    SELECT
+      *,
+      CASE
+        WHEN CAST(clamped.s1 AS INT128) * clamped.s1 > 1600
+        THEN (
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.s1 AS INT128) * clamped.s1 AS DOUBLE))
+        )
+        ELSE NULL
+      END AS rows_factor
+    FROM clamped
+  ) AS measured
   GROUP BY
-    clamped.k0
+    measured.k0
 ), keys AS (
   SELECT DISTINCT
     CAST(d_t1_2.x AS DATE) AS k0
@@ -253,6 +270,8 @@ SELECT
   dpsql_release_0.a0 AS "visits",
   dpsql_release_0.a1 AS "sum"
 FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_present_0
 ORDER BY
   "visits" DESC NULLS FIRST
 LIMIT 5;

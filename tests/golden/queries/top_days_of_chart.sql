@@ -6,9 +6,11 @@ SELECT d AS d, SUM(cost) AS "SUM(cost)" FROM dataset GROUP BY d ORDER BY "SUM(co
 -- release 0
 -- groups: public, at most 2192
 --   k0: day (date)
--- one unit moves: l1 None, l2 20000000
---   s0: Σ cost (steps of 1/100, at most 20000000)
--- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
+-- one unit moves: l1 None, l2 1280000000
+--   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
+-- a0: SUM(cost) (decimal(38,2)) = 1/6400 · s0
+-- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
@@ -30,7 +32,11 @@ WITH suspect AS MATERIALIZED (
     k0,
     (
       COALESCE(SUM(v0), 0)
-    ) AS s0
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -57,33 +63,39 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 400000000000000
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
       THEN (
-        19999999.99998181e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 400000000000000
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
 ), released AS (
   SELECT
     k0,
-    SUM(s0) AS s0
+    SUM(s0) AS s0,
+    SUM(s1) AS s1
   FROM (
     SELECT
       k0,
-      (
+      CAST((
         COALESCE(SUM(v0), 0)
-      ) AS s0
+      ) AS INT128) * 64 AS s0,
+      CAST((
+        -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+      ) AS INT128) * 64 AS s1
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -110,11 +122,18 @@ WITH suspect AS MATERIALIZED (
       clamped.k0,
       SUM(
         CASE
-          WHEN NOT scale.m0 IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-          ELSE clamped.s0
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s0 * 64
         END
-      ) AS s0
+      ) AS s0,
+      SUM(
+        CASE
+          WHEN NOT scale.rows_factor IS NULL
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 64e0) AS BIGINT)
+          ELSE clamped.s1 * 64
+        END
+      ) AS s1
     FROM clamped
     LEFT JOIN scale
       ON clamped.u = scale.u
@@ -138,7 +157,8 @@ WITH suspect AS MATERIALIZED (
 )
 SELECT
   keys.k0,
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -148,10 +168,12 @@ ORDER BY
 -- release 0
 -- groups: public, at most 2192
 --   k0: day (date)
--- one unit moves: l1 100000000, l2 √2000000000000000
---   s0: Σ cost (steps of 1/100, at most 20000000)
--- of the 5 groups with the most s0, picked first: one unit reaches 20000000
--- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
+-- one unit moves: l1 None, l2 √8192000000000000000
+--   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
+-- of the 5 groups with the most s0, picked first: one unit reaches 1280000000
+-- a0: SUM(cost) (decimal(38,2)) = 1/6400 · s0
+-- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows in a group
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
@@ -161,7 +183,11 @@ WITH partial AS (
     k0,
     (
       COALESCE(SUM(v0), 0)
-    ) AS s0
+    ) AS s0,
+    (
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(*) AS INT128) * 500000
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t1."patient_id" AS u,
@@ -182,15 +208,41 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20000000 THEN 20000000 ELSE s0 END AS BIGINT) AS s0
+    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), released AS (
   SELECT
-    clamped.k0,
-    SUM(clamped.s0) AS s0
-  FROM clamped
+    measured.k0,
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s0 * 64
+      END
+    ) AS s0,
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s1 * 64
+      END
+    ) AS s1
+  FROM (
+    SELECT
+      *,
+      CASE
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
+        THEN (
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
+        )
+        ELSE NULL
+      END AS rows_factor
+    FROM clamped
+  ) AS measured
   GROUP BY
-    clamped.k0
+    measured.k0
 ), keys AS (
   SELECT DISTINCT
     CAST(d_t1_2.x AS DATE) AS k0
@@ -206,7 +258,8 @@ WITH partial AS (
 )
 SELECT
   keys.k0,
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.s1, 0) AS s1
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -219,6 +272,8 @@ WITH dataset AS (
     dpsql_release_0.k0 AS "d",
     dpsql_release_0.a0 AS "cost"
   FROM dpsql_release_0
+  WHERE
+    dpsql_release_0.dpsql_present_0
 )
 SELECT
   d AS d,

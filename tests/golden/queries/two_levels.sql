@@ -54,4 +54,6 @@ FROM (
     dpsql_release_0.k0 AS "region",
     dpsql_release_0.a0 AS "n"
   FROM dpsql_release_0
+  WHERE
+    dpsql_release_0.dpsql_present_0
 ) AS t;

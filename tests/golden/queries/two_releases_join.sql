@@ -51,7 +51,9 @@ ORDER BY
 -- one unit moves: l1 1220608, l2 1220608
 --   s0: Σ(weight_kg - 2) (steps of 1/4096, at most 1220608)
 --   s1: Σ(300 - weight_kg) (steps of 1/4096, at most 1220608)
+--   s2: 298 of each row without weight_kg (steps of 1/4096, at most 1220608)
 -- a0: AVG(weight_kg) (double) = 2 + 298 · s0 / (s0 + s1)
+-- a1: COUNT(*) (bigint) = 1/1220608 · s0 + 1/1220608 · s1 + 1/1220608 · s2, rounded, at least 0
 -- note: weight_kg is clipped into [2, 300]
 -- note: rows whose region is not in region.name are in no group
 WITH released AS (
@@ -64,7 +66,12 @@ WITH released AS (
     ) AS s0,
     (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 1228800
-    ) AS s1
+    ) AS s1,
+    (
+      CAST(COUNT(*) AS INT128) * 1220608 + CAST(COUNT(v0) AS INT128) * (
+        -1220608
+      )
+    ) AS s2
   FROM (
     SELECT
       t2."id" AS u,
@@ -103,7 +110,8 @@ WITH released AS (
 SELECT
   keys.k0,
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
 FROM keys
 LEFT JOIN released
   ON keys.k0 IS NOT DISTINCT FROM released.k0
@@ -120,11 +128,15 @@ FROM (
     dpsql_release_0.k0 AS "region",
     dpsql_release_0.a0 AS "n"
   FROM dpsql_release_0
+  WHERE
+    dpsql_release_0.dpsql_present_0
 ) AS a
 JOIN (
   SELECT
     dpsql_release_1.k0 AS "region",
     dpsql_release_1.a0 AS "w"
   FROM dpsql_release_1
+  WHERE
+    dpsql_release_1.dpsql_present_0
 ) AS b
   ON a.region = b.region;

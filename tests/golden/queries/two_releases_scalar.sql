@@ -56,12 +56,6 @@ FROM released;
 
 -- outer
 SELECT
-  (
-    SELECT
-      dpsql_release_1.a0 AS "count"
-    FROM dpsql_release_1
-  ) * 1.0 / (
-    SELECT
-      dpsql_release_0.a0 AS "count"
-    FROM dpsql_release_0
-  ) AS per_patient;
+  dpsql_release_1.a0 * 1.0 / dpsql_release_0.a0 AS per_patient
+FROM dpsql_release_0
+CROSS JOIN dpsql_release_1;

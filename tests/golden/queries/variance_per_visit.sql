@@ -55,7 +55,11 @@ WITH partial AS (
     (
       COALESCE(SUM(d1) FILTER(WHERE
         f2), 0) * 7
-    ) AS s5
+    ) AS s5,
+    COUNT(*) FILTER(WHERE
+      f1) AS n0,
+    COUNT(*) FILTER(WHERE
+      f2) AS n1
   FROM (
     SELECT
       u,
@@ -88,78 +92,78 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 601160001080 THEN 601160001080 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 601160001080 THEN 601160001080 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 601160001080 THEN 601160001080 ELSE s2 END AS BIGINT) AS s2,
-    CAST(CASE WHEN s3 > 601160001080 THEN 601160001080 ELSE s3 END AS BIGINT) AS s3,
-    CAST(CASE WHEN s4 > 601160001080 THEN 601160001080 ELSE s4 END AS BIGINT) AS s4,
-    CAST(CASE WHEN s5 > 601160001080 THEN 601160001080 ELSE s5 END AS BIGINT) AS s5
+    CAST(CASE WHEN s0 > 615587841105920 THEN 615587841105920 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 615587841105920 THEN 615587841105920 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 615587841105920 THEN 615587841105920 ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE WHEN s3 > 615587841105920 THEN 615587841105920 ELSE s3 END AS BIGINT) AS s3,
+    CAST(CASE WHEN s4 > 615587841105920 THEN 615587841105920 ELSE s4 END AS BIGINT) AS s4,
+    CAST(CASE WHEN s5 > 615587841105920 THEN 615587841105920 ELSE s5 END AS BIGINT) AS s5,
+    n0,
+    n1
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s0
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s1
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.m0) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s2
       END
     ) AS s2,
     SUM(
       CASE
-        WHEN NOT measured.m1 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.m1) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s3
       END
     ) AS s3,
     SUM(
       CASE
-        WHEN NOT measured.m1 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s4 AS DOUBLE) * measured.m1) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s4 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s4
       END
     ) AS s4,
     SUM(
       CASE
-        WHEN NOT measured.m1 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s5 AS DOUBLE) * measured.m1) AS BIGINT)
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s5 AS DOUBLE) * measured.rows_factor) AS BIGINT)
         ELSE measured.s5
       END
     ) AS s5
   FROM (
     SELECT
       *,
-      CASE
-        WHEN CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2 > 361393346898505601166400
-        THEN (
-          601160001079.4532e0 / SQRT(
-            CAST(CAST(clamped.s0 AS INT128) * clamped.s0 + CAST(clamped.s1 AS INT128) * clamped.s1 + CAST(clamped.s2 AS INT128) * clamped.s2 AS DOUBLE)
+      LEAST(
+        CASE
+          WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
+          THEN (
+            39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
           )
-        )
-        ELSE NULL
-      END AS m0,
-      CASE
-        WHEN CAST(clamped.s3 AS INT128) * clamped.s3 + CAST(clamped.s4 AS INT128) * clamped.s4 + CAST(clamped.s5 AS INT128) * clamped.s5 > 361393346898505601166400
-        THEN (
-          601160001079.4532e0 / SQRT(
-            CAST(CAST(clamped.s3 AS INT128) * clamped.s3 + CAST(clamped.s4 AS INT128) * clamped.s4 + CAST(clamped.s5 AS INT128) * clamped.s5 AS DOUBLE)
+          ELSE NULL
+        END,
+        CASE
+          WHEN CAST(clamped.n1 AS INT128) * clamped.n1 > 1600
+          THEN (
+            39.99999999996362e0 / SQRT(CAST(CAST(clamped.n1 AS INT128) * clamped.n1 AS DOUBLE))
           )
-        )
-        ELSE NULL
-      END AS m1
+          ELSE NULL
+        END
+      ) AS rows_factor
     FROM clamped
   ) AS measured
 )

@@ -8,12 +8,12 @@ SELECT AVG(recent), AVG(whole) FROM (
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 60000000
---   s0: Σ(recent - 0) (steps of 1/100, at most 60000000)
---   s1: Σ(15000 - recent) (steps of 1/100, at most 60000000)
--- one unit moves: l1 None, l2 20000000
---   s2: Σ(whole - 0) (steps of 1/100, at most 20000000)
---   s3: Σ(5000 - whole) (steps of 1/100, at most 20000000)
+-- one unit moves: l1 None, l2 1920000000
+--   s0: Σ(recent - 0) (steps of 1/3200, at most 1920000000)
+--   s1: Σ(15000 - recent) (steps of 1/3200, at most 1920000000)
+-- one unit moves: l1 None, l2 1280000000
+--   s2: Σ(whole - 0) (steps of 1/6400, at most 1280000000)
+--   s3: Σ(5000 - whole) (steps of 1/6400, at most 1280000000)
 -- a0: AVG(recent) (double) = 0 + 15000 · s0 / (s0 + s1)
 -- a1: AVG(whole) (double) = 0 + 5000 · s2 / (s2 + s3)
 -- note: each person counts with at most 40 rows
@@ -29,11 +29,15 @@ WITH partial AS (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 1500000
     ) AS s1,
     (
-      COALESCE(SUM(v1), 0)
+      COALESCE(SUM(v2), 0)
     ) AS s2,
     (
-      -COALESCE(SUM(v1), 0) + CAST(COUNT(v1) AS INT128) * 500000
-    ) AS s3
+      -COALESCE(SUM(v2), 0) + CAST(COUNT(v2) AS INT128) * 500000
+    ) AS s3,
+    COUNT(*) FILTER(WHERE
+      f1) AS n0,
+    COUNT(*) FILTER(WHERE
+      f3) AS n1
   FROM (
     SELECT
       t3.u AS u,
@@ -44,7 +48,9 @@ WITH partial AS (
         THEN 1500000
         ELSE CAST(CAST(t3.c0 AS DECIMAL(7, 2)) * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)
       END AS v0,
-      CASE WHEN t3.c1 < 0 THEN 0 WHEN t3.c1 > 5000 THEN 500000 ELSE CAST(t3.c1 * CAST(100 AS DECIMAL(3, 0)) AS BIGINT) END AS v1
+      NOT t3.c0 IS NULL AS f1,
+      CASE WHEN t3.c1 < 0 THEN 0 WHEN t3.c1 > 5000 THEN 500000 ELSE CAST(t3.c1 * CAST(100 AS DECIMAL(3, 0)) AS BIGINT) END AS v2,
+      NOT t3.c1 IS NULL AS f3
     FROM (
       SELECT
         t2.c3 AS c0,
@@ -74,58 +80,62 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 60000000 THEN 60000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 60000000 THEN 60000000 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 20000000 THEN 20000000 ELSE s2 END AS BIGINT) AS s2,
-    CAST(CASE WHEN s3 > 20000000 THEN 20000000 ELSE s3 END AS BIGINT) AS s3
+    CAST(CASE WHEN s0 > 61440000000 THEN 61440000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 61440000000 THEN 61440000000 ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE WHEN s3 > 20480000000 THEN 20480000000 ELSE s3 END AS BIGINT) AS s3,
+    n0,
+    n1
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 32e0) AS BIGINT)
+        ELSE measured.s0 * 32
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 32e0) AS BIGINT)
+        ELSE measured.s1 * 32
       END
     ) AS s1,
     SUM(
       CASE
-        WHEN NOT measured.m1 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.m1) AS BIGINT)
-        ELSE measured.s2
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s2 * 64
       END
     ) AS s2,
     SUM(
       CASE
-        WHEN NOT measured.m1 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.m1) AS BIGINT)
-        ELSE measured.s3
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s3 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
+        ELSE measured.s3 * 64
       END
     ) AS s3
   FROM (
     SELECT
       *,
-      CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 3600000000000000
-        THEN (
-          59999999.99994543e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
-        )
-        ELSE NULL
-      END AS m0,
-      CASE
-        WHEN clamped.s2 * clamped.s2 + clamped.s3 * clamped.s3 > 400000000000000
-        THEN (
-          19999999.99998181e0 / SQRT(CAST(clamped.s2 * clamped.s2 + clamped.s3 * clamped.s3 AS DOUBLE))
-        )
-        ELSE NULL
-      END AS m1
+      LEAST(
+        CASE
+          WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
+          THEN (
+            39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
+          )
+          ELSE NULL
+        END,
+        CASE
+          WHEN CAST(clamped.n1 AS INT128) * clamped.n1 > 1600
+          THEN (
+            39.99999999996362e0 / SQRT(CAST(CAST(clamped.n1 AS INT128) * clamped.n1 AS DOUBLE))
+          )
+          ELSE NULL
+        END
+      ) AS rows_factor
     FROM clamped
   ) AS measured
 )

@@ -6,13 +6,13 @@ SELECT AVG(gap), COUNT(*) FILTER (WHERE gap > 90) FROM (
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 87640
---   s0: Σ(gap - 0) (steps of 1, at most 87640)
---   s1: Σ(2191 - gap) (steps of 1, at most 87640)
--- one unit moves: l1 40, l2 40
---   s2: COUNT(*) FILTER(WHERE gap > 90) (steps of 1, at most 40)
+-- one unit moves: l1 None, l2 1435893760
+--   s0: Σ(gap - 0) (steps of 1/16384, at most 1435893760)
+--   s1: Σ(2191 - gap) (steps of 1/16384, at most 1435893760)
+-- one unit moves: l1 1342177280, l2 1342177280
+--   s2: COUNT(*) FILTER(WHERE gap > 90) (steps of 1/33554432, at most 1342177280)
 -- a0: AVG(gap) (double) = 0 + 2191 · s0 / (s0 + s1)
--- a1: COUNT(*) FILTER(WHERE gap > 90) (bigint) = s2, rounded, at least 0
+-- a1: COUNT(*) FILTER(WHERE gap > 90) (bigint) = 1/33554432 · s2, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: gap is clipped into [0, 2191]
 WITH partial AS (
@@ -26,13 +26,16 @@ WITH partial AS (
     ) AS s1,
     (
       COUNT(*) FILTER(WHERE
-        f1)
-    ) AS s2
+        f2)
+    ) AS s2,
+    COUNT(*) FILTER(WHERE
+      f1) AS n0
   FROM (
     SELECT
       t3.u AS u,
       CASE WHEN t3.c0 < 0 THEN 0 WHEN t3.c0 > 2191 THEN 2191 ELSE CAST(t3.c0 AS BIGINT) END AS v0,
-      t3.c0 > 90 AS f1
+      NOT t3.c0 IS NULL AS f1,
+      t3.c0 > 90 AS f2
     FROM (
       SELECT
         t2.c2 AS c0,
@@ -57,37 +60,53 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 87640 THEN 87640 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 87640 THEN 87640 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    CAST(CASE WHEN s0 > 89743360 THEN 89743360 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 89743360 THEN 89743360 ELSE s1 END AS BIGINT) AS s1,
+    s2,
+    n0
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 16384e0) AS BIGINT)
+        ELSE measured.s0 * 16384
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 16384e0) AS BIGINT)
+        ELSE measured.s1 * 16384
       END
     ) AS s1,
-    SUM(measured.s2) AS s2
+    SUM(
+      CASE
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 33554432e0) AS BIGINT)
+        ELSE LEAST(measured.s2, 40) * 33554432
+      END
+    ) AS s2
   FROM (
     SELECT
       *,
-      CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 7680769600
-        THEN (
-          87639.99999992028e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
-        )
-        ELSE NULL
-      END AS m0
+      LEAST(
+        CASE
+          WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
+          THEN (
+            39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
+          )
+          ELSE NULL
+        END,
+        CASE
+          WHEN CAST(clamped.s2 AS INT128) * clamped.s2 > 1600
+          THEN (
+            39.99999999996362e0 / SQRT(CAST(CAST(clamped.s2 AS INT128) * clamped.s2 AS DOUBLE))
+          )
+          ELSE NULL
+        END
+      ) AS rows_factor
     FROM clamped
   ) AS measured
 )

@@ -7,10 +7,11 @@ SELECT reason, AVG(n) FROM (
 -- release 0
 -- groups: public, at most 4
 --   k0: reason (text)
--- one unit moves: l1 None, l2 6240
---   s0: Σ(n - 1) (steps of 1/4, at most 6240)
---   s1: Σ(40 - n) (steps of 1/4, at most 6240)
+-- one unit moves: l1 None, l2 1635778560
+--   s0: Σ(n - 1) (steps of 1/1048576, at most 1635778560)
+--   s1: Σ(40 - n) (steps of 1/1048576, at most 1635778560)
 -- a0: AVG(n) (double) = 1 + 39 · s0 / (s0 + s1)
+-- a1: COUNT(*) (bigint) = 1/40894464 · s0 + 1/40894464 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 40]
 -- note: rows whose reason is not one of the 3 declared values are in no group
@@ -25,7 +26,8 @@ WITH partial AS (
     ) AS s0,
     (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 40
-    ) AS s1
+    ) AS s1,
+    COUNT(*) AS n0
   FROM (
     SELECT
       t3.u AS u,
@@ -57,39 +59,40 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 1560 THEN 1560 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 1560 THEN 1560 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 1597440 THEN 1597440 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 1597440 THEN 1597440 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), scale AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 2433600
+      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
       THEN (
-        6239.999999994325e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) AS DOUBLE))
+        39.99999999996362e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
       )
       ELSE NULL
-    END AS m0
+    END AS rows_factor
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1) > 2433600
+    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 1600
 ), released AS (
   SELECT
     clamped.k0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s0 * 4
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 1048576e0) AS BIGINT)
+        ELSE clamped.s0 * 1048576
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT scale.m0 IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.m0) AS BIGINT)
-        ELSE clamped.s1 * 4
+        WHEN NOT scale.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 1048576e0) AS BIGINT)
+        ELSE clamped.s1 * 1048576
       END
     ) AS s1
   FROM clamped
@@ -126,4 +129,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "reason",
   dpsql_release_0.a0 AS "avg"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

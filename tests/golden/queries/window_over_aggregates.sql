@@ -50,4 +50,6 @@ SELECT
   dpsql_release_0.k0 AS "region",
   dpsql_release_0.a0 AS "n",
   RANK() OVER (ORDER BY dpsql_release_0.a0 DESC NULLS FIRST) AS "place"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_present_0;

@@ -6,9 +6,9 @@ SELECT AVG(cost) FROM (
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 1500000
---   s0: Σ(cost - 0) (steps of 1/100, at most 1500000)
---   s1: Σ(5000 - cost) (steps of 1/100, at most 1500000)
+-- one unit moves: l1 None, l2 1536000000
+--   s0: Σ(cost - 0) (steps of 1/102400, at most 1536000000)
+--   s1: Σ(5000 - cost) (steps of 1/102400, at most 1536000000)
 -- a0: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
 -- note: each person counts with at most 3 rows
 -- note: cost is clipped into [0, 5000]
@@ -20,11 +20,14 @@ WITH partial AS (
     ) AS s0,
     (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
-    ) AS s1
+    ) AS s1,
+    COUNT(*) FILTER(WHERE
+      f1) AS n0
   FROM (
     SELECT
       t3.u AS u,
-      CASE WHEN t3.c0 < 0 THEN 0 WHEN t3.c0 > 5000 THEN 500000 ELSE CAST(t3.c0 * CAST(100 AS DECIMAL(3, 0)) AS BIGINT) END AS v0
+      CASE WHEN t3.c0 < 0 THEN 0 WHEN t3.c0 > 5000 THEN 500000 ELSE CAST(t3.c0 * CAST(100 AS DECIMAL(3, 0)) AS BIGINT) END AS v0,
+      NOT t3.c0 IS NULL AS f1
     FROM (
       SELECT
         t2.c0 AS c0,
@@ -50,35 +53,36 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 1500000 THEN 1500000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 1500000 THEN 1500000 ELSE s1 END AS BIGINT) AS s1
+    CAST(CASE WHEN s0 > 1536000000 THEN 1536000000 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 1536000000 THEN 1536000000 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 1024e0) AS BIGINT)
+        ELSE measured.s0 * 1024
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 1024e0) AS BIGINT)
+        ELSE measured.s1 * 1024
       END
     ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 2250000000000
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 9
         THEN (
-          1499999.9999986358e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          2.9999999999972715e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
 )

@@ -11,13 +11,11 @@ SELECT AVG(visits), COUNT(*) FROM sessions;
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 6240
---   s0: Σ(visits - 1) (steps of 1/4, at most 6240)
---   s1: Σ(40 - visits) (steps of 1/4, at most 6240)
--- one unit moves: l1 40, l2 40
---   s2: COUNT(*) (steps of 1, at most 40)
+-- one unit moves: l1 None, l2 1635778560
+--   s0: Σ(visits - 1) (steps of 1/1048576, at most 1635778560)
+--   s1: Σ(40 - visits) (steps of 1/1048576, at most 1635778560)
 -- a0: AVG(visits) (double) = 1 + 39 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = s2, rounded, at least 0
+-- a1: COUNT(*) (bigint) = 1/40894464 · s0 + 1/40894464 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: visits is clipped into [1, 40]
 WITH partial AS (
@@ -31,9 +29,7 @@ WITH partial AS (
     (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 40
     ) AS s1,
-    (
-      COUNT(*)
-    ) AS s2
+    COUNT(*) AS n0
   FROM (
     SELECT
       t7.u AS u,
@@ -96,44 +92,42 @@ WITH partial AS (
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 1560 THEN 1560 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 1560 THEN 1560 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 40 THEN 40 ELSE s2 END AS BIGINT) AS s2
+    CAST(CASE WHEN s0 > 1597440 THEN 1597440 ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 1597440 THEN 1597440 ELSE s1 END AS BIGINT) AS s1,
+    n0
   FROM partial
 ), released AS (
   SELECT
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s0 * 4
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 1048576e0) AS BIGINT)
+        ELSE measured.s0 * 1048576
       END
     ) AS s0,
     SUM(
       CASE
-        WHEN NOT measured.m0 IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.m0) AS BIGINT)
-        ELSE measured.s1 * 4
+        WHEN NOT measured.rows_factor IS NULL
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 1048576e0) AS BIGINT)
+        ELSE measured.s1 * 1048576
       END
-    ) AS s1,
-    SUM(measured.s2) AS s2
+    ) AS s1
   FROM (
     SELECT
       *,
       CASE
-        WHEN clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 > 2433600
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 1600
         THEN (
-          6239.999999994325e0 / SQRT(CAST(clamped.s0 * clamped.s0 + clamped.s1 * clamped.s1 AS DOUBLE))
+          39.99999999996362e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
-      END AS m0
+      END AS rows_factor
     FROM clamped
   ) AS measured
 )
 SELECT
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1,
-  COALESCE(released.s2, 0) AS s2
+  COALESCE(released.s1, 0) AS s1
 FROM released;
 
 -- outer

@@ -1,0 +1,175 @@
+"""Bugs of the policy: what is opened protects fewer people than its owner believes, or rests on what nobody enforces."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+PEOPLE = "tests/properties/test_other_people.py"
+KEYS = "tests/properties/test_unique_keys.py"
+POLICY = "tests/properties/test_policy.py"
+
+BUGS: tuple[Bug, ...] = (
+    # Rows of two people
+    bug(
+        "a second foreign key to people is a column like others",
+        "dpsql/schema.py",
+        "        problems += OtherPeople(schema, specs, names, unit, paths).problems()\n",
+        "        pass\n",
+        f"{PEOPLE}::test_a_row_of_two_people_needs_the_owners_word",
+    ),
+    bug(
+        "a table that is not declared leads to nobody",
+        "dpsql/other_people.py",
+        "            parents = {key.parent for key in _references(known)} if known is not None else set()",
+        "            parents: set[str] = set()",
+        f"{PEOPLE}::test_wherever_the_second_person_comes_from",
+    ),
+    bug(
+        "a foreign key that nothing enforces means nothing",
+        "dpsql/other_people.py",
+        "    return (*table.foreign_keys, *table.loose_keys)",
+        "    return table.foreign_keys",
+        f"{PEOPLE}::test_what_postgres_does_not_enforce_or_show_is_meant_all_the_same",
+    ),
+    bug(
+        "what leads through a table that may not be read leads nowhere",
+        "dpsql/engines/postgres_schema.py",
+        "    WHERE l.parent NOT IN (SELECT oid FROM visible)\n",
+        "    WHERE l.parent IN (SELECT oid FROM visible)\n",
+        f"{PEOPLE}::test_what_postgres_does_not_enforce_or_show_is_meant_all_the_same",
+    ),
+    bug(
+        "a view refers to nobody",
+        "dpsql/other_people.py",
+        "for name in (source.columns if source.view else ())",
+        "for name in (source.columns if not source.columns else ())",
+        f"{PEOPLE}::test_a_view_shows_what_its_tables_refer_to",
+    ),
+    bug(
+        "a key of two columns names the same person if one of them does",
+        "dpsql/other_people.py",
+        "        return compared and bool(ours) and",
+        "        return bool(ours) and",
+        f"{PEOPLE}::test_wherever_the_second_person_comes_from",
+    ),
+    bug(
+        "a table about people is published without a word",
+        "dpsql/other_people.py",
+        "(said.owner is None if said is not None else spec.public or name in referred)",
+        "(said.owner is None if said is not None else name in referred)",
+        f"{PEOPLE}::test_wherever_the_second_person_comes_from",
+    ),
+    bug(
+        "the owner of a row is called public",
+        "dpsql/other_people.py",
+        "            yield from self._own_word(table, own)\n",
+        "",
+        f"{PEOPLE}::test_the_person_of_the_row_cannot_be_called_public",
+    ),
+    bug(
+        "a way goes on by another person than the table that it has come to",
+        "dpsql/unit_path.py",
+        "            if theirs != ours:",
+        "            if theirs != ours and not ours:",
+        f"{PEOPLE}::test_a_way_goes_on_as_the_table_that_it_leads_to_does",
+    ),
+    bug(
+        "the first of two ways is taken",
+        "dpsql/unit_path.py",
+        "        if len(steps) > 1:",
+        "        if len(steps) > 9:",
+        f"{PEOPLE}::test_two_ways_are_not_chosen_between_but_by_the_owners_word",
+    ),
+    bug(
+        "a first policy offers one of two people",
+        "dpsql/init.py",
+        "if name not in ways and len(hops) == 1 and hop.parent in ways",
+        "if name not in ways and hop.parent in ways",
+        f"{PEOPLE}::test_messages_wait_for_the_owner_in_the_first_policy",
+    ),
+    bug(
+        "a first policy shows the managers",
+        "dpsql/init.py",
+        "            elif column.name in others:",
+        "            elif column.name in others and not others:",
+        f"{PEOPLE}::test_managers_are_left_out_of_the_first_policy",
+    ),
+    bug(
+        "a policy that protects nobody is in order",
+        "dpsql/schema.py",
+        "    if all(spec.public for spec in policy.tables.values()):",
+        "    if policy.tables and not names:",
+        f"{POLICY}::test_a_policy_that_protects_no_table_is_an_error",
+    ),
+    # Keys
+    bug(
+        "a key that holds today is taken for one of tomorrow",
+        "dpsql/unique_keys.py",
+        "        if look is not None and look.lasting and not look.repeats:",
+        "        if look is not None and not look.repeats:",
+        f"{KEYS}::test_a_chain_over_a_key_that_may_cease_to_be_one_is_not_opened",
+    ),
+    bug(
+        "a chain over a key that two rows share is opened",
+        "dpsql/unique_keys.py",
+        '        self.problems.append(Problem(join("tables", self.names[child], "unit"), f"{text}: {hint}"))\n',
+        "",
+        f"{KEYS}::test_a_chain_over_a_key_that_is_none_is_not_opened",
+    ),
+    bug(
+        "people who share a key are one row each",
+        "dpsql/unique_keys.py",
+        '        if look is not None and look.repeats:\n            text = f"rows share values of {real}.{column}, the key',
+        '        if look is not None and look.nulls:\n            text = f"rows share values of {real}.{column}, the key',
+        f"{KEYS}::test_the_people_have_one_row_each_or_the_owner_says_how_many",
+    ),
+    bug(
+        "a claim of people's rows is certain",
+        "dpsql/unique_keys.py",
+        "            self.known[real].claimed.append(columns)",
+        "            self.known[real].certain.append(columns)",
+        f"{KEYS}::test_rows_that_break_a_claimed_key_move_no_more",
+    ),
+    bug(
+        "a person has one row by a claim",
+        "rewriter/source.py",
+        "        return replace(ONE, unique=False)",
+        "        return ONE",
+        f"{KEYS}::test_rows_that_break_a_claimed_key_move_no_more",
+    ),
+    bug(
+        "a join leaves one row of a person by a claim",
+        "rewriter/privacy_unit.py",
+        "        _multiplied(believed, [one for one in believed if one.alias in kept], classes, outer, unmatched), unique=False\n",
+        "        _multiplied(believed, [one for one in believed if one.alias in kept], classes, outer, unmatched)\n",
+        f"{KEYS}::test_rows_that_break_a_claimed_key_move_no_more",
+    ),
+    bug(
+        "a public row that comes later is met too",
+        "dpsql/unique_keys.py",
+        "            self.known[real].one_row_of.append(columns)\n",
+        "",
+        f"{KEYS}::test_a_public_row_that_comes_later_is_not_met",
+    ),
+    bug(
+        "a view stays as it is",
+        "dpsql/engines/duckdb.py",
+        "        return not self.schema().table(table).view",
+        "        return True",
+        f"{KEYS}::test_a_view_is_no_table",
+    ),
+    bug(
+        "two rows with equal values and no NULL share none",
+        "dpsql/engines/key_scan.py",
+        '    several = exp.GT(this=exp.column("n"), expression=exp.Literal.number(1))',
+        '    several = exp.GT(this=exp.column("n"), expression=exp.Literal.number(2))',
+        f"{KEYS}::test_a_chain_over_a_key_that_is_none_is_not_opened",
+    ),
+    bug(
+        "a step that does not divide the range",
+        "dpsql/literal.py",
+        "    if steps.denominator != 1:",
+        "    if steps < 1:",
+        f"{POLICY}::test_each_error_has_its_key_path_and_says_what_would_be_right",
+    ),
+)

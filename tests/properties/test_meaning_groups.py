@@ -1,0 +1,380 @@
+"""Groups as SQL means them: narrowed by conditions, NULL among them, empty ones no rows, and totals of all rows.
+
+Each case is one that answered something else. The truth is a plain count over the same rows, by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dpsql.answer import Session
+from dpsql.errors import Error
+from tests.properties.planted import case, expected, numbers, rows
+
+wide = pytest.mark.xfail(strict=True, reason="conditions do not narrow declared groups")
+lost = pytest.mark.xfail(strict=True, reason="NULL is no group")
+untold = pytest.mark.xfail(strict=True, reason="what is left out is not said")
+ghosts = pytest.mark.xfail(strict=True, reason="empty declared groups act as rows")
+forced = pytest.mark.xfail(strict=True, reason="a total is forced to be the sum of declared parts")
+
+PEOPLE = "  person: {columns: {id: {}, country: {values_from: place.country}, born: {range: [1950, 2000]}, team: {values: [a, b, z]}, odd: {}}}\n"
+SALES = """
+  sale:
+    unit: pid -> person.id
+    max_rows: 20
+    columns:
+      pid: {}
+      item: {values_from: item.id}
+      at: {range: [2025-01-01, 2027-12-31]}
+      debut: {range: [1980-01-01, 2025-12-31]}
+      price: {range: [0, 500]}
+      note: {}
+"""
+PUBLIC = "  place: {public: true}\n  item: {public: true}\n"
+SETUP = [
+    "CREATE TABLE place (country TEXT PRIMARY KEY, region TEXT)",
+    "INSERT INTO place VALUES ('de', 'EMEA'), ('fr', 'EMEA'), ('jp', 'APAC'), ('nz', 'APAC'), ('us', 'AMER')",
+    "CREATE TABLE item (id INTEGER PRIMARY KEY, family TEXT)",
+    "INSERT INTO item SELECT i, CASE WHEN i <= 3 THEN 'tea' WHEN i <= 6 THEN 'tool' ELSE 'toy' END FROM generate_series(1, 9) AS t(i)",
+    "CREATE TABLE person (id INTEGER PRIMARY KEY, country TEXT, born INTEGER, team TEXT, odd BOOLEAN)",
+    # Countries: 20 each of de, jp, us, 20 of a country that is not in the list, 20 NULL; nobody of fr and nz.
+    "INSERT INTO person SELECT i, CASE i % 5 WHEN 0 THEN 'de' WHEN 1 THEN 'jp' WHEN 2 THEN 'us' WHEN 3 THEN 'xx' END, "
+    "CASE WHEN i % 10 = 0 THEN NULL WHEN i % 10 = 1 THEN 1930 ELSE 1950 + i % 10 END, "
+    "CASE i % 4 WHEN 0 THEN 'a' WHEN 1 THEN 'b' WHEN 2 THEN 'q' END, CASE WHEN i % 3 < 2 THEN i % 3 = 1 END "
+    "FROM generate_series(0, 99) AS t(i)",
+    'CREATE TABLE sale (pid INTEGER, item INTEGER, "at" TIMESTAMP, debut DATE, price NUMERIC(8,2), note TEXT)',
+    # Ten sales each, of every hour from 28 September 2026 on; 500 of item 1, 300 of 2, 200 of 3; one instant in ten is NULL.
+    "INSERT INTO sale SELECT i, CASE WHEN j < 5 THEN 1 WHEN j < 8 THEN 2 ELSE 3 END, CASE WHEN j < 9 THEN TIMESTAMP '2026-09-28 00:30:00' + (i * 10 + j) * INTERVAL '1 hour' END, "
+    "DATE '2020-01-01' - CAST(365 * (i % 7) AS INTEGER), 10 * j, 'n' || (i % 2) FROM generate_series(0, 99) AS t(i), generate_series(0, 9) AS u(j)",
+]
+TABLES = PUBLIC + PEOPLE + SALES.replace("      at:", '      "at":')
+OCTOBER = "\"at\" >= '2026-10-01' AND \"at\" < '2026-11-01'"
+
+
+@pytest.fixture(scope="module", params=["duckdb", "postgres"])
+def shop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with case(tmp_path_factory.mktemp("shop"), SETUP, TABLES, engine=request.param) as session:
+        yield session
+
+
+# Conditions narrow
+
+NARROWED = [
+    pytest.param(f'SELECT "at"::date, COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1', 31, id="days", marks=wide),
+    pytest.param(
+        f'SELECT CAST("at" AS DATE), SUM(price), AVG(price) FROM sale WHERE {OCTOBER} GROUP BY 1',
+        31,
+        id="days of a mean",
+        marks=wide,
+    ),
+    pytest.param(
+        f"SELECT DATE_TRUNC('day', \"at\"), COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1",
+        31,
+        id="truncated to days",
+        marks=wide,
+    ),
+    pytest.param(
+        f"SELECT DATE_TRUNC('month', \"at\"), COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1", 1, id="months", marks=wide
+    ),
+    pytest.param(
+        f'SELECT EXTRACT(MONTH FROM "at"), COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1',
+        1,
+        id="extracted months",
+        marks=wide,
+    ),
+    pytest.param(
+        f"SELECT TO_CHAR(\"at\", 'YYYY-MM'), COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1",
+        1,
+        id="months as text",
+        marks=wide,
+    ),
+    pytest.param(
+        f'SELECT FLOOR(EXTRACT(DAY FROM "at") / 7), COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1', 5, id="bins of days"
+    ),
+    pytest.param(
+        f'SELECT * FROM (SELECT "at"::date AS d, COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1) AS virtual_table LIMIT 1000',
+        31,
+        id="wrapped",
+        marks=wide,
+    ),
+    pytest.param(
+        "SELECT \"at\"::date, COUNT(*) FROM sale WHERE \"at\" BETWEEN '2026-10-01' AND '2026-10-03 23:59:59' GROUP BY 1",
+        3,
+        id="between instants",
+        marks=wide,
+    ),
+    pytest.param('SELECT "at"::date, COUNT(*) FROM sale WHERE "at"::date = \'2026-10-05\' GROUP BY 1', 1, id="a cast"),
+    pytest.param(
+        "SELECT \"at\"::date, COUNT(*) FROM sale WHERE DATE_TRUNC('month', \"at\") = '2026-10-01' GROUP BY 1",
+        31,
+        id="a truncated instant",
+    ),
+    pytest.param(
+        "SELECT p.country, COUNT(*) FROM person AS p JOIN place AS c ON c.country = p.country WHERE c.region = 'APAC' GROUP BY 1",
+        2,
+        id="public row, private key",
+        marks=wide,
+    ),
+    pytest.param(
+        "SELECT c.country, COUNT(*) FROM person AS p JOIN place AS c ON c.country = p.country WHERE c.region = 'APAC' GROUP BY 1",
+        2,
+        id="public row, public key",
+    ),
+    pytest.param(
+        "SELECT item, COUNT(*) FROM sale WHERE item IN (SELECT id FROM item WHERE family = 'tea') GROUP BY 1",
+        3,
+        id="public subquery",
+        marks=wide,
+    ),
+    pytest.param(
+        "SELECT i.family, COUNT(*) FROM sale JOIN item AS i ON i.id = item WHERE i.family <> 'toy' GROUP BY 1",
+        2,
+        id="public family",
+    ),
+    pytest.param(
+        "SELECT i.id, COUNT(*) FROM sale JOIN item AS i ON i.id = item AND i.family = 'tea' GROUP BY 1",
+        3,
+        id="condition of the join",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sql", "groups"), NARROWED)
+def test_conditions_narrow_the_groups(shop: Session, sql: str, groups: int) -> None:
+    """No group that WHERE excludes is in an answer; these have as many as pass it."""
+    assert len(shop.execute(sql).rows) == groups
+
+
+def test_the_days_of_a_month_have_their_numbers(shop: Session) -> None:
+    """A sale every hour for 1,000 hours, of which each tenth has no instant."""
+    found = rows(shop, f'SELECT "at"::date, COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1')
+    days: dict[datetime, int] = {}
+    for hour in range(1000):
+        day = datetime(2026, 9, 28) + timedelta(days=hour // 24)
+        if hour % 10 < 9 and (day.year, day.month) == (2026, 10):
+            days[day] = days.get(day, 0) + 1
+    assert [row for row in found if row[1]] == sorted(((day, float(count)) for day, count in days.items()), key=str)
+
+
+# NULL is a group
+
+NULLS = [
+    pytest.param("SELECT country, COUNT(*) FROM person GROUP BY 1", 20, id="values_from", marks=lost),
+    pytest.param("SELECT team, COUNT(*) FROM person GROUP BY 1", 25, id="values", marks=lost),
+    pytest.param("SELECT born, COUNT(*) FROM person GROUP BY 1", 10, id="range", marks=lost),
+    pytest.param("SELECT born / 10 * 10, COUNT(*) FROM person GROUP BY 1", 10, id="bins", marks=lost),
+    pytest.param("SELECT UPPER(team), COUNT(*) FROM person GROUP BY 1", 25, id="upper", marks=lost),
+    pytest.param('SELECT EXTRACT(HOUR FROM "at"), COUNT(*) FROM sale GROUP BY 1', 100, id="hours", marks=lost),
+    pytest.param('SELECT "at"::date, COUNT(*) FROM sale GROUP BY 1', 100, id="days", marks=lost),
+    pytest.param("SELECT odd, COUNT(*) FROM person GROUP BY 1", 33, id="booleans"),
+    pytest.param(
+        "SELECT c.region, COUNT(*) FROM person AS p LEFT JOIN place AS c ON c.country = p.country GROUP BY 1",
+        40,
+        id="outer join",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sql", "count"), NULLS)
+def test_null_is_a_group(shop: Session, sql: str, count: int) -> None:
+    assert (None, count) in shop.execute(sql).rows
+
+
+def test_null_is_no_group_where_a_condition_excludes_it(shop: Session) -> None:
+    for sql in (
+        "SELECT team, COUNT(*) FROM person WHERE team IS NOT NULL GROUP BY 1",
+        "SELECT team, COUNT(*) FROM person WHERE team <> 'b' GROUP BY 1",
+        f'SELECT "at"::date, COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1',
+    ):
+        assert None not in [row[0] for row in shop.execute(sql).rows]
+
+
+# What is left out is said
+
+LEFT_OUT = [
+    "SELECT country, COUNT(*) FROM person GROUP BY 1",
+    "SELECT team, AVG(born) FROM person GROUP BY 1",
+    "SELECT born, COUNT(*) FROM person GROUP BY 1",
+    'SELECT "at"::date, COUNT(*) FROM sale GROUP BY 1',
+]
+ALL_IN = [
+    "SELECT odd, COUNT(*) FROM person GROUP BY 1",
+    "SELECT CASE WHEN team = 'a' THEN 'a' ELSE 'rest' END, COUNT(*) FROM person GROUP BY 1",
+    "SELECT COUNT(*) FROM person",
+    "SELECT team, COUNT(*) FROM person WHERE team IN ('a', 'b') GROUP BY 1",
+    f'SELECT "at"::date, COUNT(*) FROM sale WHERE {OCTOBER} GROUP BY 1',
+]
+
+
+def left_out(session: Session, sql: str) -> list[str]:
+    words = ("left out", "not declared", "in no group", "not counted", "outside")
+    return [notice for notice in session.explain(sql).notices if any(word in notice for word in words)]
+
+
+@untold
+@pytest.mark.parametrize("sql", LEFT_OUT)
+def test_rows_outside_of_declared_groups_are_said_to_be_left_out(shop: Session, sql: str) -> None:
+    assert left_out(shop, sql)
+
+
+@pytest.mark.parametrize("sql", ALL_IN)
+def test_nothing_is_said_where_nothing_can_be_left_out(shop: Session, sql: str) -> None:
+    assert not left_out(shop, sql)
+
+
+# Empty groups are no rows
+
+YEARS = "SELECT EXTRACT(YEAR FROM debut) AS y, COUNT(*) AS n FROM sale GROUP BY 1"
+"""The seven years from 2014 to 2020, with 140 or 150 sales each; 46 are declared."""
+
+
+@ghosts
+def test_aggregates_over_groups_are_of_groups_that_are_there(shop: Session) -> None:
+    mean, least, count = numbers(shop, f"SELECT AVG(n), MIN(n), COUNT(*) FROM ({YEARS}) AS t")
+    assert (least, count) == (140, 7)
+    assert mean == pytest.approx(1000 / 7)
+
+
+@ghosts
+def test_distinct_rows_that_are_counted_are_distinct_values(shop: Session) -> None:
+    assert numbers(
+        shop, "SELECT COUNT(*) FROM (SELECT DISTINCT item, EXTRACT(YEAR FROM debut) AS y FROM sale) AS t"
+    ) == [21]
+
+
+@ghosts
+def test_the_first_groups_are_some_that_are_there(shop: Session) -> None:
+    found = rows(shop, f"{YEARS} ORDER BY y LIMIT 3")
+    assert [row[0] for row in found] == [2014, 2015, 2016]
+
+
+@ghosts
+def test_releases_are_joined_on_groups_that_are_there(shop: Session) -> None:
+    one = "SELECT item, COUNT(*) AS n FROM sale WHERE price < 5 GROUP BY 1"
+    other = "SELECT item, COUNT(*) AS n FROM sale WHERE price > 85 GROUP BY 1"
+    assert rows(shop, f"SELECT a.item, a.n, b.n FROM ({one}) AS a JOIN ({other}) AS b ON a.item = b.item") == []
+
+
+@ghosts
+def test_a_difference_of_two_ranges_has_the_groups_that_are_there(shop: Session) -> None:
+    sql = "SELECT EXTRACT(YEAR FROM s.debut) - p.born AS age, COUNT(*) FROM sale AS s JOIN person AS p ON p.id = s.pid GROUP BY 1"
+    found = [row[0] for row in rows(shop, sql) if isinstance(row[0], float)]
+    assert found
+    assert min(found) >= 2014 - 1959
+    assert max(found) <= 2020 - 1950
+
+
+@ghosts
+@pytest.mark.parametrize("bin_", ["FLOOR(price / 50) * 50", "WIDTH_BUCKET(price, 0, 500, 10)"])
+def test_there_are_no_bins_beyond_a_range(shop: Session, bin_: str) -> None:
+    """Prices are 0, 10, …, 90: two bins."""
+    assert (
+        len([row for row in rows(shop, f"SELECT {bin_} AS b, COUNT(*) FROM sale GROUP BY 1") if row[0] is not None])
+        == 2
+    )
+
+
+@ghosts
+def test_a_window_looks_at_the_group_before_that_is_there(shop: Session) -> None:
+    sql = 'SELECT "at"::date AS d, COUNT(*) AS n, ROW_NUMBER() OVER (ORDER BY "at"::date) AS k FROM sale WHERE "at" IS NOT NULL GROUP BY 1'
+    found = sorted((row[2], row[0]) for row in shop.execute(sql).rows)
+    assert str(found[0][1])[:10] == "2026-09-28"
+
+
+def test_listed_groups_are_shown_though_nobody_is_in_them(shop: Session) -> None:
+    assert ("z", 0.0) in rows(shop, "SELECT team, COUNT(*) FROM person GROUP BY 1")
+
+
+@ghosts
+def test_distinct_rows_of_undeclared_groups_are_distinct_values_or_refused(tmp_path: Path) -> None:
+    """494 names, one person each: 0 are shown, and 0 is no answer."""
+    setup = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT)",
+        "INSERT INTO person SELECT i, 'n' || (i % 494) FROM generate_series(0, 493) AS t(i)",
+    ]
+    with case(tmp_path, setup, "  person: {columns: {id: {}, name: {}}}\n", epsilon=1) as session:
+        try:
+            (count,) = numbers(session, "SELECT COUNT(*) FROM (SELECT DISTINCT name FROM person) AS t")
+        except Error as refused:
+            assert refused.sqlstate == "0A000"
+        else:
+            assert count == 494
+
+
+# The largest groups and totals
+
+TOP = "item IN (SELECT item FROM sale GROUP BY item ORDER BY COUNT(*) DESC LIMIT 2)"
+
+
+@pytest.mark.xfail(strict=True, reason="a choice of groups drops totals")
+@pytest.mark.parametrize("sets", ["ROLLUP (item)", "CUBE (item)", "GROUPING SETS ((item), ())"])
+def test_totals_of_the_largest_groups_are_shown(shop: Session, sets: str) -> None:
+    """Items 1 and 2: 500 and 300 sales."""
+    found = rows(shop, f"SELECT item, COUNT(*) FROM sale WHERE {TOP} GROUP BY {sets}")
+    assert found == [(1.0, 500.0), (2.0, 300.0), (None, 800.0)]
+
+
+@pytest.mark.xfail(strict=True, reason="the key of the choice has to be selected")
+def test_the_key_of_a_choice_need_not_be_selected(shop: Session) -> None:
+    assert rows(shop, f"SELECT COUNT(*) FROM sale WHERE {TOP} GROUP BY item") == [(300.0,), (500.0,)]
+
+
+@pytest.mark.xfail(strict=True, reason="a range of many values is chosen from without a word")
+def test_a_range_of_many_values_is_said_to_be_chosen_from(tmp_path: Path) -> None:
+    """A million numbers are declared, and 100 people have one each, or narrowed to 50,000 of them."""
+    setup = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, number INTEGER)",
+        "INSERT INTO person SELECT i, i * 10000 FROM generate_series(0, 99) AS t(i)",
+    ]
+    with case(tmp_path, setup, "  person: {columns: {id: {}, number: {range: [0, 999999]}}}\n") as session:
+        narrowed = rows(session, "SELECT number, COUNT(*) FROM person WHERE number < 50000 GROUP BY 1")
+        assert [row for row in narrowed if row[1]] == [(n * 10000.0, 1.0) for n in range(5)]
+        notices = session.explain("SELECT number, COUNT(*) FROM person GROUP BY 1").notices
+        assert any(("declared" in notice and "too many" in notice) or "100,000" in notice for notice in notices)
+
+
+# Totals
+
+TOTAL = ["CREATE TABLE person (id INTEGER PRIMARY KEY, team TEXT, year INTEGER, place TEXT)",
+         "INSERT INTO person SELECT i, CASE WHEN i < 2000 THEN 'a' WHEN i < 4500 THEN 'b' END, CASE WHEN i < 2000 THEN 1960 WHEN i < 4500 THEN 1930 END, "
+         "CASE WHEN i < 2000 THEN 'here' WHEN i < 4500 THEN 'gone' END FROM generate_series(0, 4999) AS t(i)",
+         "CREATE TABLE town (name TEXT PRIMARY KEY)", "INSERT INTO town VALUES ('here')"]  # fmt: skip
+TOTALS = "  town: {public: true}\n  person: {columns: {id: {}, team: {values: [a]}, year: {range: [1950, 1970]}, place: {values_from: town.name}}}\n"
+
+
+@pytest.fixture(scope="module")
+def total(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with case(tmp_path_factory.mktemp("total"), TOTAL, TOTALS) as session:
+        yield session
+
+
+@forced
+@pytest.mark.parametrize(("key", "value"), [("team", "a"), ("year", 1960.0), ("place", "here")])
+@pytest.mark.parametrize("sets", ["ROLLUP ({})", "CUBE ({})", "GROUPING SETS (({}), ())"])
+def test_a_total_has_the_rows_that_are_in_no_group(total: Session, key: str, value: object, sets: str) -> None:
+    found = rows(total, f"SELECT {key}, GROUPING({key}), COUNT(*) FROM person GROUP BY {sets.format(key)}")
+    shown = {row for row in found if row[2]}
+    assert shown == {(value, 0.0, 2000.0), (None, 0.0, 500.0), (None, 1.0, 5000.0)}
+
+
+@forced
+def test_a_union_of_a_total_and_its_parts_is_right(total: Session) -> None:
+    sql = "SELECT team, COUNT(*) FROM person GROUP BY team UNION ALL SELECT 'all', COUNT(*) FROM person"
+    found = rows(total, sql)
+    assert ("a", 2000.0) in found
+    assert ("all", 5000.0) in found
+
+
+def test_a_running_sum_of_declared_groups_does_not_hold_the_others(total: Session) -> None:
+    found = rows(
+        total, "SELECT team, SUM(COUNT(*)) OVER (ORDER BY team) FROM person WHERE team IS NOT NULL GROUP BY team"
+    )
+    assert found == [("a", 2000.0)]
+
+
+def test_an_error_is_expected_of_a_total(total: Session) -> None:
+    assert expected(total, "SELECT team, COUNT(*) FROM person GROUP BY ROLLUP (team)")

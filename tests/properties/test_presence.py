@@ -1,0 +1,212 @@
+"""Groups that nobody is in do not act as rows, and groups of people do: against plain SQL, and against the law."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import duckdb
+import numpy as np
+import pytest
+
+from dpsql.answer import Proxy, Session
+from dpsql.errors import DataError
+from dpsql.inference.replicates import drawn
+from dpsql.present import ALPHA, threshold
+from dpsql.table import Noise
+from dpsql.testing import open_without_noise
+from rewriter.plan import Linear
+
+SCHEMA = """
+CREATE TABLE item (id INTEGER PRIMARY KEY, kind TEXT NOT NULL);
+INSERT INTO item SELECT i, 'k' || (i % 4) FROM range(40) AS t(i);
+CREATE TABLE person (id INTEGER PRIMARY KEY, sex TEXT, born INTEGER NOT NULL, zip TEXT, joined DATE NOT NULL);
+CREATE TABLE sale (person_id INTEGER NOT NULL REFERENCES person (id), item INTEGER, price INTEGER NOT NULL);
+"""
+POLICY = """
+database: duckdb:shop.duckdb
+ledger: sqlite:shop.ledger
+privacy_unit: person.id
+budget: {epsilon: 1000000, delta: 1e-6, accounting: zcdp}
+statement: {epsilon: 1, max_epsilon: 10}
+tables:
+  item: {public: true}
+  person:
+    columns: {id: {}, sex: {values: [F, M, X]}, born: {range: [1930, 2015]}, zip: {values: [a, b, c, d, e, f, g]},
+              joined: {range: [1990-01-01, 2020-12-31]}}
+  sale:
+    unit: person_id -> person.id
+    max_rows: 4
+    columns: {person_id: {}, item: {values_from: item.id}, price: {range: [0, 9]}}
+"""
+
+
+def build(folder: Path, seed: int) -> Path:
+    """Few people in few of the declared groups, and some in groups that are not declared."""
+    random = Random(seed)
+    connection = duckdb.connect(str(folder / "shop.duckdb"))
+    connection.execute(SCHEMA)
+    for number in range(120):
+        sex = random.choice(["F", "F", "M", "Q", None])
+        born, zip_ = 1950 + random.randrange(29), random.choice(["d", "f", "f", "g", "z", None])
+        joined = f"{random.randrange(2001, 2013)}-0{random.randrange(1, 9)}-11"
+        connection.execute("INSERT INTO person VALUES (?, ?, ?, ?, ?)", [number, sex, born, zip_, joined])
+        for _ in range(random.randrange(5)):
+            sale = [number, random.choice([1, 1, 2, 5, 9, 77, None]), random.randrange(10)]
+            connection.execute("INSERT INTO sale VALUES (?, ?, ?)", sale)
+    connection.close()
+    shutil.copy(folder / "shop.duckdb", folder / "plain.duckdb")
+    (folder / "shop.yaml").write_text(POLICY)
+    return folder / "shop.yaml"
+
+
+@pytest.fixture(scope="module")
+def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("shop"), 1)
+
+
+@pytest.fixture
+def plain(policy: Path) -> Iterator[Session]:
+    proxy = open_without_noise(policy)
+    session = proxy.session()
+    session.execute("SET dpsql.reuse = off")
+    yield session
+    proxy.close()
+
+
+def truth(policy: Path, sql: str) -> list[tuple[object, ...]]:
+    with duckdb.connect(str(policy.parent / "plain.duckdb")) as connection:
+        connection.execute("SET integer_division = true")
+        return connection.execute(sql).fetchall()
+
+
+DECLARED = "item IN (SELECT id FROM item)"
+SAME = [
+    "SELECT AVG(n), MIN(n), COUNT(*), SUM(n) FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t",
+    "SELECT born, COUNT(*) FROM person GROUP BY born",
+    "SELECT born, AVG(born) FROM person GROUP BY born ORDER BY born LIMIT 3",
+    "SELECT EXTRACT(YEAR FROM joined) - born AS age, COUNT(*) FROM person GROUP BY 1",
+    "SELECT zip, COUNT(*) FROM person WHERE zip < 'h' GROUP BY zip ORDER BY zip LIMIT 2",
+    "SELECT zip, COUNT(*) FROM person WHERE zip < 'h' GROUP BY zip ORDER BY COUNT(*), zip LIMIT 2",
+    "SELECT zip, COUNT(*) FROM person WHERE zip < 'h' GROUP BY zip ORDER BY COUNT(*) DESC, zip LIMIT 5",
+    "SELECT a.born, n, m FROM (SELECT born, COUNT(*) AS n FROM person WHERE zip = 'd' GROUP BY born) AS a"
+    " JOIN (SELECT born, COUNT(*) AS m FROM person WHERE zip = 'g' GROUP BY born) AS b ON a.born = b.born",
+    "SELECT a.born, n, m FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS a"
+    " LEFT JOIN (SELECT born, COUNT(*) AS m FROM person WHERE zip = 'g' GROUP BY born) AS b ON a.born = b.born",
+    "SELECT born FROM person WHERE zip = 'd' GROUP BY born EXCEPT SELECT born FROM person WHERE zip = 'g' GROUP BY born",
+    "SELECT DISTINCT born / 10 FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t",
+    "SELECT born / 10 AS decade, SUM(n) FROM (SELECT born, zip, COUNT(*) AS n FROM person WHERE zip < 'h' GROUP BY 1, 2)"
+    " AS t GROUP BY 1",
+    "SELECT born, RANK() OVER (ORDER BY COUNT(*)) FROM person GROUP BY born",
+    "SELECT born, LAG(born) OVER (ORDER BY born) FROM person GROUP BY born",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT sex, born, zip FROM person) AS t",
+    "SELECT COUNT(*), COUNT(zip) FROM (SELECT sex, zip FROM person WHERE born < 1960 GROUP BY sex, zip) AS t",
+    "WITH d AS (SELECT DISTINCT born, zip FROM person) SELECT COUNT(*) FROM d WHERE born > 1955",
+    "SELECT born / 10, COUNT(*) FROM (SELECT DISTINCT born, sex FROM person) AS t GROUP BY 1",
+    "SELECT COUNT(*) FROM (SELECT born, SUM(born) AS s FROM person GROUP BY born) AS t",
+    "SELECT COUNT(*) FROM (SELECT DISTINCT id FROM person) AS t",
+    "SELECT MAX(n), AVG(n) FROM (SELECT item, price, COUNT(*) AS n FROM sale WHERE item < 40 GROUP BY 1, 2) AS t",
+    "SELECT DISTINCT born FROM person",
+    f"SELECT COUNT(*) FROM (SELECT item FROM sale WHERE {DECLARED} GROUP BY item HAVING COUNT(*) > 20) AS t",
+    "SELECT item, COUNT(*), SUM(price), AVG(price) FROM sale WHERE item IN (SELECT item FROM sale WHERE item < 40"
+    " GROUP BY item ORDER BY COUNT(*) DESC LIMIT 2) GROUP BY ROLLUP (item)",
+    "SELECT COUNT(*), SUM(price) FILTER (WHERE price > 3) FROM sale WHERE item IN (SELECT item FROM sale WHERE item < 40"
+    " GROUP BY item ORDER BY COUNT(*) DESC LIMIT 2)",
+    "SELECT price, COUNT(*) FROM sale WHERE item IN (SELECT item FROM sale WHERE item < 40 GROUP BY item"
+    " ORDER BY COUNT(*) DESC LIMIT 2) AND price < 4 GROUP BY price",
+    "SELECT price, s.item, COUNT(*) FROM sale AS s JOIN (SELECT item AS i FROM sale WHERE item < 40 GROUP BY item"
+    " ORDER BY COUNT(*) DESC LIMIT 2) AS t ON s.item = t.i GROUP BY CUBE (price, s.item)",
+]
+
+
+def alike(rows: list[tuple[object, ...]]) -> list[tuple[str, ...]]:
+    return sorted(
+        tuple("NULL" if v is None else f"{float(v):.6g}" if not isinstance(v, str) else v for v in row) for row in rows
+    )  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sql", SAME)
+def test_without_noise_groups_are_those_that_sql_has(policy: Path, plain: Session, sql: str) -> None:
+    assert alike(list(plain.execute(sql).rows)) == alike(truth(policy, sql))
+
+
+def test_listed_values_are_shown_at_the_outermost_level_empty_or_not(plain: Session) -> None:
+    assert [
+        row[0] for row in plain.execute("SELECT zip, COUNT(*) FROM person GROUP BY zip ORDER BY 1").rows[:7]
+    ] == list("abcdefg")
+    assert "X" in dict(plain.execute("SELECT sex, AVG(born) FROM person GROUP BY sex").rows)
+    plain.execute("SET dpsql.empty_groups = hide")
+    assert "X" not in dict(plain.execute("SELECT sex, AVG(born) FROM person GROUP BY sex").rows)
+    plain.execute("SET dpsql.empty_groups = show")
+    assert len(plain.execute("SELECT born, COUNT(*) FROM person GROUP BY born").rows) == 86
+    assert plain.execute("SHOW dpsql.empty_groups").rows == (("show",),)
+    with pytest.raises(DataError):
+        plain.execute("SET dpsql.empty_groups = perhaps")
+
+
+def test_a_number_of_rows_that_nobody_asked_for_is_told(plain: Session) -> None:
+    answer = plain.execute("SELECT born, COUNT(DISTINCT zip) FROM person GROUP BY born")
+    assert any("the number of rows of each group is measured too" in note and "%" in note for note in answer.notices)
+    assert any("are left out where the measured number of rows is at most" in note for note in answer.notices)
+    assert plain.explain("SELECT born, COUNT(DISTINCT zip) FROM person GROUP BY born").notices == answer.notices
+    listed = plain.execute("SELECT born, COUNT(*) FROM person GROUP BY born")
+    assert not any("measured too" in note for note in listed.notices)
+
+
+def test_sums_over_groups_have_all_groups(plain: Session) -> None:
+    """What is too small to be shown is missing in no sum."""
+    explained = plain.explain("SELECT SUM(n) FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t")
+    assert not explained.notices
+    assert "dpsql_present" not in explained.outer_sql
+    running = plain.explain("SELECT born, SUM(COUNT(*)) OVER (ORDER BY born) FROM person GROUP BY born")
+    assert "dpsql_shown" not in running.outer_sql
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(7), Fraction(300)])
+@pytest.mark.parametrize("cells", [1, 40, 1000])
+def test_in_99_of_100_answers_no_empty_group_is_taken_for_one_that_is_there(
+    kind: str, scale: Fraction, cells: int
+) -> None:
+    """The threshold is exceeded in at most 1 of 100 answers, and not much less often."""
+    noise = {"s": Noise(kind, scale)}  # type: ignore[arg-type]
+    least = threshold(Linear((("s", Fraction(1)),), integer=True, minimum=0), noise, cells)
+    rng, answers = np.random.default_rng(7), 4000
+    most = np.max(drawn(noise["s"], answers * cells, rng).reshape(answers, cells), axis=1)
+    wrong = float((most > least).mean())
+    deviation = (ALPHA * (1 - ALPHA) / answers) ** 0.5
+    assert wrong <= ALPHA + 4 * deviation
+    if scale > 100:
+        assert wrong >= ALPHA - 4 * deviation
+
+
+def test_empty_groups_of_an_answer_are_shown_once_in_a_hundred_times(policy: Path) -> None:
+    proxy = Proxy.open(policy)
+    try:
+        session = proxy.session()
+        session.execute("SET dpsql.reuse = off")
+        sql = "SELECT born, COUNT(*) FROM person WHERE born > 1990 GROUP BY born"
+        shown = sum(bool(session.execute(sql).rows) for _ in range(150))
+    finally:
+        proxy.close()
+    assert shown <= 8, "1.5 are to be expected"
+
+
+def test_the_same_statement_asked_again_has_the_same_groups(policy: Path) -> None:
+    proxy = Proxy.open(policy)
+    try:
+        session = proxy.session()
+        session.execute("SET dpsql.intervals = on")
+        sql = (
+            "SELECT AVG(n) AS mean, COUNT(*) AS groups FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t"
+        )
+        first, again = session.execute(sql), session.execute(sql)
+        assert first.rows == again.rows
+        assert not again.price
+        mean, low, high, *_ = first.rows[0]
+        assert low is None or low <= mean <= high  # type: ignore[operator]
+    finally:
+        proxy.close()

@@ -1,0 +1,190 @@
+"""What is measured of the same rows is one vector: people who have too much count with less, and quotients stay."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from dpsql.answer import Proxy
+from dpsql.testing import measure, open_without_noise
+from rewriter.contribution import Norm
+from tests.engines.postgres_server import copy_tables, shared_server
+
+Row = tuple[int, str, float, float | None]
+COLUMNS = "(person_id INTEGER NOT NULL REFERENCES person (id), k TEXT NOT NULL, x DOUBLE PRECISION NOT NULL, y DOUBLE PRECISION)"  # fmt: skip
+POLICY = """
+database: {database}
+ledger: sqlite:{how}.ledger
+privacy_unit: person.id
+budget: {{epsilon: 1000000, delta: {delta}, accounting: {how}}}
+statement: {{epsilon: 1, max_epsilon: 1000}}
+tables:
+  person:
+    columns: {{id: {{}}}}
+  visit:
+    unit: person_id -> person.id
+    max_rows: 3
+    columns: {{person_id: {{}}, k: {{values: [a, b, c]}}, x: {{range: [0, 400]}}, y: {{range: [-10, 30]}}}}
+"""
+QUOTIENTS = [
+    "AVG(x)",
+    "AVG(x), STDDEV(x), CORR(x, y), COUNT(*)",
+    "SUM(x) / COUNT(*), COUNT(*) FILTER (WHERE k = 'a') * 1e6 / COUNT(*)",
+    "SUM(y) / COUNT(y), AVG(y), COUNT(y) * 1e6 / COUNT(*)",
+    "SUM(CASE WHEN k = 'a' THEN x ELSE 0 END) / SUM(x), AVG(x) FILTER (WHERE k = 'a') - AVG(x)",
+    "COUNT(*) FILTER (WHERE k = 'a') * 1e6 / COUNT(*) FILTER (WHERE k <> 'c'), VARIANCE(y), SUM(x) / SUM(y)",
+    "SUM(x) / COUNT(*), SUM(y) / SUM(x), COUNT(DISTINCT person_id)",
+]
+
+
+def people(random: Random, persons: int = 40) -> list[Row]:
+    """Of 8 to 40 rows each, and the more they have, the larger they are."""
+    rows = []
+    for person in range(persons):
+        count = random.randint(8, 40)
+        for _ in range(count):
+            y = None if random.random() < 0.2 else random.uniform(-12, 32)
+            rows.append((person, random.choice("aab" + "c" * (person % 3)), random.gauss(2 * count, 9 + person), y))
+    return rows
+
+
+def write(folder: Path, rows: Sequence[Row], how: str = "zcdp", times: int = 1) -> Path:
+    """A policy over a DuckDB that has the rows so many times."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
+        connection.execute(f"CREATE TABLE visit {COLUMNS}")
+        columns = [pa.array(column) for column in zip(*rows, strict=True)]
+        connection.register("rows", pa.table(dict(zip(("person_id", "k", "x", "y"), columns, strict=True))))
+        connection.execute("INSERT INTO person SELECT DISTINCT person_id FROM rows")
+        connection.execute(f"INSERT INTO visit SELECT r.* FROM rows AS r, range({times})")
+    return policy(folder, "duckdb:people.duckdb", how)
+
+
+def policy(folder: Path, database: str, how: str) -> Path:
+    path = folder / f"{how}.yaml"
+    path.write_text(POLICY.format(database=database, how=how, delta="0" if how == "pure" else "1e-6"))
+    return path
+
+
+@contextmanager
+def exact(path: Path) -> Iterator[Proxy]:
+    proxy = open_without_noise(path)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
+
+
+def on_postgres(folder: Path, how: str) -> Path:
+    """The same tables on PostgreSQL."""
+    server = shared_server()
+    name = server.database(f"CREATE TABLE person (id INTEGER PRIMARY KEY); CREATE TABLE visit {COLUMNS}")
+    with duckdb.connect(str(folder / "people.duckdb")) as source, server.owner(name) as target:
+        copy_tables(source, target, ("person", "visit"))
+    return policy(folder, server.url(name), how)
+
+
+def near(one: object, other: object, tolerance: float) -> bool:
+    if not isinstance(one, int | float) or not isinstance(other, int | float):
+        return one == other
+    return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+@pytest.mark.parametrize("how", ["zcdp", "pure"])
+def test_rows_beyond_the_bound_move_no_quotient(how: str, engine: str, tmp_path: Path) -> None:
+    """Everybody is beyond the bound: whatever is estimated stays where all rows are there thirty times."""
+    rows, found = people(Random(8)), []
+    for times in (1, 30):
+        folder = tmp_path / str(times)
+        path = write(folder, rows, how, times)
+        with exact(path if engine == "duckdb" else on_postgres(folder, how)) as proxy:
+            session = proxy.session()
+            found.append(
+                [
+                    row
+                    for asked in QUOTIENTS
+                    for sql in (f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k ORDER BY k")
+                    for row in session.execute(sql).rows
+                ]
+            )
+    first, *others = found
+    for other in others:
+        for one, again in zip(first, other, strict=True):
+            assert all(near(a, b, 2e-4) for a, b in zip(one, again, strict=True)), (one, again)
+
+
+@pytest.mark.parametrize("how", ["zcdp", "pure"])
+def test_people_with_as_many_rows_have_the_engines_quotients(how: str, tmp_path: Path) -> None:
+    random = Random(3)
+    rows: list[Row] = [
+        (person, "aab"[place % 3], min(max(random.gauss(100, 6), 0), 400), random.uniform(-10, 30))
+        for person in range(300)
+        for place in range(10)
+    ]
+    path = write(tmp_path, rows, how)
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+        theirs = [connection.execute(f"SELECT {asked} FROM visit").fetchone() for asked in QUOTIENTS[:-1]]
+    with exact(path) as proxy:
+        for asked, expected in zip(QUOTIENTS, theirs, strict=False):
+            (mine,) = proxy.session().execute(f"SELECT {asked} FROM visit").rows
+            mine, expected = mine[:3], (expected or ())[:3]
+            assert all(near(a, b, 2e-3) for a, b in zip(mine, expected, strict=True)), (asked, mine, expected)
+
+
+def test_scaled_people_are_not_lost_in_truncation(tmp_path: Path) -> None:
+    """Ten million people who are scaled take less than a tenth of what one person may add."""
+    random = Random(4)
+    rows: list[Row] = [
+        (person, random.choice("abc"), random.uniform(0, 400), random.uniform(-10, 30))
+        for person in range(200)
+        for _ in range(7)
+    ]
+    path = write(tmp_path, rows)
+    for norm in Norm:
+        (found,) = measure("SELECT k, COUNT(*), SUM(x) FROM visit GROUP BY k", path, norm=norm)
+        for one in found.plan.statistics:
+            for key, ideal in unclipped(rows, norm, counted=one.text == "COUNT(*)").items():
+                lost = ideal - float(found.granularity[one.name] * found.groups[(key,)][one.name])
+                assert abs(lost) / 200 * 10**7 < 0.1 * float(one.bound * one.granularity), (lost, key)
+
+
+def unclipped(rows: Sequence[Row], norm: Norm, *, counted: bool) -> dict[str, float]:
+    """What the groups have where everybody is scaled to three rows, in real numbers."""
+    steps = 2.0**-12
+    counts: dict[int, dict[str, int]] = {}
+    for person, k, *_ in rows:
+        own = counts.setdefault(person, {})
+        own[k] = own.get(k, 0) + 1
+    sizes = {
+        person: sum(own.values()) if norm is Norm.L1 else math.sqrt(sum(count * count for count in own.values()))
+        for person, own in counts.items()
+    }
+    factors = {person: min(1.0, 3 / size) for person, size in sizes.items()}
+    found: dict[str, float] = {}
+    for person, k, x, _ in rows:
+        value = 1.0 if counted else round(x / steps) * steps
+        found[k] = found.get(k, 0.0) + factors[person] * value
+    return found
+
+
+@pytest.mark.parametrize("asked", ["AVG(x), COUNT(*)", "AVG(x), SUM(x), COUNT(*)", "STDDEV(x), SUM(y), COUNT(*)"])
+def test_a_person_far_beyond_every_bound_moves_no_vector_further(asked: str, tmp_path: Path) -> None:
+    """Cells are cut far above the radius, each for itself: what is shortened by the number of rows is cut less."""
+    rows: list[Row] = [(0, "abc"[n % 3], 400.0 * (n % 2), 30.0) for n in range(12)]
+    path = write(tmp_path, rows, times=1000)
+    for norm in Norm:
+        for sql in (f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k"):
+            (found,) = measure(sql, path, norm=norm)
+            for names, most in found.blocks:
+                moves = [cells[name] for cells in found.groups.values() for name in names]
+                assert sum(move * move for move in moves) <= most.l2_squared
+                assert most.l1 is None or sum(map(abs, moves)) <= most.l1
