@@ -137,4 +137,5 @@ def _lists_null(value: Value) -> bool:
     if variable is None:
         domain = value.sql.meta.get(DOMAIN)
         return isinstance(domain, Values) and None in domain.values
-    return None in (variable.column.values or ())
+    column = variable.column
+    return None in (column.values or ()) or (column.values is None and column.type.kind is Kind.BOOLEAN)

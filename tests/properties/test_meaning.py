@@ -137,7 +137,11 @@ WRONG = ["a group that is not there", "no NULL", "one more", "twice", "not a wor
 @pytest.mark.parametrize("fault", WRONG)
 def test_a_wrong_answer_is_seen(fault: str) -> None:
     """What is made of the reader's own answer is found wrong, and its own answer is not."""
-    place = next(one for one in (world(Random(seed), "within", 14) for seed in range(99)) if one.table("visit").column("reason").values)
+    place = next(
+        one
+        for one in (world(Random(seed), "within", 14) for seed in range(99))
+        if one.table("visit").column("reason").values
+    )
     reader = Reader(place)
     try:
         asked = _asked(Random(5), place)
