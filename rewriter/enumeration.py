@@ -25,11 +25,9 @@ from sqlglot import exp
 from rewriter.coarse import Coarse, coarse
 from rewriter.dialects import Dialect
 from rewriter.domains import (
-    STEPS,
     aliased,
     days,
     integers,
-    lattice_of,
     listed,
     moments,
     of_column,
@@ -44,24 +42,22 @@ from rewriter.domains import (
 )
 from rewriter.errors import TOO_COMPLEX, Refused
 from rewriter.functions_values import LIMITS, wrap
-from rewriter.functions_zones import STEP, ZONE
-from rewriter.interval import Interval, measure
+from rewriter.functions_zones import ZONE
+from rewriter.interval import Interval
 from rewriter.limits import Facts, Limits, Path, column_of, named
-from rewriter.regions import Probe, Subject, literal_of
+from rewriter.periods import finer_step, step_of
+from rewriter.probes import Use, admits, probes_of
+from rewriter.regions import Probe, literal_of
 from rewriter.source import ORIGIN, PUBLIC, VARIABLE, Origin, Variable, may_be_missing
 from rewriter.types import Kind, Scalar
 from rewriter.unbounded import learned_ranges
 from rewriter.value import DOMAIN, Domain, IntegerRange, Value, Values
-from rewriter.zoned_days import finer, lists
 
 MAX_CELLS = 100_000
 """The most groups that a public key set may have; a larger one is selected under δ instead."""
 MAX_READ = 50_000
 """Syntax nodes of keys, and of what stands behind them in subqueries, that are read to list groups."""
 
-_DAY_UNITS = frozenset(
-    {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "DOW", "ISODOW", "DOY", "ISOYEAR"}
-)
 _ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
 _EQUAL = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.In)
 _STRICT = (
@@ -93,15 +89,6 @@ class _Budget:
                 hint="GROUP BY a plain column, or name each key once",
                 sqlstate=TOO_COMPLEX,
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """How keys use a column: ``whole``, or only as ``cuts`` tell its values apart. Times are cut to a ``step``."""
-
-    whole: bool = False
-    step: str | None = None
-    cuts: frozenset[Probe] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +154,7 @@ class Enumeration:
             return self._domain(node, reason.why)
 
     def _rebuild(self, node: exp.Expr, step: str | None) -> exp.Expr:
-        inner = _step_of(node) or step
+        inner = step_of(node) or step
         if inner is not None and (zone := node.meta.get(ZONE)) is not None:
             inner = f"{inner.split()[0]} {zone}"
         around, found = self.cuts, self._compared(node)
@@ -224,8 +211,8 @@ class Enumeration:
         if self.closed and not use.whole:
             raise NotEnumerable
         if variable.column.type.clocked and not variable.table.public:
-            step = _finer(use.step, step)
-            if self.closed and step != use.step:
+            step = finer_step(use.step, step)
+            if step is None or (self.closed and step != use.step):
                 raise NotEnumerable
         if known is None or not use.whole or step != use.step:
             self._check_finite(variable, step)
@@ -423,7 +410,7 @@ class Enumeration:
             found.append(Item(sql, rows + variables[0].optional, alias in self.linked))
         for place, (domain, _, _) in enumerate(self.derived):
             query = of_domain(domain, self.dialect)
-            null = not _has_null(domain) and f"e{place}" not in self.present
+            null = f"e{place}" not in self.present and not (isinstance(domain, Values) and None in domain.values)
             query = with_null(query) if null else query
             found.append(Item(aliased(query, f"e{place}"), size_of(domain) + null))
         return found, left
@@ -437,7 +424,7 @@ class Enumeration:
         column, size = variable.column, self.size(variable, use.step) or 0
         null = self.may_be_null(variable, use)
         if not use.whole:
-            probes = _probes(variable, use, self.facts.of_column(variable))
+            probes = probes_of(variable, use, self.facts.of_column(variable))
             query, size = points(probes, column.type, self.dialect), len(probes)
         elif (values := self.values(variable)) is not None:
             query = listed(values, column.type, self.dialect)
@@ -464,18 +451,6 @@ class Enumeration:
         return select
 
 
-def admits(limits: Limits, value: Scalar) -> bool:
-    """Whether what conditions say of a column leaves one of its values.
-
-    >>> admits(Limits(values=frozenset({"a"})), "b")
-    False
-    """
-    probe = value if isinstance(value, str | bool) else measure(value)
-    if isinstance(probe, str | bool):
-        return limits.values is None or probe in limits.values
-    return _inside(limits, probe)
-
-
 def column_for(variable: Variable) -> exp.Column:
     """Where the value of a variable is found."""
     if variable.table.public:
@@ -488,28 +463,6 @@ def table_for(variable: Variable) -> str:
     if variable.table.public:
         return f"d_{variable.alias}"
     return f"d_{variable.alias}_{list(variable.table.columns).index(variable.column.name)}"
-
-
-def _probes(variable: Variable, use: Use, limits: Limits) -> list[Probe]:
-    """One value of each region that comparisons with literals tell apart, of those that conditions leave; not NULL."""
-    kind = variable.column.type.kind
-    texts = {cut for cut in (*use.cuts, *(limits.values or ())) if isinstance(cut, str)}
-    if kind is Kind.TEXT:
-        known: list[Probe] = [*sorted(texts), max(texts, default="") + "?"]
-        return known if limits.values is None else [probe for probe in known if probe in limits.values]
-    if kind is Kind.BOOLEAN:
-        return [True, False]
-    cuts = (*use.cuts, *(limits.values or ()), limits.low, limits.high)
-    numbers = {cut for cut in cuts if isinstance(cut, Fraction)}
-    # A value of everyday size, where nothing is compared: times begin with the year 1.
-    subject = Subject(lattice_of(variable.column.type), numbers or {measure(_USUAL.get(kind, 0))})
-    return [probe for probe in subject.probes() if isinstance(probe, Fraction) and _inside(limits, probe)]
-
-
-def _inside(limits: Limits, point: Fraction) -> bool:
-    if limits.values is not None and point not in limits.values:
-        return False
-    return (limits.low is None or limits.low <= point) and (limits.high is None or point <= limits.high)
 
 
 def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -525,13 +478,6 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
             yield current
 
 
-_USUAL: dict[Kind, Scalar] = {
-    Kind.DATE: datetime.date(2000, 1, 1),
-    Kind.TIMESTAMP: datetime.datetime(2000, 1, 1),
-    Kind.TIMESTAMPTZ: datetime.datetime(2000, 1, 1),
-}
-
-
 def _own_domain(node: exp.Expr) -> Domain | None:
     """The finite domain of an expression, whatever it reads; what was learned of a column says where to clip, and not
     which groups there are. Then it is what holds whatever the column does: WIDTH_BUCKET has limits."""
@@ -543,10 +489,6 @@ def _own_domain(node: exp.Expr) -> Domain | None:
     return IntegerRange(*limits) if limits is not None and limits[1] - limits[0] < MAX_CELLS else None
 
 
-def _has_null(domain: Domain) -> bool:
-    return isinstance(domain, Values) and None in domain.values
-
-
 def _present(column: exp.Expr) -> exp.Expr:
     return exp.Not(this=exp.Is(this=column, expression=exp.Null()))
 
@@ -554,44 +496,3 @@ def _present(column: exp.Expr) -> exp.Expr:
 def _ends(bounds: Interval) -> tuple[datetime.date, datetime.date]:
     low, high = (datetime.date.fromordinal(math.floor(end)) for end in (bounds.low, bounds.high))
     return low, high
-
-
-def _finer(one: str | None, other: str | None) -> str:
-    """A step that lists the periods of both; minutes and seconds by the clocks of UTC alone."""
-    if other is None:
-        raise NotEnumerable
-    if " " in other and other.split()[0] not in ("DAY", "HOUR"):
-        raise NotEnumerable
-    if one is None or one == other:
-        return other
-    if " " in one or " " in other:
-        return one if lists(one, other) else finer(one, other)
-    return max(one, other, key=lambda step: STEPS[step])
-
-
-def _step_of(node: exp.Expr) -> str | None:
-    """The unit that an expression cuts timestamps to, where it does: a day or a part of one."""
-    unit: str | None = node.meta.get(STEP)
-    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
-        unit = str(node.args["unit"].name).upper()
-    elif isinstance(node, exp.Extract):
-        unit = str(node.this.name).upper()
-    elif isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
-        unit = "DAY"
-    elif isinstance(node, exp.Anonymous) and node.name in ("date_trunc", "date_part"):
-        unit = str(node.expressions[0].name).upper()
-    elif isinstance(node, exp.Anonymous) and node.name in ("strftime", "to_char"):
-        return _finest(node.expressions[1].name)
-    if unit in _DAY_UNITS:
-        return "DAY"
-    return unit if unit in STEPS else None
-
-
-def _finest(pattern: str) -> str:
-    """The finest unit that a format prints.
-
-    >>> _finest("%Y-%m-%d %H"), _finest("YYYY-MM")
-    ('HOUR', 'DAY')
-    """
-    parts = {"SECOND": ("%S", "SS"), "MINUTE": ("%M", "MI"), "HOUR": ("%H", "HH")}
-    return next((unit for unit, spelt in parts.items() if any(part in pattern for part in spelt)), "DAY")
