@@ -15,6 +15,7 @@ from rewriter.contribution import ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.errors import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.functions_casts import compared_as_doubles
+from rewriter.narrowing import narrowed_sources
 from rewriter.numbered import limited
 from rewriter.privacy_unit import Equality, OuterCondition, own
 from rewriter.relation import only
@@ -139,6 +140,9 @@ def build_block(
         source.constant() if source.alias in owner.constant and not (source.private and source.optional) else source
         for source in state.sources
     )
+    inherited = [one for source in sources if not source.optional for one in source.filters]
+    filters = (*conditions, *state.conditions, *inherited)
+    sources = narrowed_sources(sources, filters)
     scope = BlockScope(sources, frozenset(state.hidden), membership)
     rows = exp.Select().from_(head.item, copy=False)
     rows.set("joins", [*state.joins, *owner.joins])
@@ -150,8 +154,6 @@ def build_block(
     if conditions or owned:
         tests = [*(value.sql.copy() for value in conditions), *(test.copy() for test in owned)]
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    inherited = [one for source in sources if not source.optional for one in source.filters]
-    filters = (*conditions, *state.conditions, *inherited)
     return Block(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned))
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -271,5 +271,6 @@ def _read(node: exp.Expr, path: tuple[str, ...], found: dict[tuple[str, str], in
 
 def most_of_all(values: Sequence[Value], filters: Sequence[Value], dialect: Dialect, *, nulls: bool) -> int | None:
     """How many distinct combinations there can be at all, where the domains of the values are declared."""
-    found = public_keys([Key(value, "") for value in values], filters, dialect, complete=nulls)
+    counted = values if nulls else [replace(value, nullable=False) for value in values]
+    found = public_keys([Key(value, "") for value in counted], filters, dialect)
     return None if found is None else max(found.cells, 1)

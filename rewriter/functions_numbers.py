@@ -45,6 +45,8 @@ from rewriter.interval import Interval
 from rewriter.types import DOUBLE, INTEGER, Kind, Type, decimal
 from rewriter.value import Value
 
+_EXACT = 1 << 53
+"""Whole numbers up to this one are exact doubles, and so a quotient of two is the double next to it."""
 _MOST_SCALE = 22
 """Powers of ten up to this one are exact doubles."""
 
@@ -171,7 +173,8 @@ def divide(left: Value, right: Value, context: Context) -> Value:
     other = finite(other, context.dialect)
     sql = doubles.quotient(one, other, context)
     exact = one.halves_away and other.halves_away
-    interval = interval if is_double else loose(interval)
+    whole = all(side.interval and side.interval.magnitude * 10**scale <= _EXACT for side in (left, right))
+    interval = interval if is_double or (whole and scale <= _MOST_SCALE) else loose(interval)
     return derive(sql, DOUBLE, left, right, interval=interval, raw=True, halves_away=exact)
 
 

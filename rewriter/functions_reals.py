@@ -150,6 +150,13 @@ def arctangent2(node: exp.Expr, context: Context) -> Value:
     return derive(call("atan2", *sides), DOUBLE, one, other, interval=interval)
 
 
+def _bucket(x: float, low: float, high: float, count: int) -> int:
+    """The bucket of a double, by the arithmetic of the engine."""
+    if x < low:
+        return 0
+    return count + 1 if x >= high else min(count, math.floor((x - low) / (high - low) * count) + 1)
+
+
 def width_bucket(node: exp.Expr, context: Context) -> Value:
     """WIDTH_BUCKET(x, low, high, n) with literal bounds: 0 below, n + 1 from ``high`` on."""
     value = finite(as_double(node.this, context, "WIDTH_BUCKET"), context.dialect)
@@ -176,4 +183,6 @@ def width_bucket(node: exp.Expr, context: Context) -> Value:
         ]
     )
     interval = Interval(Fraction(0), Fraction(count + 1))
+    if value.interval is not None:
+        interval = value.interval.monotone(lambda end: Fraction(_bucket(float(end), low, high, count)))
     return derive(sql, INTEGER, value, interval=interval, domain=integer_domain(interval), limits=(0, count + 1))

@@ -180,7 +180,7 @@ def _moved(moment: datetime.datetime, span: Span) -> Fraction | None:
 # -- date_trunc ----------------------------------------------------------------------------------------------------
 
 
-def _floor_to(unit: str, moment: datetime.datetime) -> datetime.datetime:
+def floor_to(unit: str, moment: datetime.datetime) -> datetime.datetime:
     start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit == "week":
         return start - datetime.timedelta(days=start.weekday())
@@ -252,7 +252,7 @@ def _within(value: Value, dialect: Dialect) -> Value:
 
 
 def _trunc(unit: str, value: Value, context: Context) -> Value:
-    interval = _through(value.interval, lambda end: measure(_floor_to(unit, end)))
+    interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
     truncated = derive(context.dialect.date_trunc(unit, value.sql), TIMESTAMP, value, interval=interval)
     # years 1 to 9 belong to a decade that begins in year 0
     return in_calendar(truncated, context.dialect) if unit == "decade" else truncated

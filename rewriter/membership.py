@@ -23,7 +23,7 @@ from rewriter.functions_casts import compared_as_doubles, widen
 from rewriter.functions_values import wrap
 from rewriter.grouping import is_grouped, walk
 from rewriter.relation import Relation
-from rewriter.source import variable_behind
+from rewriter.source import PUBLIC, variable_behind
 from rewriter.total import compile_expression
 from rewriter.types import BOOLEAN, DOUBLE, Kind
 from rewriter.value import Scope, Value
@@ -117,6 +117,8 @@ class Subqueries:
             # PostgreSQL's decimals can be NaN, which is read as NULL: with one of them, NOT IN is true of nobody.
             query.where(exp.Not(this=exp.Is(this=wrap(right.sql.copy()), expression=exp.Null())), copy=False)
             member = exp.Coalesce(this=member, expressions=[exp.false()])
+        if relation.unit is None:
+            member.meta[PUBLIC] = variable_behind(right.sql) or True
         return Value(
             sql=member,
             type=BOOLEAN,

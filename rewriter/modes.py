@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from rewriter.catalog import Column
 from rewriter.dialects import Dialect, number
+from rewriter.domains import literal_of
 from rewriter.errors import Refused
 from rewriter.functions_values import wrap
 from rewriter.interval import Interval, measure
-from rewriter.keys import literal_of
 from rewriter.query import Aggregate
 from rewriter.source import variable_behind
 from rewriter.types import BIGINT, Kind, Scalar

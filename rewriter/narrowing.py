@@ -6,14 +6,39 @@ narrower than the declared one, or stands for one that was not declared. It depe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.interval import Interval
+from rewriter.limits import Facts, Limits, column_of
+from rewriter.source import Source
 from rewriter.types import Kind, Type
 from rewriter.value import Value
+
+
+def narrowed_sources(sources: Sequence[Source], conditions: Sequence[Value]) -> tuple[Source, ...]:
+    """Sources whose columns lie where the conditions on every row say, so that whatever is computed of them does."""
+    facts = Facts.of(conditions)
+    return tuple(
+        replace(source, fields={name: _within(value, facts) for name, value in source.fields.items()})
+        for source in sources
+    )
+
+
+def _within(value: Value, facts: Facts) -> Value:
+    variable = column_of(value.sql, ())
+    if variable is None or not facts.is_given(variable):
+        return value
+    limits = facts.of_column(variable)
+    if value.interval is not None:
+        limits = limits.within(Limits(value.interval.low, value.interval.high))
+    low, high = limits.low, limits.high
+    interval = value.interval if low is None or high is None or low > high else Interval(low, high)
+    return replace(value, nullable=False, interval=interval)
+
 
 _LOWER = (exp.GTE, exp.GT)
 _UPPER = (exp.LTE, exp.LT)

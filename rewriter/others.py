@@ -67,7 +67,7 @@ def others(query: Query, select: exp.Select, dialect: Dialect) -> Others:
 
 def _is_selected(query: Query, dialect: Dialect) -> bool:
     keys = query.keys
-    return bool(keys) and public_keys(keys, query.filters, dialect, complete=query.complete) is None
+    return bool(keys) and public_keys(keys, query.filters, dialect) is None
 
 
 def _adds_up(aggregate: Aggregate, query: Query) -> bool:

@@ -14,7 +14,7 @@ from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.distinct import credit_notes
 from rewriter.expanded import check_expanded
-from rewriter.keys import PublicKeys, public_keys
+from rewriter.keys import KeySet, PublicKeys, key_set, public_keys
 from rewriter.lineage import with_families
 from rewriter.others import of_total
 from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
@@ -36,7 +36,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
 
     Raises :class:`rewriter.errors.Refused` where nothing bounds what one person can add.
     """
-    public = public_keys(query.keys, query.filters, dialect, complete=query.complete) if query.keys else None
+    declared = key_set(query.keys, query.filters, dialect) if query.keys else KeySet(None)
+    public = declared.public
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
     groups = groups_of_one(query.keys, query.filters, cells)
@@ -84,7 +85,13 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         outputs=tuple(sorted(outputs, key=lambda output: int(output.name[1:]))),
         selection=bounded.selection,
         cells=cells,
-        notes=(*_contribution_notes(contribution), *credit_notes(work, bounded.blocks), *work.notes, *picked.notes),
+        notes=(
+            *_contribution_notes(contribution),
+            *credit_notes(work, bounded.blocks),
+            *work.notes,
+            *picked.notes,
+            *(declared.notes if public is None else public.notes),
+        ),
         parts=parts,
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),

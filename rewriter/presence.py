@@ -77,7 +77,7 @@ class _Declared:
 def _declared(query: Query, dialect: Dialect) -> _Declared | None:
     """None where groups are selected, which is evidence by itself, or where there is one group."""
     sets = [one for one in query.groupings if one.keys] if not query.others else []
-    found = [public_keys(one.keys, one.filters, dialect, complete=one.complete) for one in sets]
+    found = [public_keys(one.keys, one.filters, dialect) for one in sets]
     public = [one for one in found if one is not None]
     if not sets or len(public) < len(found):
         return None

@@ -133,8 +133,7 @@ class Query:
 
     ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. ``filters`` are the
     conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
-    where the keys are all one set. Only of several sets a key is ``complete``: NULL is a group of it, as it is for the
-    engine, so that a total is the sum of its parts. ``others`` are the aggregates, by place, that one row more has: of
+    where the keys are all one set. ``others`` are the aggregates, by place, that one row more has: of
     the groups that are selected and not shown (:mod:`rewriter.others`); none where there is no such row. ``only`` are
     those that a total is measured for, where it is not all of them. ``summed_with_total``: the groups shown are taken
     off a total, so that none is selected by the number that is shown of it. ``presences`` say which of its groups are
@@ -149,7 +148,6 @@ class Query:
     keys: tuple[Key, ...]
     aggregates: tuple[Aggregate, ...]
     sets: tuple[tuple[int, ...], ...] = ()
-    complete: bool = False
     cumulative: Cumulative | None = None
     ranked: Ranked | None = None
     others: tuple[int, ...] = ()
@@ -167,10 +165,7 @@ class Query:
             return groups, replace(groups, keys=(), only=self.others)
         if not self.sets:
             return (self,)
-        return tuple(
-            replace(self, keys=tuple(self.keys[place] for place in places), sets=(), complete=True)
-            for places in self.sets
-        )
+        return tuple(replace(self, keys=tuple(self.keys[place] for place in places), sets=()) for places in self.sets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None
     sensitivities are those of any ``count`` of the groups. Sees no data.
     """
     ranked = query.ranked
-    public = public_keys(query.keys, query.filters, dialect, complete=query.complete) if query.keys else None
+    public = public_keys(query.keys, query.filters, dialect) if query.keys else None
     if ranked is None or public is None or public.cells <= ranked.count:
         return None
     if any(one.distinct and not (one.argument is not None and one.argument.unit) for one in query.aggregates):

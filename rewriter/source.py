@@ -19,6 +19,8 @@ from rewriter.value import Value
 VARIABLE = "variable"
 ORIGIN = "origin"
 """``meta`` keys: the declared column that a node reads, and the expression behind a subquery's column."""
+PUBLIC = "public"
+"""``meta`` key of an IN whose subquery reads public tables alone: the column that it lists, or True."""
 MAX_BEHIND = 50_000
 """Syntax nodes behind one column."""
 

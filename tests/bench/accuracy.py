@@ -1,8 +1,11 @@
-"""How accurate answers are: ``python -m tests.bench accuracy [--quick] [--json FILE]``.
+"""How accurate answers are: ``python -m tests.bench accuracy [--quick] [--statements N] [--json FILE]``.
 
 Every approach answers the same questions over the same data under the same policy numbers, again and again with fresh
 noise, at the same price: ε pure, or ρ = ε²/2 in a zCDP ledger, which is what pure ε costs there too. A root mean square
 error is over all cells of an answer, total and smallest group alike. The product is asked through ``dpsql.connect``.
+
+With ``--statements`` every system makes one promise instead, (1, 1e-6) for so many statements together, each at the best
+price that its way of adding up admits (:mod:`tests.bench.promise`), and is compared with the best other system.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +28,7 @@ from dpsql.loss import PrivacyLoss
 
 from .accuracy_data import make_people, policy
 from .accuracy_measured import (
+    APPROX,
     OPENDP,
     OPENDP_PURE,
     OURS,
@@ -36,8 +41,9 @@ from .accuracy_measured import (
     measured,
 )
 from .accuracy_questions import QUESTIONS, Cell, Question
-from .accuracy_report import show
+from .accuracy_report import show, show_promised
 from .plain import Plain
+from .promise import Mode, Promise
 from .tpch import data as tpch
 from .with_opendp import WithOpenDP
 from .with_smartnoise import Unavailable, WithSmartNoise
@@ -56,8 +62,11 @@ class Product:
         path.write_text(policy(question.policy, accounting, str(database), ledger), encoding="utf-8")
         self._question = question
         self._connection = dpsql.connect(path, epsilon=question.epsilon, reuse=False)
+        # Every group is compared, whether or not the answer takes it to be empty.
+        self._connection.execute("SET dpsql.empty_groups = show")
         epsilon = Fraction(question.epsilon)
         self._price = PrivacyLoss(rho=epsilon**2 / 2) if accounting == "zcdp" else PrivacyLoss(epsilon=epsilon)
+        self._accounting = accounting
 
     def __enter__(self) -> Product:
         return self
@@ -69,7 +78,9 @@ class Product:
 
     def answer(self) -> dict[Cell, float]:
         answer = self._connection.answer(self._question.sql)
-        if answer.price != self._price:
+        # δ is paid where the noise that is chosen needs it.
+        price = replace(answer.price, delta=Fraction(0)) if self._accounting == "approx" else answer.price
+        if price != self._price:
             raise AssertionError(f"{self._question.name} cost {answer.price}, not {self._price}")
         return self._question.by_cell(answer.rows)
 
@@ -86,16 +97,23 @@ def copied(table: str, database: Path) -> duckdb.DuckDBPyConnection:
 def compared(question: Question, database: Path, folder: Path, options: argparse.Namespace) -> Compared:
     """Every approach on one question, one after the other."""
     seconds, least = (_QUICK_SECONDS, _QUICK_LEAST) if options.quick else (SECONDS, LEAST)
+    promise = _promise(options)
+
+    def at(mode: Mode) -> Question:
+        return question if promise is None else replace(question, epsilon=promise.price(mode))
+
     with copied(question.table, database) as connection:
         truth = question.truth(connection)
         approaches: dict[str, Callable[[], AbstractContextManager[Approach]]] = {
-            OURS: lambda: Product(question, "zcdp", database, folder),
-            PURE: lambda: Product(question, "pure", database, folder),
-            PLAIN: lambda: nullcontext(Plain(question, connection)),
-            OPENDP: lambda: nullcontext(WithOpenDP(question, connection, "zcdp")),
-            OPENDP_PURE: lambda: nullcontext(WithOpenDP(question, connection, "pure")),
-            SMARTNOISE: lambda: WithSmartNoise(question, connection, options.smartnoise),
+            OURS: lambda: Product(at("zcdp"), "zcdp", database, folder),
+            PURE: lambda: Product(at("pure"), "pure", database, folder),
+            PLAIN: lambda: nullcontext(Plain(at("pure"), connection)),
+            OPENDP: lambda: nullcontext(WithOpenDP(at("zcdp"), connection, "zcdp")),
+            OPENDP_PURE: lambda: nullcontext(WithOpenDP(at("pure"), connection, "pure")),
+            SMARTNOISE: lambda: WithSmartNoise(at("pure"), connection, options.smartnoise),
         }
+        if promise is not None and promise.statements == 1:
+            approaches[APPROX] = lambda: Product(at("approx"), "approx", database, folder)
         by = {}
         for name, opened in approaches.items():
             try:
@@ -120,16 +138,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with console.status(question.name):
                 database = people if question.policy == "people" else tpch.database(0.1, options.cache)
                 results.append(compared(question, database, folder, options))
-    show(results, console)
+    promise = _promise(options)
+    if promise is None:
+        show(results, console)
+    else:
+        show_promised(results, promise, console)
     if options.json is not None:
-        report = {"questions": [result.as_json() for result in results]}
+        report = {"promise": promise and str(promise), "questions": [result.as_json() for result in results]}
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def _promise(options: argparse.Namespace) -> Promise | None:
+    return None if options.statements is None else Promise("1", statements=options.statements)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench accuracy", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a second for each question and approach, and not nine")
     parser.add_argument("--only", metavar="WORD", help="only questions whose name contains it")
+    parser.add_argument("--statements", type=int, metavar="N", help="one promise, (1, 1e-6), for N statements together")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--cache", type=Path, default=tpch.CACHE, help="folder of TPC-H; default %(default)s")
     parser.add_argument("--smartnoise", metavar="PYTHON", help="a Python that has smartnoise-sql; default: this one")

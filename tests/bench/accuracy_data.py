@@ -63,6 +63,7 @@ _BOUNDS = "    max_rows: {rows}\n    max_rows_per_group: {per_group}"
 BUDGETS = {
     "zcdp": "{epsilon: 1000000, delta: 1e-6, accounting: zcdp}",
     "pure": "{epsilon: 1000000, accounting: pure}",
+    "approx": "{epsilon: 1000000, delta: 1e-2, accounting: approx}",
 }
 
 

@@ -23,6 +23,9 @@ OURS, PURE, PLAIN, OPENDP, OPENDP_PURE, SMARTNOISE = (
     "smartnoise-sql",
 )
 APPROACHES = (OURS, PURE, PLAIN, OPENDP, OPENDP_PURE, SMARTNOISE)
+APPROX = "dpsql, approx"
+"""Asked beside the others where all make one promise: noise of either kind at (ε, δ)."""
+_OWN = (OURS, PURE, APPROX)
 _SURE = 0.01
 """A relative standard error of the error at which no more repetitions are needed."""
 
@@ -115,6 +118,16 @@ class Compared:
     def factor(self, approach: str) -> float:
         """How many times larger the plain approach's error is."""
         return self.by[PLAIN].rmse / self.by[approach].rmse
+
+    def best_other(self) -> float:
+        """The least error of any other system; infinite where none answers."""
+        return min(
+            (one.rmse for name, one in self.by.items() if name not in _OWN and not one.refused), default=math.inf
+        )
+
+    def best_own(self) -> float:
+        """The least error of the product in any of its modes."""
+        return min((one.rmse for name, one in self.by.items() if name in _OWN and not one.refused), default=math.inf)
 
     def as_json(self) -> dict[str, object]:
         return {

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .accuracy_measured import APPROACHES, OURS, PLAIN, PURE, Accuracy, Compared
+from .promise import Promise
 
 
 def show(results: Sequence[Compared], console: Console) -> None:
@@ -25,6 +26,19 @@ def show(results: Sequence[Compared], console: Console) -> None:
     _show_levels(results, console)
     for reason in sorted({found.refused for r in results for found in r.by.values() if found.refused}):
         console.print(f"refused: {reason}")
+
+
+def show_promised(results: Sequence[Compared], promise: Promise, console: Console) -> None:
+    """At one promise: the factor is to the best of the other systems, not to the weakest."""
+    table = Table(title=f"Root mean square error over all cells, {promise}", title_justify="left")
+    table.add_column("question")
+    names = list(results[0].by) if results else []
+    for heading in (*names, "best other / best of dpsql"):
+        table.add_column(heading, justify="right")
+    for result in results:
+        shown = [_shown(result.by[name]) for name in names]
+        table.add_row(result.question.name, *shown, f"{result.best_other() / result.best_own():.2f}×")
+    console.print(table)
 
 
 def _show_levels(results: Sequence[Compared], console: Console) -> None:

@@ -32,7 +32,9 @@ CANARY = "canary-7f3a"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
-        connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR, name VARCHAR, weight DOUBLE)")
+        connection.execute(
+            "CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, name VARCHAR, weight DOUBLE)"
+        )
         connection.execute(f"INSERT INTO patient SELECT i, 'F', '{CANARY}', 60 + i % 9 FROM range(500) t(i)")
         connection.execute(
             "CREATE TABLE visit (patient_id INTEGER REFERENCES patient (id), day DATE, cost DECIMAL(8,2))"

@@ -123,8 +123,8 @@ def test_the_answers_are_the_databases_own(policy: Path) -> None:
         ("SELECT year, wage, COUNT(*) FROM panel WHERE wage < 3 GROUP BY year, wage", 10),
         ("SELECT p.year, COUNT(*) FROM panel AS p JOIN shop AS s ON s.id = p.shop GROUP BY p.year", 10),
         ("SELECT year / 5, COUNT(*) FROM panel GROUP BY 1", 100),
-        # A row of a person and a year: 75 at most, one in a group, and 10 groups.
-        ("SELECT y, COUNT(*) FROM (SELECT shop, year AS y FROM line GROUP BY shop, year) AS t GROUP BY y", 10),
+        # A row of a person and a year: 75 at most, one in a group, and 10 groups and that of NULL.
+        ("SELECT y, COUNT(*) FROM (SELECT shop, year AS y FROM line GROUP BY shop, year) AS t GROUP BY y", 11),
         ("SELECT y, COUNT(*) FROM (SELECT shop, year, 1 + year AS y FROM line GROUP BY 1, 2) AS t GROUP BY y", 75 * 75),
         ("SELECT wage, COUNT(*) FROM panel GROUP BY wage", 100),
         ("SELECT p.year, COUNT(*) FROM panel AS p JOIN panel AS q ON p.shop = q.shop GROUP BY p.year", 10_000),

@@ -45,7 +45,9 @@ STRATEGIES = (Toeplitz(1), Toeplitz(2), Toeplitz(40), Tree(40, 3, 3), Tree(40, 1
 def folder(tmp_path: Path) -> Path:
     """Nine hundred people, each with one day, and three visits each, so that every group has somebody."""
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
-        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, day DATE NOT NULL, sex TEXT, weight INTEGER)")
+        connection.execute(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, day DATE NOT NULL, sex TEXT NOT NULL, weight INTEGER)"
+        )
         connection.execute(
             f"INSERT INTO person SELECT i, DATE '2025-01-01' + ((i * i + i // 60) % {DAYS})::INT,"
             " CASE WHEN (i // 30) % 3 = 0 THEN 'F' ELSE 'M' END, 40 + i % 50 FROM range(1800) t(i)"

@@ -180,7 +180,8 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Proxy:
     folder = tmp_path_factory.mktemp("many")
     with duckdb.connect(str(folder / "data.duckdb")) as connection:
         connection.execute(
-            "CREATE TABLE event AS SELECT i AS id, CAST(i % 400 AS INTEGER) AS g, CAST(i // 400 % 10 AS INTEGER) AS n,"
+            "CREATE TABLE event (id INTEGER, g INTEGER NOT NULL, n INTEGER, p BOOLEAN);"
+            "INSERT INTO event SELECT i AS id, CAST(i % 400 AS INTEGER) AS g, CAST(i // 400 % 10 AS INTEGER) AS n,"
             f" i % 2 = 1 AND i // 400 % 2 = 0 AS p FROM range({GROUPS * 60}) AS r(i)"
         )
     columns = "{id: {}, g: {range: [0, 399]}, p: {}, n: {range: [0, 9]}}"

@@ -38,9 +38,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shop")
     with duckdb.connect(str(folder / "shop.duckdb")) as connection:
         connection.execute(
-            f"CREATE TABLE person (id INT PRIMARY KEY, town INT);"
+            f"CREATE TABLE person (id INT PRIMARY KEY, town INT NOT NULL);"
             f"INSERT INTO person SELECT p, p % 120 FROM range({PEOPLE}) AS t(p);"
-            f"CREATE TABLE bought (person_id INT NOT NULL REFERENCES person(id), item INT, price INT, gain INT);"
+            f"CREATE TABLE bought (person_id INT NOT NULL REFERENCES person(id), item INT NOT NULL, price INT, gain INT);"
             f"INSERT INTO bought SELECT p, i, i % 10, i % 7 - 3 FROM range({PEOPLE}) AS t(p), range({ITEMS}) AS s(i)"
             " WHERE p % (i + 1) = 0"
         )
@@ -240,8 +240,8 @@ def test_where_everybody_is_in_one_group_all_are_sorted_and_explain_says_so(plai
 def test_the_choice_and_the_price_do_not_depend_on_the_data(shop: Path, tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
         connection.execute(
-            "CREATE TABLE person (id INT PRIMARY KEY, town INT);"
-            "CREATE TABLE bought (person_id INT NOT NULL REFERENCES person(id), item INT, price INT, gain INT)"
+            "CREATE TABLE person (id INT PRIMARY KEY, town INT NOT NULL);"
+            "CREATE TABLE bought (person_id INT NOT NULL REFERENCES person(id), item INT NOT NULL, price INT, gain INT)"
         )
     told = []
     for folder in (shop, tmp_path):

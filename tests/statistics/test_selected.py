@@ -33,6 +33,7 @@ def connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     with dpsql.connect(folder / "policy.yaml") as connected:
         connected.execute("SET dpsql.intervals = on")
         connected.execute("SET dpsql.reuse = off")
+        connected.execute("SET dpsql.empty_groups = show")
         yield connected
 
 

@@ -165,6 +165,9 @@ WITH suspect AS MATERIALIZED (
       ((
           CAST('chronic' AS TEXT) COLLATE "C"
       ))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_4
 )
 SELECT

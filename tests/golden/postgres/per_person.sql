@@ -35,6 +35,8 @@ WITH released AS (
       CAST(g.n AS BIGINT) AS x
     FROM GENERATE_SERIES(1, 40) AS g(n)
   ) AS e0
+  WHERE
+    NOT e0.x IS NULL
 )
 SELECT
   keys.k0,

@@ -12,6 +12,7 @@ SELECT sex, AVG(height_cm) AS m, SUM(height_cm) AS s, COUNT(height_cm) AS n FROM
 -- a1: SUM(height_cm) (bigint) = 11/9 · s0 + 2/9 · s1, rounded
 -- a2: COUNT(height_cm) (bigint) = 1/180 · s0 + 1/180 · s1, rounded, at least 0
 -- note: height_cm is clipped into [40, 220]
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,

@@ -3,7 +3,7 @@ SELECT region, BOOL_OR(smoker) AS any_smoker, EVERY(height_cm > 100) FILTER (WHE
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: region (text)
 -- one unit moves: l1 2196, l2 √1049486
 --   s0: weighted rows 1 (steps of 1/1024, at most 2196)
@@ -17,6 +17,7 @@ SELECT region, BOOL_OR(smoker) AS any_smoker, EVERY(height_cm > 100) FILTER (WHE
 -- a3: BOOL_AND(height_cm > 100) FILTER(WHERE sex = 'F') (bigint) = 1/855 · s3 + 293/548910 · s4, rounded, at least 0
 -- a4: COUNT(*) (bigint) = 1/642 · s4, rounded, at least 0
 -- note: 5 counts are measured as 5 weighted sums of 9 disjoint atoms
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -174,6 +175,9 @@ WITH released AS (
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_7
 )
 SELECT

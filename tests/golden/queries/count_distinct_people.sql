@@ -3,12 +3,13 @@ SELECT reason, COUNT(DISTINCT patient_id) AS people FROM visit GROUP BY reason;
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: reason (text)
--- one unit moves: l1 None, l2 √3458764513820540928
---   s0: COUNT(DISTINCT patient_id) (steps of 1/1073741824, at most 1859775393)
--- a0: COUNT(DISTINCT patient_id) (bigint) = 1/1073741824 · s0, rounded, at least 0
+-- one unit moves: l1 None, l2 1073741824
+--   s0: COUNT(DISTINCT patient_id) (steps of 1/536870912, at most 1073741824)
+-- a0: COUNT(DISTINCT patient_id) (bigint) = 1/536870912 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
+-- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT
     u,
@@ -35,9 +36,9 @@ WITH partial AS (
   SELECT
     u,
     CASE
-      WHEN SUM(clamped.s0 * clamped.s0) > 3
+      WHEN SUM(clamped.s0 * clamped.s0) > 4
       THEN (
-        1.732050807567302e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
+        1.999999999998181e0 / SQRT(CAST(SUM(clamped.s0 * clamped.s0) AS DOUBLE))
       )
       ELSE NULL
     END AS people_factor
@@ -45,15 +46,15 @@ WITH partial AS (
   GROUP BY
     u
   HAVING
-    SUM(clamped.s0 * clamped.s0) > 3
+    SUM(clamped.s0 * clamped.s0) > 4
 ), released AS (
   SELECT
     clamped.k0,
     SUM(
       CASE
         WHEN NOT scale.people_factor IS NULL
-        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.people_factor * 1073741824e0) AS BIGINT)
-        ELSE clamped.s0 * 1073741824
+        THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.people_factor * 536870912e0) AS BIGINT)
+        ELSE clamped.s0 * 536870912
       END
     ) AS s0
   FROM clamped
@@ -71,6 +72,9 @@ WITH partial AS (
       (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
       (CAST('chronic' AS TEXT))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_4
 )
 SELECT

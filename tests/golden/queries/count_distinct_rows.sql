@@ -11,7 +11,7 @@ SELECT COUNT(DISTINCT (sex, region)), COUNT(DISTINCT sex, smoker), APPROX_COUNT_
 -- one unit moves: l1 1, l2 1
 --   s2: APPROX_DISTINCT(diagnosis) (steps of 1, at most 1)
 -- a0: COUNT(DISTINCT (sex, region)) (bigint) = s0, rounded, at least 0, at most 8
--- a1: COUNT(DISTINCT CASE WHEN sex IS NULL THEN NULL WHEN smoker IS NULL THEN NULL ELSE (sex, smoker) END) (bigint) = s1, rounded, at least 0, at most 6
+-- a1: COUNT(DISTINCT CASE WHEN sex IS NULL THEN NULL WHEN smoker IS NULL THEN NULL ELSE (sex, smoker) END) (bigint) = s1, rounded, at least 0, at most 4
 -- a2: APPROX_DISTINCT(diagnosis) (bigint) = s2, rounded, at least 0
 WITH released AS (
   SELECT

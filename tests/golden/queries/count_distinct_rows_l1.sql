@@ -3,7 +3,7 @@ SELECT region, COUNT(DISTINCT (reason, v.day)) FROM visit v JOIN patient p ON p.
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: region (text)
 -- one unit moves: l1 40, l2 40
 --   s0: COUNT(DISTINCT (reason, day)) (steps of 1, at most 40)
@@ -13,6 +13,7 @@ SELECT region, COUNT(DISTINCT (reason, v.day)) FROM visit v JOIN patient p ON p.
 -- a1: COUNT(*) (bigint) = s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: COUNT(DISTINCT (reason, day)) credits each person with at most 40 values
+-- note: rows whose region is not in region.name are in no group
 WITH partial AS (
   SELECT
     u,
@@ -55,6 +56,9 @@ WITH partial AS (
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t2_7
 ), distinct_s0 AS (
   WITH people AS MATERIALIZED (

@@ -2,7 +2,7 @@ SELECT CASE WHEN weight_kg < 60 THEN 'light' ELSE 'heavy' END AS class, COUNT(*)
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 2
 --   k0: CASE WHEN weight_kg < 60 THEN 'light' ELSE 'heavy' END (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
@@ -29,15 +29,20 @@ WITH released AS (
     k0
 ), keys AS (
   SELECT DISTINCT
-    CAST(CASE WHEN e0.x THEN 'light' ELSE 'heavy' END AS TEXT) AS k0
+    CAST(CASE WHEN d_t1_4.x < 60e0 THEN 'light' ELSE 'heavy' END AS TEXT) AS k0
   FROM (
     SELECT
       x
     FROM (VALUES
-      (TRUE),
-      (FALSE),
-      (NULL)) AS v(x)
-  ) AS e0
+      (CAST(59e0 AS DOUBLE)),
+      (CAST(60e0 AS DOUBLE)),
+      (CAST(61e0 AS DOUBLE))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
+  ) AS d_t1_4
+  WHERE
+    NOT CASE WHEN d_t1_4.x < 60e0 THEN 'light' ELSE 'heavy' END IS NULL
 )
 SELECT
   keys.k0,

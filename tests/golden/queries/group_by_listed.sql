@@ -30,8 +30,10 @@ WITH released AS (
       x
     FROM (VALUES
       (CAST(TRUE AS BOOLEAN)),
-      (CAST(FALSE AS BOOLEAN)),
-      (CAST(NULL AS BOOLEAN))) AS v(x)
+      (CAST(FALSE AS BOOLEAN))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_5
 )
 SELECT

@@ -3,11 +3,12 @@ SELECT birth_year, COUNT(*) FROM patient GROUP BY birth_year;
 
 -- ----
 -- release 0
--- groups: public, at most 127
+-- groups: public, at most 128
 --   k0: birth_year (smallint)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose birth_year is outside of 1900 to 2026 are in no group
 WITH released AS (
   SELECT
     k0,
@@ -29,6 +30,9 @@ WITH released AS (
     SELECT
       CAST(g.n AS SMALLINT) AS x
     FROM GENERATE_SERIES(1900, 2026) AS g(n)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_2
 )
 SELECT

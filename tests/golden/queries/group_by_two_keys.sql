@@ -8,6 +8,7 @@ SELECT sex, smoker, COUNT(*) FROM patient GROUP BY sex, smoker;
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,
@@ -41,8 +42,10 @@ WITH released AS (
       x
     FROM (VALUES
       (CAST(TRUE AS BOOLEAN)),
-      (CAST(FALSE AS BOOLEAN)),
-      (CAST(NULL AS BOOLEAN))) AS v(x)
+      (CAST(FALSE AS BOOLEAN))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_5
 )
 SELECT

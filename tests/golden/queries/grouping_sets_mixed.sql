@@ -9,6 +9,8 @@ SELECT COALESCE(region, 'all') AS place, sex, COUNT(*) FROM patient GROUP BY reg
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose region is not in region.name are in no group
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,
@@ -47,8 +49,6 @@ WITH released AS (
       (CAST('F' AS TEXT)),
       (CAST('M' AS TEXT))) AS v(x)
   ) AS d_t1_1
-  WHERE
-    NOT d_t1_1.x IS NULL
 )
 SELECT
   keys.k0,
@@ -68,6 +68,8 @@ ORDER BY
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose region is not in region.name are in no group
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,
@@ -106,8 +108,6 @@ WITH released AS (
       (CAST('F' AS TEXT)),
       (CAST('M' AS TEXT))) AS v(x)
   ) AS d_t1_1
-  WHERE
-    NOT d_t1_1.x IS NULL
 )
 SELECT
   keys.k0,
@@ -126,6 +126,7 @@ ORDER BY
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -169,6 +170,7 @@ ORDER BY
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,

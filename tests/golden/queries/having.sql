@@ -3,11 +3,12 @@ SELECT region, COUNT(*) AS n FROM patient GROUP BY region HAVING COUNT(*) > 10 O
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: region (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -31,6 +32,9 @@ WITH released AS (
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_7
 )
 SELECT
@@ -43,12 +47,13 @@ ORDER BY
   keys.k0;
 
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: region (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- of the 2 groups with the most s0, picked first: one unit reaches 1
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -72,6 +77,9 @@ WITH released AS (
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_7
 )
 SELECT

@@ -7,6 +7,7 @@ SELECT sex, COUNT(*) FROM patient WHERE id IN (SELECT patient_id FROM visit WHER
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,

@@ -70,6 +70,8 @@ WITH partial AS (
       "name"
     FROM "main"."region"
   ) AS d_t2
+  WHERE
+    NOT d_t2."name" IS NULL
 )
 SELECT
   keys.k0,

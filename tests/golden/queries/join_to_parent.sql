@@ -12,6 +12,7 @@ SELECT p.sex, COUNT(*) AS n, AVG(v.cost) AS c FROM visit v JOIN patient p ON v.p
 -- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH partial AS (
   SELECT
     u,

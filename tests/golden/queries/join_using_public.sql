@@ -28,9 +28,12 @@ WITH released AS (
     CAST(d_t2."country" AS TEXT) AS k0
   FROM (
     SELECT DISTINCT
-      "country"
+      "country",
+      "name"
     FROM "main"."region"
   ) AS d_t2
+  WHERE
+    NOT d_t2."country" IS NULL AND NOT d_t2."name" IS NULL
 )
 SELECT
   keys.k0,
@@ -45,4 +48,6 @@ ORDER BY
 SELECT
   dpsql_release_0.k0 AS "country",
   dpsql_release_0.a0 AS "count"
-FROM dpsql_release_0;
+FROM dpsql_release_0
+WHERE
+  dpsql_release_0.dpsql_shown_0;

@@ -3,7 +3,7 @@ SELECT reason, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) FROM visit GROUP
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: reason (text)
 -- one unit moves: l1 1342177280, l2 1342177280
 --   s0: COUNT(*) (steps of 1/33554432, at most 1342177280)
@@ -11,6 +11,7 @@ SELECT reason, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY day) FROM visit GROUP
 -- a1: COUNT(*) (bigint) = 1/33554432 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: rows whose reason is not one of the 3 declared values are in no group
 WITH suspect AS MATERIALIZED (
   SELECT
     u
@@ -114,6 +115,9 @@ WITH suspect AS MATERIALIZED (
       (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
       (CAST('chronic' AS TEXT))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_4
 )
 SELECT

@@ -10,6 +10,7 @@ SELECT sex, MODE() WITHIN GROUP (ORDER BY smoker) AS smokes, COUNT(*) FROM patie
 -- a0: MODE() WITHIN GROUP (ORDER BY smoker) (boolean) = picked, number 0 of q0
 -- a1: COUNT(*) (bigint) = s0, rounded, at least 0
 -- note: MODE is approximate: one of the most common of the declared values, NULL where hardly anybody is
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,

@@ -11,6 +11,7 @@ SELECT month, COUNT(*) AS people FROM (
 --   s0: COUNT(*) (steps of 1/268435456, at most 1697734891)
 -- a0: COUNT(*) (bigint) = 1/268435456 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
+-- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH partial AS (
   SELECT
     u,
@@ -92,7 +93,7 @@ WITH partial AS (
       SELECT
         CAST(g.n AS DATE) AS x
       FROM GENERATE_SERIES(
-        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
         CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
         CAST('0 months 1 days 0 microseconds' AS INTERVAL)
       ) AS g(n)

@@ -8,6 +8,7 @@ SELECT n, COUNT(*) AS patients FROM (SELECT patient_id, COUNT(*) AS n FROM visit
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose n is beyond what the declared bounds allow for are in no group
 WITH released AS (
   SELECT
     k0,
@@ -44,6 +45,8 @@ WITH released AS (
       CAST(g.n AS BIGINT) AS x
     FROM GENERATE_SERIES(1, 40) AS g(n)
   ) AS e0
+  WHERE
+    NOT e0.x IS NULL
 )
 SELECT
   keys.k0,

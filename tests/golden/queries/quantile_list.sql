@@ -10,6 +10,7 @@ FROM patient GROUP BY sex;
 -- a1: PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY height_cm) FILTER(WHERE birth_year > 1950) (double) = picked, number 0 of q0
 -- a2: PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY height_cm) (integer) = picked, number 0 of q1
 -- note: a quantile is one value of its column's range, never between two; NULL where hardly anybody is
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH keys AS (
   SELECT DISTINCT
     CAST(d_t1_1.x AS TEXT) AS k0

@@ -8,13 +8,16 @@ GROUP BY 1, 2;
 
 -- ----
 -- release 0
--- groups: public, at most 36
+-- groups: public, at most 42
 --   k0: EXTRACT(YEAR FROM day) (decimal(5,0))
 --   k1: EXTRACT(YEAR FROM day) - EXTRACT(YEAR FROM day) (decimal(6,0))
 -- one unit moves: l1 None, l2 √1729382256910270464
 --   s0: COUNT(DISTINCT patient_id) (steps of 1/536870912, at most 1315059792)
 -- a0: COUNT(DISTINCT patient_id) (bigint) = 1/536870912 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
+-- note: rows whose EXTRACT(YEAR FROM day) is beyond what the declared bounds allow for are in no group
+-- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
+-- note: rows whose EXTRACT(YEAR FROM day) - EXTRACT(YEAR FROM day) is beyond what the declared bounds allow for are in no group
 WITH partial AS (
   SELECT
     u,
@@ -104,7 +107,7 @@ WITH partial AS (
       SELECT
         CAST(g.n AS DATE) AS x
       FROM GENERATE_SERIES(
-        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
         CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
         CAST('0 months 1 days 0 microseconds' AS INTERVAL)
       ) AS g(n)
@@ -114,6 +117,9 @@ WITH partial AS (
     SELECT
       CAST(g.n AS BIGINT) AS x
     FROM GENERATE_SERIES(2020, 2025) AS g(n)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS e0
   WHERE
     (

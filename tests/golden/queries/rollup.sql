@@ -9,6 +9,7 @@ SELECT sex, smoker, GROUPING(sex, smoker) AS level, COUNT(*) FROM patient GROUP 
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,
@@ -42,11 +43,11 @@ WITH released AS (
       x
     FROM (VALUES
       (CAST(TRUE AS BOOLEAN)),
-      (CAST(FALSE AS BOOLEAN)),
-      (CAST(NULL AS BOOLEAN))) AS v(x)
+      (CAST(FALSE AS BOOLEAN))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_5
-  WHERE
-    NOT d_t1_1.x IS NULL
 )
 SELECT
   keys.k0,
@@ -65,6 +66,7 @@ ORDER BY
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,
@@ -89,8 +91,6 @@ WITH released AS (
       (CAST('F' AS TEXT)),
       (CAST('M' AS TEXT))) AS v(x)
   ) AS d_t1_1
-  WHERE
-    NOT d_t1_1.x IS NULL
 )
 SELECT
   keys.k0,

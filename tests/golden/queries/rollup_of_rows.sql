@@ -8,6 +8,8 @@ SELECT sex, region, COUNT(*) FROM patient GROUP BY ROLLUP (sex, region);
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose sex is not one of the 2 declared values are in no group
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -46,8 +48,6 @@ WITH released AS (
     SELECT
       NULL AS x
   ) AS d_t1_7
-  WHERE
-    NOT d_t1_1.x IS NULL
 )
 SELECT
   keys.k0,
@@ -66,6 +66,7 @@ ORDER BY
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,
@@ -90,8 +91,6 @@ WITH released AS (
       (CAST('F' AS TEXT)),
       (CAST('M' AS TEXT))) AS v(x)
   ) AS d_t1_1
-  WHERE
-    NOT d_t1_1.x IS NULL
 )
 SELECT
   keys.k0,

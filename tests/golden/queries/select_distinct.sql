@@ -5,6 +5,7 @@ SELECT DISTINCT sex FROM patient;
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH keys AS (
   SELECT DISTINCT
     CAST(d_t1_1.x AS TEXT) AS k0

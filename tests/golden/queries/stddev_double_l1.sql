@@ -12,6 +12,7 @@ SELECT sex, STDDEV_POP(weight_kg) AS s FROM patient GROUP BY sex;
 --   s2: Σ t² of weight_kg (steps of 1/549755740160, at most 549755740160)
 -- a0: STDDEV_POP(weight_kg) (double) = deviation of all over [2, 300] in degree 2, of s0, s1, s2
 -- note: weight_kg is clipped into [2, 300]
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,

@@ -4,33 +4,28 @@ SELECT sex, AVG(bmi) AS bmi FROM (SELECT sex, GREATEST(10, LEAST(60, weight_kg /
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 1909761, l2 1909761
---   s0: Σ(bmi - 10) (steps of 1/1024, at most 1909761)
---   s1: Σ(1875 - bmi) (steps of 1/1024, at most 1909761)
--- a0: AVG(bmi) (double) = 10 + 1909761/1024 · s0 / (s0 + s1)
--- note: bmi is clipped into [10, 1875]
+-- one unit moves: l1 1163628, l2 1163628
+--   s0: Σ(bmi - 10) (steps of 1/4096, at most 1163628)
+--   s1: Σ(294.089 - bmi) (steps of 1/4096, at most 1163628)
+-- a0: AVG(bmi) (double) = 10 + 290907/1024 · s0 / (s0 + s1)
+-- note: bmi is clipped into [10, 294.089]
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,
     (
       COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
-        -10240
+        -40960
       )
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 1920001
+      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 1204588
     ) AS s1
   FROM (
     SELECT
       t2.u AS u,
       t2.c0 AS k0,
-      CASE
-        WHEN t2.c1 < 10e0
-        THEN 10240
-        WHEN t2.c1 > 1875.0009765625e0
-        THEN 1920001
-        ELSE CAST(t2.c1 * 1024e0 AS BIGINT)
-      END AS v0
+      CASE WHEN t2.c1 < 10e0 THEN 40960 WHEN t2.c1 > 294.0888671875e0 THEN 1204588 ELSE CAST(t2.c1 * 4096e0 AS BIGINT) END AS v0
     FROM (
       SELECT
         t1."sex" AS c0,

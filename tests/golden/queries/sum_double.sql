@@ -9,6 +9,7 @@ SELECT sex, SUM(weight_kg) AS total FROM patient GROUP BY sex;
 --   s0: Σ weight_kg (steps of 1/4096, at most 1228800)
 -- a0: SUM(weight_kg) (double) = 1/4096 · s0
 -- note: weight_kg is clipped into [2, 300]
+-- note: rows whose sex is not one of the 2 declared values are in no group
 WITH released AS (
   SELECT
     k0,

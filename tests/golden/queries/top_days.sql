@@ -12,6 +12,7 @@ SELECT day, COUNT(*) AS visits, SUM(cost) FROM visit GROUP BY day ORDER BY visit
 -- a1: SUM(cost) (decimal(38,2)) = 1/6400 · s0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
+-- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH suspect AS MATERIALIZED (
   SELECT
     u
@@ -147,7 +148,7 @@ WITH suspect AS MATERIALIZED (
     SELECT
       CAST(g.n AS DATE) AS x
     FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+      CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
       CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
       CAST('0 months 1 days 0 microseconds' AS INTERVAL)
     ) AS g(n)
@@ -175,6 +176,7 @@ ORDER BY
 -- a1: SUM(cost) (decimal(38,2)) = 1/6400 · s0
 -- note: each person counts with at most 40 rows in a group
 -- note: cost is clipped into [0, 5000]
+-- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH partial AS (
   SELECT
     u,
@@ -246,7 +248,7 @@ WITH partial AS (
     SELECT
       CAST(g.n AS DATE) AS x
     FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+      CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
       CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
       CAST('0 months 1 days 0 microseconds' AS INTERVAL)
     ) AS g(n)

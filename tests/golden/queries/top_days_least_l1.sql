@@ -10,6 +10,7 @@ SELECT day, COUNT(DISTINCT patient_id) FROM visit GROUP BY 1 ORDER BY 2 LIMIT 3
 --   s0: COUNT(DISTINCT patient_id) (steps of 1/33554432, at most 1342177280)
 -- a0: COUNT(DISTINCT patient_id) (bigint) = 1/33554432 · s0, rounded, at least 0
 -- note: each person counts with at most 40 rows
+-- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH partial AS (
   SELECT
     u,
@@ -65,7 +66,7 @@ WITH partial AS (
     SELECT
       CAST(g.n AS DATE) AS x
     FROM GENERATE_SERIES(
-      DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+      CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
       CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
       CAST('0 months 1 days 0 microseconds' AS INTERVAL)
     ) AS g(n)

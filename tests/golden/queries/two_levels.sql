@@ -3,11 +3,12 @@ SELECT MAX(n) FROM (SELECT region, COUNT(*) AS n FROM patient GROUP BY region) A
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: region (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -31,6 +32,9 @@ WITH released AS (
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_7
 )
 SELECT

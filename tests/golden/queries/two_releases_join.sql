@@ -2,11 +2,12 @@ SELECT a.region, a.n, b.w FROM (SELECT region, COUNT(*) AS n FROM patient GROUP 
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: region (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -30,6 +31,9 @@ WITH released AS (
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t1_7
 )
 SELECT
@@ -42,7 +46,7 @@ ORDER BY
   keys.k0;
 
 -- release 1
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: region (text)
 -- one unit moves: l1 1220608, l2 1220608
 --   s0: Σ(weight_kg - 2) (steps of 1/4096, at most 1220608)
@@ -51,6 +55,7 @@ ORDER BY
 -- a0: AVG(weight_kg) (double) = 2 + 298 · s0 / (s0 + s1)
 -- a1: COUNT(*) (bigint) = 1/1220608 · s0 + 1/1220608 · s1 + 1/1220608 · s2, rounded, at least 0
 -- note: weight_kg is clipped into [2, 300]
+-- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
@@ -97,6 +102,9 @@ WITH released AS (
     FROM "main"."region"
     WHERE
       NOT "name" IS NULL
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t2_7
 )
 SELECT

@@ -10,6 +10,7 @@ SELECT EXTRACT(YEAR FROM first) AS year, COUNT(*) FROM (
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH released AS (
   SELECT
     k0,
@@ -52,7 +53,7 @@ WITH released AS (
       SELECT
         CAST(g.n AS DATE) AS x
       FROM GENERATE_SERIES(
-        DATE_TRUNC('DAY', CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP)),
+        CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
         CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
         CAST('0 months 1 days 0 microseconds' AS INTERVAL)
       ) AS g(n)

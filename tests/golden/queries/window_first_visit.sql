@@ -5,11 +5,12 @@ SELECT reason, COUNT(*) FROM (
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: reason (text)
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: rows whose reason is not one of the 3 declared values are in no group
 WITH released AS (
   SELECT
     k0,
@@ -55,6 +56,9 @@ WITH released AS (
       (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
       (CAST('chronic' AS TEXT))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t3_t2_t1_4
 )
 SELECT

@@ -5,7 +5,7 @@ SELECT reason, AVG(n) FROM (
 
 -- ----
 -- release 0
--- groups: public, at most 3
+-- groups: public, at most 4
 --   k0: reason (text)
 -- one unit moves: l1 None, l2 1635778560
 --   s0: Σ(n - 1) (steps of 1/1048576, at most 1635778560)
@@ -14,6 +14,7 @@ SELECT reason, AVG(n) FROM (
 -- a1: COUNT(*) (bigint) = 1/40894464 · s0 + 1/40894464 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: n is clipped into [1, 40]
+-- note: rows whose reason is not one of the 3 declared values are in no group
 WITH partial AS (
   SELECT
     u,
@@ -109,6 +110,9 @@ WITH partial AS (
       (CAST('check-up' AS TEXT)),
       (CAST('acute' AS TEXT)),
       (CAST('chronic' AS TEXT))) AS v(x)
+    UNION ALL
+    SELECT
+      NULL AS x
   ) AS d_t3_t2_t1_4
 )
 SELECT
