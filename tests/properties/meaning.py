@@ -170,10 +170,10 @@ def compare(asked: Statement, answer: Answer, reader: Reader, place: World) -> l
     mine = [row[: asked.keys + len(asked.measures)] for row in answer.rows]
     readings = [reader.read(text, asked.zone) for text in asked.truth]
     found = []
+    chosen = any("are not shown" in notice for notice in answer.notices)
+    few = max([0, *(int(one) for notice in answer.notices for one in _FEW.findall(notice))])
     for rows in readings:
         try:
-            chosen = any("are not shown" in notice for notice in answer.notices)
-            few = max([0, *(int(one) for notice in answer.notices for one in _FEW.findall(notice))])
             found.append(
                 _differences(asked, keyed(mine, asked.keys), keyed(rows, asked.keys), reader, place, chosen, few)
             )
@@ -183,9 +183,9 @@ def compare(asked: Statement, answer: Answer, reader: Reader, place: World) -> l
 
 
 def _differences(
-    asked: Statement, ours: Cells, theirs: Cells, reader: Reader, place: World, chosen: bool
+    asked: Statement, ours: Cells, theirs: Cells, reader: Reader, place: World, chosen: bool, few: int
 ) -> list[Wrong]:
-    """``chosen``: a notice says that groups of few people are not shown."""
+    """``chosen``: a notice says that groups of few people are not shown; ``few``: or those of at most so many rows."""
     declared = all(key.declared for key in asked.grouping)
     wrong = [Wrong("declared groups are chosen", (), "")] if chosen and declared and asked.grouping else []
     for key, cells in theirs.items():
