@@ -238,37 +238,28 @@ def _cell(one: Measure, my: object, their: object, place: World) -> str:
         return "" if unknown or place.load != "within" else "NULL for a number"
     if not math.isfinite(a):
         return "not a number"
-    slack = 1e-6 * abs(b) + (
-        0.0 if one.kind in ("count", "people") and place.load == "within" else one.width * _SLACK.get(one.kind, 1e-3)
-    )
     if place.load == "within":
-        return "" if abs(a - b) <= slack else f"wrong {one.kind}"
+        return "" if abs(a - b) <= _slack(one, b) else f"wrong {one.kind}"
     if one.kind in ("count", "people"):
         return "" if -0.5 <= a <= b + 0.5 else f"{one.kind} beyond the truth"
-    steady = (
-        place.load == "copies"
-        and one.kind in ("quotient", "share", "spread", "variance")
-        and all(f.inner for f in one.fields)
-    )
-    if steady:
-        return (
-            ""
-            if abs(a - b)
-            <= slack + 2e-3 * one.width * (100 if one.kind == "share" else 1) + 0.1 * abs(b) * ("/" in one.text)
-            else f"clipping moves a {one.kind}"
-        )
-    return ""
+    moved = _steady(one, place) and abs(a - b) > _slack(one, b) + 2e-3 * one.width * _SPAN.get(one.kind, 1)
+    return f"clipping moves a {one.kind}" if moved else ""
 
 
-_SLACK = {
-    "share": 1e-3,
-    "variance": 0.5,
-    "spread": 1e-2,
-    "sum": 1e-3,
-    "difference": 0.0,
-    "quantile": 0.02,
-    "corr": 0.02,
-}
+def _slack(one: Measure, truth: float) -> float:
+    """What lattices and rounding may do to a number; nothing to counts."""
+    whole = one.kind in ("count", "people", "difference")
+    return 1e-6 * abs(truth) + (0.0 if whole else one.width * _SLACK.get(one.kind, 1e-3))
+
+
+def _steady(one: Measure, place: World) -> bool:
+    """Everybody has copies of the same rows, and the number is a quotient over them that no rounded count divides."""
+    inner = all(field.inner for field in one.fields) and "/" not in one.text
+    return place.load == "copies" and inner and one.kind in ("quotient", "share", "spread", "variance")
+
+
+_SLACK = {"share": 1e-3, "variance": 0.5, "spread": 1e-2, "sum": 1e-3, "quantile": 0.02, "corr": 0.02}
+_SPAN = {"share": 100}
 
 
 def _number(value: object) -> float:
