@@ -109,5 +109,8 @@ class NoNoise:
 
 
 def open_without_noise(policy: str | os.PathLike[str]) -> Proxy:
-    """A proxy whose answers are exact but for clipping and rounding; charges are made as ever."""
-    return Proxy(open_policy(policy), NoNoise(), silent=True)
+    """A proxy whose answers are exact but for clipping and rounding; charges are made as ever.
+
+    It opens a table about two people, too, which is protected for one of them: without noise nobody is protected.
+    """
+    return Proxy(open_policy(policy, let_pass=("two people",)), NoNoise(), silent=True)
