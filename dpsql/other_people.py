@@ -174,13 +174,17 @@ class OtherPeople:
         return compared and bool(ours) and (ours[0].parent, ours[0].parent_column) == ends
 
     def _compared(self, table: str, own: str | None, key: ForeignKey) -> bool:
-        """Whether the database enforces of the row that a key refers to that it is the same person's."""
+        """Whether the database enforces of the row that a key refers to that it is the same person's.
+
+        By a key of both columns and no other, since a row with a NULL in any of them is not held to it.
+        """
         pairs = set(zip(key.columns, key.parent_columns, strict=True))
         single = len(key.columns) == 1 and self.schema.tables.get(key.parent) is not None
         if not single or not self.schema.tables[key.parent].is_unique(key.parent_columns[0]):
             return False
         return any(
             other.parent == key.parent
+            and len(other.columns) == 2
             and pairs < set(zip(other.columns, other.parent_columns, strict=True))
             and self._same_person(table, own, other)
             for other in self.schema.tables[table].foreign_keys
