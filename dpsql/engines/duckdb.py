@@ -27,6 +27,7 @@ from dpsql.engines.key_scan import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.load import Load
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
+from dpsql.engines.way_scan import Way, way_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.dialects import DUCKDB
@@ -191,6 +192,17 @@ class DuckDBEngine:
         sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql("duckdb")
         repeats, nulls = self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout)
         return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def agree(
+        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
+    ) -> tuple[bool, ...]:
+        """For each other way, whether no row leads to somebody else by it than by its own. For the owner alone."""
+        sql = way_scan(self._rows, table, people, own, others).sql("duckdb")
+        return tuple(not differs for differs in self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
+
+    def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
+        source = self.schema().table(table)
+        return exp.select(*(exp.alias_(_read(source, name), new) for new, name in columns.items())).from_(_from(source))
 
     def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
         """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
