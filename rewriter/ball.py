@@ -230,7 +230,8 @@ ALL_ROWS = Addend(1)
 
 def counters(vectors: Sequence[Vector]) -> dict[Addend, str]:
     """The columns of the rows by which vectors are shortened: cells, where they are measured themselves, or others."""
-    cells = {v.rows: v.cells[0].name for v in vectors if v.rows is not None and v.cells[0].addends == (v.rows,)}
+    counts = [v for v in vectors if v.rows is not None and len(v.cells) == 1 and v.cells[0].addends == (v.rows,)]
+    cells = {v.rows: v.cells[0].name for v in counts if v.rows is not None}
     others = dict.fromkeys(v.rows for v in vectors if v.rows is not None and v.rows not in cells)
     return cells | {rows: f"n{place}" for place, rows in enumerate(others)}
 

@@ -73,13 +73,15 @@ def bound(
     rows = _rows(query, work, dialect)
     selected = bool(keys) and public is None
     if contribution.unique:
-        return _one_row_per_unit(rows, keys, work, public, selected, dialect)
+        apart = query.summed_with_total
+        return _one_row_per_unit(rows, keys, work, public, selected, dialect, apart=apart)
     counts = credited(query, rows, work, contribution, dialect, one_group=one_group)
     names = [cell.name for cell in _cells(work)]
     every, work = work, replace(work, vectors=tuple(vector for vector in work.vectors if vector.credit is None))
     balls = balls_of(work.vectors, norm, contribution, one_group, query)
     most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
     people = next((v.cells[0].name for v in work.vectors if one_group and v.distinct and _is_one_count(v)), "w")
+    people = "w" if query.summed_with_total else people
     selection = Selection(people, Fraction(1, 1 << _WEIGHT_BITS if most > 1 else 1), most) if selected else None
     if not work.vectors and selection is None:
         tree = _with_keys(None, [], counts, keys, names, None, public, dialect)
@@ -260,16 +262,24 @@ def _filter(node: exp.Expr, addend: Addend) -> exp.Expr:
 
 
 def _one_row_per_unit(
-    rows: exp.Select, keys: list[str], work: Workload, public: PublicKeys | None, selected: bool, dialect: Dialect
+    rows: exp.Select,
+    keys: list[str],
+    work: Workload,
+    public: PublicKeys | None,
+    selected: bool,
+    dialect: Dialect,
+    *,
+    apart: bool,
 ) -> Bounded:
-    """One plain aggregation: a unit's whole contribution is one clipped row."""
+    """One plain aggregation: a unit's whole contribution is one clipped row. ``apart``: no count that is asked for
+    selects the groups."""
     expressions = [
         *_columns(keys),
         *(exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)),
     ]
     names = [cell.name for cell in _cells(work)]
     counted = next((v.cells[0].name for v in work.vectors if v.rows == ALL_ROWS and _is_one_count(v)), "w")
-    selection = Selection(counted, Fraction(1), 1) if selected else None
+    selection = Selection("w" if apart else counted, Fraction(1), 1) if selected else None
     if selection is not None and selection.name not in names:
         expressions.append(exp.alias_(exp.Count(this=exp.Star()), selection.name))
     final = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)

@@ -43,7 +43,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
     groups = groups_of_one(query.keys, query.filters, cells)
     contribution = query.bound.by(plain_columns(query.keys)).within(groups, constant=constant)
     unique = query.bound.unique
-    if query.keys and public is None and unique and not query.others:
+    if query.keys and public is None and unique and not query.summed_with_total:
         alone |= frozenset(place for place, one in enumerate(query.aggregates) if _counts_people(one))
     summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
     work = _named(

@@ -135,8 +135,10 @@ class Query:
     conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
     where the keys are all one set. ``others`` are the aggregates, by place, that one row more has: of
     the groups that are selected and not shown (:mod:`rewriter.others`); none where there is no such row. ``only`` are
-    those that a total is measured for, where it is not all of them. ``presences`` say which of its groups are read, by
-    the aggregate at the place ``counted``, which is ``bought`` where nobody asked for it (:mod:`rewriter.presence`).
+    those that a total is measured for, where it is not all of them. ``summed_with_total``: the groups shown are taken
+    off a total, so that none is selected by the number that is shown of it. ``presences`` say which of its groups are
+    read, by the aggregate at the place ``counted``, which is ``bought`` where nobody asked for it
+    (:mod:`rewriter.presence`).
     """
 
     rows: exp.Select
@@ -149,6 +151,7 @@ class Query:
     cumulative: Cumulative | None = None
     ranked: Ranked | None = None
     others: tuple[int, ...] = ()
+    summed_with_total: bool = False
     only: tuple[int, ...] | None = None
     presences: tuple[Presence, ...] = ()
     counted: int = 0
@@ -158,7 +161,7 @@ class Query:
     def groupings(self) -> tuple[Query, ...]:
         """One query for each grouping set, over the same rows; or the groups, and the total that others are left of."""
         if self.others:
-            groups = replace(self, others=())
+            groups = replace(self, others=(), summed_with_total=True)
             return groups, replace(groups, keys=(), only=self.others)
         if not self.sets:
             return (self,)

@@ -122,7 +122,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a threshold is set beside the price",
         "dpsql/calibrate.py",
-        "Fraction(plan.selection is not None))",
+        "Fraction(apart))",
         "Fraction(0)) or Fraction(1)",
         f"{LOSSES}::test_zcdp_derived_again_is_within_the_charge_and_the_charge_within_the_price",
     ),

@@ -283,8 +283,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a ball that is a little too large",
         "rewriter/ball.py",
-        "radius = math.sqrt(self.radius_squared) * SHRINK / (1 << self._coarse_bits)",
-        "radius = math.sqrt(self.radius_squared) * 1.01 / (1 << self._coarse_bits)",
+        "exp.Div(this=double(radius * SHRINK), expression=divisor)",
+        "exp.Div(this=double(radius * 1.01), expression=divisor)",
         HUNT,
     ),
     bug(

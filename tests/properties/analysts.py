@@ -45,7 +45,9 @@ class Key:
         return bool(self.of.domain)
 
     def within(self) -> str:
-        """A condition: the key is NULL, or one of those that follow from the declared values."""
+        """A condition: the key is NULL, or one of those that follow from the declared values; any branch of a CASE."""
+        if self.template.startswith("CASE"):
+            return "TRUE"
         over = self.template.format(x="d.x")
         return f"({self.text} IS NULL OR {self.text} IN (SELECT {over} FROM {self.of.domain} AS d WHERE {over} IS NOT NULL))"
 
@@ -101,7 +103,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """``ghosts``: for each key the reader's statement for the values that an empty group may have, or nothing."""
+    """``ghosts``: for each key the reader's statement for the values that an empty group may have, or nothing.
+
+    ``above``: something reads which groups there are, unless it takes up to ``limit`` and there are no more.
+    """
 
     sql: str
     truth: tuple[str, ...]
@@ -113,6 +118,7 @@ class Statement:
     zone: str = "UTC"
     tables: tuple[str, ...] = ()
     above: bool = False
+    limit: int = 0
     features: tuple[str, ...] = field(default=(), compare=False)
 
 

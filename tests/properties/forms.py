@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -44,7 +45,8 @@ class Drawn:
     def select(self, truth: bool, *, narrowed: bool = False) -> str:
         keys = self.key_items(truth and not narrowed)
         group = f" GROUP BY {', '.join(str(n + 1) for n, _ in enumerate(keys))}" if keys else ""
-        return f"SELECT {', '.join([*keys, *self.measure_items(truth)])}{self.tail(truth, narrowed=narrowed)}{group}"
+        rows = ["COUNT(*) AS rows_of_it"] if truth and keys and not narrowed else []
+        return f"SELECT {', '.join([*keys, *self.measure_items(truth), *rows])}{self.tail(truth, narrowed=narrowed)}{group}"
 
     def ghosts(self) -> tuple[str, ...]:
         """For each key, the values that are listed and pass the conditions on the same column or public row."""
@@ -59,6 +61,9 @@ class Drawn:
             null = f" UNION SELECT NULL{where([])}" if "LEFT JOIN" in self.source.text and not own else ""
             return f"SELECT {key.text} FROM {table}{where(own)}{null}"
         own = [text.replace(key.of.text, "d.x") for text, one in self.conditions if one.text == key.of.text]
+        if branches := re.findall(r"(?:THEN|ELSE) '(\w+)'", key.template):
+            listed = ", ".join(f"('{one}')" for one in branches)
+            return f"SELECT v FROM (VALUES {listed}) AS t(v)"
         return f"SELECT {key.template.format(x='d.x')} FROM {key.of.domain} AS d{where(own)}"
 
     def statement(self, form: str, ours: str, *truth: str, **changes: object) -> Statement:
@@ -111,7 +116,7 @@ def grouping_sets(analyst: Analyst) -> Statement:
         texts = [key.spelt(truth) for key in one.keys]
         over = shape.replace("1", "§").replace("2", texts[1]).replace("§", texts[0])
         marks = [f"GROUPING({text}) AS g{n + 2}" for n, text in enumerate(texts)]
-        return f"SELECT {', '.join([*one.key_items(truth), *marks, *one.measure_items(truth)])}{one.tail(truth)} GROUP BY {over}"
+        return f"SELECT {', '.join([*one.key_items(truth), *marks, *one.measure_items(truth), *(['COUNT(*)'] if truth else [])])}{one.tail(truth)} GROUP BY {over}"
 
     return one.statement("grouping sets", spelt(False), spelt(True), keys=4)
 
@@ -200,7 +205,7 @@ def first_groups(analyst: Analyst) -> Statement:
     order = analyst.random.choice(["g0", "g0 DESC NULLS LAST"])
     limit = analyst.random.choice([1, 3])
     texts = [f"{one.select(t, narrowed=True)} ORDER BY {order} LIMIT {limit}" for t in (False, True)]
-    return one.statement("ORDER BY key LIMIT", texts[0], texts[1], ghosts=("",), above=True)
+    return one.statement("ORDER BY key LIMIT", texts[0], texts[1], above=True, limit=limit)
 
 
 def joined(analyst: Analyst) -> Statement:
@@ -239,8 +244,8 @@ def windowed(analyst: Analyst) -> Statement:
         texts[0],
         texts[1],
         measures=(*one.measures, Measure(extra, pick[1])),
-        ghosts=("",),
         above=True,
+        limit=0 if "ORDER" in extra else 1000,
     )
 
 

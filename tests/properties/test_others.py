@@ -158,7 +158,8 @@ def test_all_rows_add_up_to_the_total_that_was_released_with_them(noisy: Session
     """Nothing here is near 0, where counts are cut off: 300 people are more than 20 standard deviations. The total has
     an eleventh of the price, and is free for whoever asks for no more."""
     for what, source in (
-        ("COUNT(*), SUM(weight)", "person GROUP BY town"),
+        ("COUNT(*)", "person GROUP BY town"),
+        ("SUM(weight)", "person GROUP BY town"),
         ("COUNT(*)", "visit GROUP BY shop"),
     ):
         rows = noisy.execute(f"SELECT {source.split()[-1]}, {what} FROM {source}").rows
@@ -178,7 +179,7 @@ def test_a_total_that_was_released_before_is_made_use_of(noisy: Session) -> None
 
 def test_a_total_in_the_same_statement_is_the_one_that_is_made_use_of(noisy: Session) -> None:
     """It is paid once, and all rows add up to it."""
-    for what in ("COUNT(*)", "COUNT(*), SUM(weight)"):
+    for what in ("COUNT(*)", "SUM(weight)"):
         every = noisy.execute(
             f"SELECT town, {what} FROM person GROUP BY town UNION ALL SELECT 'all', {what} FROM person"
         )

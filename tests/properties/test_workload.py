@@ -411,7 +411,7 @@ def test_no_sensitivity_rests_on_the_logic_of_conditions(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(family, "signatures", careless)
     monkeypatch.setattr(pairs, "signatures", careless)
-    tally = campaign(range(2), questions=25, neighbours=2, tally=Tally())
+    tally = campaign(range(2), questions=45, neighbours=2, tally=Tally())
     assert not tally.leaks, tally.leaks[0]
     assert tally.features["family of counts"] + tally.features["family of sums"] > 2
 

@@ -216,7 +216,9 @@ def test_what_selects_and_is_asked_for_is_measured_once_with_the_whole_price(acc
     assert apart.selected is not None
     assert apart.measured[0].mechanism.variance > 1.9 * one.mechanism.variance
     assert apart.selected.threshold.steps > 1.3 * threshold.steps
-    exact = ExactTable(tuple((f"k{row}",) for row in range(400)), {"n": tuple(range(400))})
+    exact = ExactTable(
+        tuple((f"k{row}",) for row in range(400)), {"n": tuple(threshold.steps + row % 9 - 4 for row in range(400))}
+    )
     noisy = perturb(exact, counted, OpenDPSampler())
     assert all(number >= threshold.steps for number in noisy.statistics["n"]), "the number shown is what selected"
     assert len(noisy.keys) == len(noisy.statistics["n"])

@@ -6,13 +6,12 @@ SELECT diagnosis, COUNT(*) AS n, AVG(height_cm) FROM patient GROUP BY diagnosis 
 -- release 0
 -- groups: selected
 --   k0: diagnosis (text)
--- selection: weight s2 in 1/1, at most 1 groups
+-- selection: weight w in 1/1, at most 1 groups
 -- one unit moves: l1 180, l2 180
 --   s0: Σ(height_cm - 40) (steps of 1, at most 180)
 --   s1: Σ(220 - height_cm) (steps of 1, at most 180)
--- one unit moves: l1 1, l2 1
---   s2: COUNT(*) (steps of 1, at most 1)
--- a0: COUNT(*) (bigint) = s2, rounded, at least 0
+--   s2: 180 of each row without height_cm (steps of 1, at most 180)
+-- a0: COUNT(*) (bigint) = 1/180 · s0 + 1/180 · s1 + 1/180 · s2, rounded, at least 0
 -- a1: AVG(height_cm) (double) = 40 + 180 · s0 / (s0 + s1)
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
@@ -27,14 +26,16 @@ WITH released AS (
       -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 220
     ) AS s1,
     (
-      COUNT(*)
-    ) AS s2
+      CAST(COUNT(*) AS INT128) * 180 + CAST(COUNT(v0) AS INT128) * (
+        -180
+      )
+    ) AS s2,
+    COUNT(*) AS w
   FROM (
     SELECT
       t1."id" AS u,
       t1."diagnosis" AS k0,
-      CASE WHEN t1."height_cm" < 40 THEN 40 WHEN t1."height_cm" > 220 THEN 220 ELSE CAST(t1."height_cm" AS BIGINT) END AS v0,
-      NOT t1."height_cm" IS NULL AS f1
+      CASE WHEN t1."height_cm" < 40 THEN 40 WHEN t1."height_cm" > 220 THEN 220 ELSE CAST(t1."height_cm" AS BIGINT) END AS v0
     FROM "main"."patient" AS t1
   ) AS r
   GROUP BY
@@ -44,7 +45,8 @@ SELECT
   released.k0,
   COALESCE(released.s0, 0) AS s0,
   COALESCE(released.s1, 0) AS s1,
-  COALESCE(released.s2, 0) AS s2
+  COALESCE(released.s2, 0) AS s2,
+  COALESCE(released.w, 0) AS w
 FROM released
 ORDER BY
   released.k0;

@@ -7,7 +7,7 @@ WHERE diagnosis IN (SELECT diagnosis FROM patient GROUP BY diagnosis ORDER BY CO
 -- release 0
 -- groups: selected
 --   k0: diagnosis (text)
--- selection: weight s0 in 1/1, at most 1 groups
+-- selection: weight w in 1/1, at most 1 groups
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
@@ -16,7 +16,8 @@ WITH released AS (
     k0,
     (
       COUNT(*)
-    ) AS s0
+    ) AS s0,
+    COUNT(*) AS w
   FROM (
     SELECT
       t1."id" AS u,
@@ -28,7 +29,8 @@ WITH released AS (
 )
 SELECT
   released.k0,
-  COALESCE(released.s0, 0) AS s0
+  COALESCE(released.s0, 0) AS s0,
+  COALESCE(released.w, 0) AS w
 FROM released
 ORDER BY
   released.k0;

@@ -8,7 +8,7 @@ FROM patient JOIN visit ON patient_id = patient.id GROUP BY diagnosis;
 -- release 0
 -- groups: selected
 --   k0: diagnosis (text)
--- selection: weight s1 in 1/1, at most 1 groups
+-- selection: weight w in 1/1, at most 1 groups
 -- one unit moves: l1 20000000, l2 20000000
 --   s0: Σ cost (steps of 1/100, at most 20000000)
 -- one unit moves: l1 1, l2 1
@@ -56,7 +56,8 @@ WITH partial AS (
   SELECT
     clamped.k0,
     SUM(clamped.s0) AS s0,
-    SUM(clamped.s1) AS s1
+    SUM(clamped.s1) AS s1,
+    SUM(1) AS w
   FROM clamped
   GROUP BY
     clamped.k0
@@ -64,7 +65,8 @@ WITH partial AS (
 SELECT
   released.k0,
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.w, 0) AS w
 FROM released
 ORDER BY
   released.k0;
