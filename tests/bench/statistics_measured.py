@@ -11,15 +11,18 @@ import numpy as np
 
 from .statistics_questions import TOP, Statistic
 
-OURS, PURE, PLAIN, OPENDP, OPENDP_PURE, PYTHONDP = (
+OURS, PURE, APPROX, PLAIN, PLAIN_GAUSSIAN, OPENDP, OPENDP_PURE, PYTHONDP = (
     "dpsql, zcdp",
     "dpsql, pure",
-    "plain, pure",
+    "dpsql, approx",
+    "plain, Laplace",
+    "plain, Gaussian",
     "OpenDP, zcdp",
     "OpenDP, pure",
     "python-dp, pure",
 )
-APPROACHES = (OURS, PURE, PLAIN, OPENDP, OPENDP_PURE, PYTHONDP)
+APPROACHES = (OURS, PURE, APPROX, PLAIN, PLAIN_GAUSSIAN, OPENDP, OPENDP_PURE, PYTHONDP)
+OWN = (OURS, PURE, APPROX)
 Interval = tuple[float, float]
 
 
@@ -113,21 +116,24 @@ class Compared:
     question: Statistic
     by: Mapping[str, Accuracy]
 
-    def factor(self, approach: str) -> float:
-        """How many times larger the plain approach's error is; of the largest groups, the part that was found."""
-        error = self.by[approach].error
-        return error if self.question.kind == "top" else self.by[PLAIN].error / error
+    def factor(self) -> float:
+        """How many times larger the least error of any other system is than that of the product in any of its modes.
 
-    def met(self, approach: str) -> bool:
-        return self.factor(approach) >= self.question.target
+        Of the largest groups, how many times more of them the product finds.
+        """
+        own, others = self._answered(own=True), self._answered(own=False)
+        if not own or not others:
+            return math.nan
+        return max(own) / max(others) if self.question.kind == "top" else min(others) / min(own)
+
+    def _answered(self, *, own: bool) -> list[float]:
+        return [one.error for name, one in self.by.items() if (name in OWN) is own and not one.refused]
 
     def as_json(self) -> dict[str, object]:
         return {
             "question": self.question.name,
             "sql": self.question.sql,
-            "epsilon": self.question.epsilon,
             "measure": f"recall at {TOP}" if self.question.kind == "top" else "rmse",
-            "target": self.question.target,
-            "met": {name: self.met(name) for name in (OURS, PURE)},
+            "factor": None if math.isnan(self.factor()) else self.factor(),
             "approaches": {name: found.as_json() for name, found in self.by.items()},
         }

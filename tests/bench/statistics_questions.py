@@ -31,8 +31,7 @@ _POLICY = """\
 database: duckdb:{database}
 ledger: sqlite:{ledger}
 privacy_unit: person.id
-budget: {budget}
-statement: {{epsilon: 1, max_epsilon: 1}}
+{prices}
 tables:
   person:
     columns:
@@ -55,16 +54,10 @@ tables:
       topic: {{range: [1, {topics}]}}
 """
 
-_BUDGETS = {
-    "zcdp": "{epsilon: 1000000, delta: 1e-6, accounting: zcdp}",
-    "pure": "{epsilon: 1000000, accounting: pure}",
-}
 
-
-def policy(accounting: str, database: str, ledger: str) -> str:
+def policy(prices: str, database: str, ledger: str) -> str:
     """The text of a policy over the made-up people."""
-    budget = _BUDGETS[accounting]
-    return _POLICY.format(database=database, ledger=ledger, budget=budget, most=MOST_TOPICS, topics=TOPICS)
+    return _POLICY.format(database=database, ledger=ledger, prices=prices, most=MOST_TOPICS, topics=TOPICS)
 
 
 def make_people(path: str, seed: int = 7) -> None:
