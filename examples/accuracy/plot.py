@@ -123,7 +123,8 @@ def _cell(question: Found, approach: str) -> str:
     found = question.get("measure", "rmse") != "rmse"
     own = [error(question, name) for name in question["approaches"] if name.startswith(OWN)]
     known = [one for one in own if one is not None]
-    shown = f"{value:.1%} found" if found else f"{value:.3g}"
+    missing = question["approaches"][approach].get("missing", 0)
+    shown = f"{value:.1%} found" if found else f"{value:.3g}" + (f" ({missing:.0%} NULL)" if missing else "")
     best = approach.startswith(OWN) and value == (max(known) if found else min(known))
     return f"**{shown}**" if best else shown
 

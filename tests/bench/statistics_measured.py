@@ -39,7 +39,8 @@ class Accuracy:
     """``error`` is the root mean square error over all numbers, or the part of the largest groups that was found.
 
     ``uncertainty`` is its standard error, ``coverage`` the part of the intervals that hold the truth, of ``intervals``
-    in all. ``refused`` says why there is nothing else.
+    in all. ``missing`` is the part of the answers that were NULL, of which there is no error. ``refused`` says why there is
+    nothing else.
     """
 
     error: float = math.nan
@@ -47,6 +48,7 @@ class Accuracy:
     coverage: float = math.nan
     intervals: int = 0
     repetitions: int = 0
+    missing: float = 0.0
     refused: str = ""
 
     @property
@@ -59,6 +61,8 @@ class Accuracy:
         found: dict[str, object] = {"error": self.error, "uncertainty": self.uncertainty}
         if self.intervals:
             found |= {"coverage": self.coverage, "intervals": self.intervals}
+        if self.missing:
+            found["missing"] = self.missing
         return found | {"repetitions": self.repetitions}
 
 
@@ -93,11 +97,15 @@ def accuracy(answers: Sequence[Given], truth: Sequence[float]) -> Accuracy:
     >>> found.error, found.coverage
     (4.0, 0.0)
     """
-    squares = ((np.array([given.numbers for given in answers], float) - np.array(truth)) ** 2).mean(axis=1)
+    answered = [given for given in answers if not any(map(math.isnan, given.numbers))]
+    missing = 1 - len(answered) / len(answers)
+    if len(answered) < 2:
+        return Accuracy(refused="answers are NULL", repetitions=len(answers))
+    squares = ((np.array([given.numbers for given in answered], float) - np.array(truth)) ** 2).mean(axis=1)
     rmse = math.sqrt(squares.mean())
     held = [
         low <= true <= high
-        for given in answers
+        for given in answered
         for true, (low, high) in zip(truth, given.intervals, strict=bool(given.intervals))
     ]
     return Accuracy(
@@ -106,6 +114,7 @@ def accuracy(answers: Sequence[Given], truth: Sequence[float]) -> Accuracy:
         coverage=sum(held) / len(held) if held else math.nan,
         intervals=len(held),
         repetitions=len(answers),
+        missing=missing,
     )
 
 

@@ -7,6 +7,7 @@ numbers that hold for everybody.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -120,9 +121,9 @@ class Statistic:
         return self.numbers(connection.execute(self.sql).fetchall())
 
     def numbers(self, rows: Sequence[Sequence[object]]) -> list[float]:
-        """An answer's numbers: the first row's, or the first column's where names are asked."""
+        """An answer's numbers: the first row's, or the first column's where names are asked; NULL is no number."""
         found = [row[0] for row in rows] if self.kind == "top" else rows[0]
-        return [float(value) for value in found]  # type: ignore[arg-type]
+        return [math.nan if value is None else float(value) for value in found]  # type: ignore[arg-type]
 
     def read(self, connection: duckdb.DuckDBPyConnection) -> list[Floats]:
         """The columns, as an approach without SQL gets them."""

@@ -75,7 +75,8 @@ def _shown(found: Accuracy, *, top: bool) -> str:
         return "—"
     if top:
         return f"{found.error:.3f}"
-    return f"{found.error:.3g} ± {found.uncertainty / found.error:.0%}" if found.error else "0"
+    missing = f", {found.missing:.0%} NULL" if found.missing else ""
+    return f"{found.error:.3g} ± {found.uncertainty / found.error:.0%}{missing}" if found.error else "0"
 
 
 def _times(factor: float) -> str:
