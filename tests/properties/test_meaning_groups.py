@@ -382,7 +382,6 @@ def test_neighbours_are_groups_that_are_there(shop: Session) -> None:
     assert found == {float(y): sum(counts[one] for one in years[max(0, n - 2) : n + 1]) for n, y in enumerate(years)}
 
 
-@pytest.mark.xfail(strict=True, reason="NULL is no value of a count of distinct values")
 def test_null_is_a_row_of_distinct_rows(shop: Session) -> None:
     """Teams a, b, q and NULL, of which q is not declared."""
     assert numbers(shop, "SELECT COUNT(*) FROM (SELECT DISTINCT odd FROM person) AS t") == [3]
