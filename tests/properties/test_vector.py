@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -151,13 +151,21 @@ def test_scaled_people_are_not_lost_in_truncation(tmp_path: Path) -> None:
     path = write(tmp_path, rows)
     for norm in Norm:
         (found,) = measure("SELECT k, COUNT(*), SUM(x) FROM visit GROUP BY k", path, norm=norm)
+        assert {one.text for one in found.plan.statistics} == set(SUMMANDS)
         for one in found.plan.statistics:
-            for key, ideal in unclipped(rows, norm, counted=one.text == "COUNT(*)").items():
+            for key, ideal in unclipped(rows, norm, SUMMANDS[one.text]).items():
                 lost = ideal - float(found.granularity[one.name] * found.groups[(key,)][one.name])
                 assert abs(lost) / 200 * 10**7 < 0.1 * float(one.bound * one.granularity), (lost, key)
 
 
-def unclipped(rows: Sequence[Row], norm: Norm, *, counted: bool) -> dict[str, float]:
+SUMMANDS: dict[str, Callable[[float], float]] = {
+    "Σ(x - 0)": lambda x: x,
+    "Σ(400 - x)": lambda x: 400 - x,
+}
+"""What a row adds to the two cells that a sum and a count are read off."""
+
+
+def unclipped(rows: Sequence[Row], norm: Norm, summand: Callable[[float], float]) -> dict[str, float]:
     """What the groups have where everybody is scaled to three rows, in real numbers."""
     steps = 2.0**-12
     counts: dict[int, dict[str, int]] = {}
@@ -171,8 +179,7 @@ def unclipped(rows: Sequence[Row], norm: Norm, *, counted: bool) -> dict[str, fl
     factors = {person: min(1.0, 3 / size) for person, size in sizes.items()}
     found: dict[str, float] = {}
     for person, k, x, _ in rows:
-        value = 1.0 if counted else round(x / steps) * steps
-        found[k] = found.get(k, 0.0) + factors[person] * value
+        found[k] = found.get(k, 0.0) + factors[person] * summand(round(x / steps) * steps)
     return found
 
 
