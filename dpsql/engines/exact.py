@@ -32,6 +32,8 @@ class WrongShape(Exception):
 def read_table(execute: Callable[[str], Rows], plan: Plan) -> ExactTable:
     """All that a plan reads: its table, if there is one, and the ranks of each choice. Without a table there is one
     group, of which nothing is measured."""
+    if not plan.sql and (plan.keys or plan.columns):
+        raise WrongShape
     exact = exact_table(execute(plan.sql), plan) if plan.sql else ExactTable(((),), {})
     ranks = {choice.name: ranks_of(execute(choice.sql), plan) for choice in plan.choices}
     return replace(exact, ranks=ranks) if ranks else exact

@@ -189,10 +189,10 @@ BUGS: tuple[Bug, ...] = (
                 "            pass\n",
             ),
             (
-                "        return self._answer(settled, self._finish(",
+                "        return settled, priced, loss, tables\n",
                 "        if loss and settled.purchase is None:\n"
                 "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n"
-                "        return self._answer(settled, self._finish(",
+                "        return settled, priced, loss, tables\n",
             ),
         ),
         (f"{ANSWER}::test_a_charge_is_durable_before_the_engine_reads",),
@@ -201,8 +201,8 @@ BUGS: tuple[Bug, ...] = (
         "bounds are charged after they are read",
         "dpsql/bounds.py",
         "            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))\n"
-        "            bought = [self._buy(*item, timeout, cancellation) for item in settled.purchase.calibrations.items()]\n",
-        "            bought = [self._buy(*item, timeout, cancellation) for item in settled.purchase.calibrations.items()]\n"
+        "            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]\n",
+        "            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]\n"
         "            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))\n",
         f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
     ),

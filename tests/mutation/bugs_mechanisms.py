@@ -231,7 +231,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a vector whose rows are not all known is told from others",
         "dpsql/mechanisms/around.py",
-        "cap = max(window - 2 * most - away, 0)",
+        "cap = max(window - (1 + _FARTHEST) * most - away, 0)",
         "cap = window",
         f"{JOINT}::test_what_is_picked_around_quantiles_hides_a_row_whatever_the_engine_leaves_out",
     ),

@@ -95,9 +95,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the values that the owner lists are taken for all that there are",
-        "rewriter/keys.py",
-        "    return variable.table.public or variable.column.closed\n",
-        "    return True\n",
+        "rewriter/undeclared.py",
+        "        if column.closed or column.type.kind is Kind.BOOLEAN:\n",
+        "        if column.closed or column.values is not None or column.type.kind is Kind.BOOLEAN:\n",
         f"{TOTALS}::test_rows_with_undeclared_values_are_in_totals_and_move_no_group",
     ),
     bug(
