@@ -129,8 +129,6 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
         place = Value(
             _place(exp.column("m", "p"), powers, kind, negative=negative),
             BIGINT,
-            # People of nobody's sign are outside of the bins, and are asked about in no group of their own.
-            nullable=False,
             constant=True,
             nullable=False,
             domain=IntegerRange(0, len(powers) - 1),
