@@ -27,6 +27,7 @@ from rewriter.types import (
     SMALLINT,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     Type,
     decimal,
 )
@@ -106,7 +107,7 @@ def test_types_are_mapped_to_types_that_hold_all_their_values(engine: DuckDBEngi
     found = [column.type for column in engine.schema().tables["kinds"].columns.values()]
     assert found == [
         SMALLINT, SMALLINT, INTEGER, BIGINT, HUGEINT, SMALLINT, INTEGER, BIGINT, HUGEINT, None, DOUBLE, DOUBLE,
-        decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP, None, None, None,
+        decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMPTZ, None, None, None,
         None, BOOLEAN, None, None, None, None, None,
     ]  # fmt: skip
 
