@@ -446,10 +446,10 @@ class Session:
         """The scope that has the fewest statements left, after ``more`` is charged too."""
         opened = self._opened
         each = opened.accountant.price(self._proxy.policy.statement.epsilon, Fraction(0))
-        scopes = [(opened.accountant, opened.ledger.spent())]
+        scopes = [(opened.accountant, opened.ledger.spent(), False)]
         if (share := opened.shares.get(self.analyst)) is not None:
-            scopes.append((share, opened.ledger.spent(self.analyst)))
-        budgets = [self._proxy.budget_of(accountant, spent + more, each) for accountant, spent in scopes]
+            scopes.append((share, opened.ledger.spent(self.analyst), True))
+        budgets = [self._proxy.budget_of(accountant, spent + more, each, own) for accountant, spent, own in scopes]
         return min(budgets, key=lambda budget: budget.statements_left)
 
 
@@ -464,7 +464,7 @@ def _paid(loss: PrivacyLoss, whole: Fraction) -> Fraction:
     return loss.epsilon
 
 
-def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) -> Budget:
+def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
     epsilon = accountant.epsilon_of(spent)
     return Budget(
         epsilon=accountant.epsilon,
@@ -473,6 +473,8 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss) ->
         left_epsilon=max(0.0, float(accountant.epsilon) - epsilon),
         statements_left=accountant.statements_left(spent, each),
         accounting=str(accountant.accounting),
+        limit=accountant.limit,
+        own=own,
     )
 
 

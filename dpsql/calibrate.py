@@ -138,6 +138,11 @@ class Calibration:
         """How many people, each in one group, a group needs before noise to be named half of the time."""
         return self.selected.threshold.units if self.selected else None
 
+    @property
+    def threshold_of_one_group(self) -> bool:
+        """Whether that is not all to be said: people who are in several groups weigh less in each."""
+        return self.selected is not None and self.selected.threshold.selection.max_groups > 1
+
 
 def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibration:
     """The least noise that costs at most ``price``. Raises :class:`dpsql.errors.Error`; nothing was read or charged.

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from dpsql.accountant import alone
 from dpsql.loss import PrivacyLoss
+from dpsql.reply import Budget
 from rewriter.types import Scalar
 
 Cell = Scalar | None
@@ -134,17 +135,51 @@ def up(epsilon: float) -> str:
 
 
 def by_itself(price: PrivacyLoss, delta: Fraction) -> str:
-    """What a price in ρ promises if it is the only one ever paid, in the words in which other systems state theirs.
+    """What a price promises if it is the only one ever paid, in the words in which other systems state theirs.
 
     >>> by_itself(PrivacyLoss(rho=Fraction(1, 200)), Fraction(1, 10**6))
-    ' By itself this statement is (0.430, 1e-06)-differentially private.'
+    'By itself this statement is (0.430, 1e-06)-differentially private.'
     >>> by_itself(PrivacyLoss(epsilon=Fraction(1)), Fraction(0))
-    ''
+    'By itself this statement is (1.000, 0)-differentially private.'
     """
-    if not price.rho or price.delta >= delta:
-        return ""
+    if price.rho and price.delta >= delta:
+        return "By itself this statement promises nothing: the selection of groups takes all of δ."
     epsilon, whole = alone(price, delta)
-    return f" By itself this statement is ({up(float(epsilon))}, {float(whole):g})-differentially private."
+    return f"By itself this statement is ({up(float(epsilon))}, {float(whole):g})-differentially private."
+
+
+def of_budget(price: PrivacyLoss, limit: PrivacyLoss, *, own: bool) -> str:
+    """The part of a declared budget that a price takes, rounded up: of that kind of loss of which it takes most.
+
+    >>> of_budget(PrivacyLoss(rho=Fraction(1, 200)), PrivacyLoss(rho=Fraction(3, 2), delta=Fraction(1)), own=False)
+    '0.34 % of the total budget'
+    >>> of_budget(PrivacyLoss(epsilon=Fraction(1, 3)), PrivacyLoss(epsilon=Fraction(1)), own=True)
+    "34 % of this analyst's budget"
+    """
+    kinds = ((price.epsilon, limit.epsilon), (price.rho, limit.rho), (price.delta, limit.delta))
+    whose = "this analyst's" if own else "the total"
+    part = max((float(paid / whole) for paid, whole in kinds if paid and whole), default=0.0)
+    return f"{_percent(part)} of {whose} budget"
+
+
+def _percent(part: float) -> str:
+    """To two digits, rounded up.
+
+    >>> _percent(0.0208), _percent(0.1), _percent(0.9999), _percent(1.2)
+    ('2.1 %', '10 %', '100 %', '120 %')
+    """
+    if not part:
+        return "0 %"
+    digits = max(0, 1 - math.floor(math.log10(100 * part)))
+    return f"{math.ceil(round(100 * part * 10**digits, 6)) / 10**digits:g} %"
+
+
+def price_lines(price: PrivacyLoss, epsilon: Fraction, budget: Budget, verb: str) -> list[str]:
+    """What a statement costs: in its own terms, as a part of the budget, and what it promises alone."""
+    if not price:
+        return []
+    part = of_budget(price, budget.limit, own=budget.own)
+    return [f"{verb}: {loss(price, epsilon)}, {part}.", by_itself(price, budget.delta)]
 
 
 def loss(price: PrivacyLoss, epsilon: Fraction = Fraction(0)) -> str:

@@ -136,7 +136,7 @@ def joint_cost(extremes: int, *, around: bool) -> tuple[Fraction, Fraction]:
     """What a joint pick costs with all that belongs to it, in ε and in ρ of one pick.
 
     >>> [round(float(cost), 3) for cost in joint_cost(0, around=True)]
-    [1.333, 1.139]
+    [1.667, 1.361]
     """
     share = SHARE if around else Fraction(0)
     return 1 + COUNT + share + extremes, 1 + 4 * COUNT**2 + share**2 + extremes

@@ -135,7 +135,12 @@ def prepare(
         question=_question(full, traced, [kind for _, kind in columns], tables, names, dialect.zone),
         virtual=tuple(sorted(name for name in program.tables if name in VIRTUAL_COLUMNS)),
         private_tables=_private_tables(program.releases, catalog),
-        notes=(*program.notes, *_free_notes(plans), *_joint_notes(related, plans)),
+        notes=(
+            *program.notes,
+            *_free_notes(plans),
+            *_joint_notes(related, plans),
+            *_chosen_notes(plans, program.outer),
+        ),
         zone=dialect.zone,
         chosen=chooses(shown, frozenset(output.name for shape in shaped for output in _outputs(shape, plans))),
     )
@@ -245,6 +250,14 @@ def _independent(
         return column if known else OTHER
     together = len(slots) > 1 and any(block.prefix is not None for plan in behind for block in plan.blocks)
     return OTHER if together else column
+
+
+def _chosen_notes(plans: tuple[tuple[Plan, ...], ...], outer: exp.Query) -> tuple[str, ...]:
+    """What to say of numbers that are computed over groups of which only some are shown."""
+    chosen = any(options[0].selection is not None for options in plans)
+    if not chosen or outer.find(exp.AggFunc, exp.Window, exp.Join) is None:
+        return ()
+    return ("totals, averages, ranks and neighbours of groups are those of the groups that are shown",)
 
 
 def _agrees(plan: Plan) -> bool:

@@ -21,7 +21,8 @@ class AnswerColumn:
 @dataclass(frozen=True, slots=True)
 class Budget:
     """What is declared, spent and left, of the total or of an analyst's share. Spent and left are (ε, δ) at the
-    declared δ, rounded against the analyst; ``statements_left`` counts statements at the default price."""
+    declared δ, rounded against the analyst; ``statements_left`` counts statements at the default price. ``limit`` is
+    what is declared, in the terms in which prices add up; ``own`` says that it is an analyst's share, not the total."""
 
     epsilon: Fraction
     delta: Fraction
@@ -29,6 +30,8 @@ class Budget:
     left_epsilon: float
     statements_left: int
     accounting: str
+    limit: PrivacyLoss
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from dpsql.cells import by_itself, column, grid, left_over, loss
+from dpsql.cells import column, grid, left_over, price_lines
 from dpsql.errors import Error
 from dpsql.show_plan import explanation, explanation_lines
 
@@ -40,10 +40,8 @@ def rows_line(answer: Answer) -> str:
 def price_line(answer: Answer) -> str:
     """What the statement cost and what is left."""
     left = answer.remaining
-    paid = (
-        f"Paid: {loss(answer.price, answer.epsilon)}.{by_itself(answer.price, left.delta)}" if answer.price else "Free."
-    )
-    return f"{paid}\nLeft: {left_over(left.left_epsilon, left.statements_left)}."
+    paid = price_lines(answer.price, answer.epsilon, left, "Paid") or ["Free."]
+    return "\n".join([*paid, f"Left: {left_over(left.left_epsilon, left.statements_left)}."])
 
 
 def refusal(problem: Error, sql: str = "") -> str:

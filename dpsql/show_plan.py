@@ -15,7 +15,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 from sqlglot import exp
 
-from dpsql.cells import bar, by_itself, grid, left_over, loss
+from dpsql.cells import bar, grid, left_over, price_lines
 from dpsql.table import Noise
 from rewriter.plan import Block, Moment, Plan, Ratio
 
@@ -215,9 +215,5 @@ def _answered(told: Explanation) -> RenderableType:
 
 def _price(told: Explanation) -> str:
     left = told.remaining_after
-    paid = (
-        f"Price: {loss(told.price, told.epsilon)}.{by_itself(told.price, left.delta)}"
-        if told.price
-        else "Price: nothing."
-    )
-    return f"{paid}\nIt would leave {left_over(left.left_epsilon, left.statements_left)}."
+    paid = price_lines(told.price, told.epsilon, left, "Price") or ["Price: nothing."]
+    return "\n".join([*paid, f"It would leave {left_over(left.left_epsilon, left.statements_left)}."])

@@ -43,7 +43,7 @@ from rewriter.unbounded import unbounded_rows
 _REFINE_BITS = 30
 _SERIES_BITS = 38
 """Bits of the lattice of a radius; of what is measured in place of a series, the longest column of its strategy too,
-but 12 at the least. Noise is at most 2⁵⁰ wide, so that a person may be hidden for a millionth of ε."""
+but 12 at the least. Noise is at most 2⁵⁰ wide, so that a person may be hidden for two millionths of ε."""
 _LEAST_SERIES_BITS = 12
 _BEYOND_BITS = 10
 _NORM_BITS = 46

@@ -190,7 +190,9 @@ def _distinct(call: exp.AggFunc, keys: list[exp.Expr]) -> None:
     """COUNT over groups, as a count of distinct values of the rows of these groups."""
     if not isinstance(call, exp.Count) or isinstance(call.this, exp.Distinct):
         return
-    counted, every = call.this, exp.Tuple(expressions=[key.copy() for key in keys])
+    counted, values = call.this, [key.copy() for key in keys]
+    # A row of one value is that value, of which NULL is not counted.
+    every = exp.Tuple(expressions=values if len(values) > 1 else [*values, exp.true()])
     again = exp.Count(this=exp.Distinct(expressions=[every]), big_int=True)
     if isinstance(counted, exp.Star | exp.Literal):
         call.replace(again)

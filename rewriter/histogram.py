@@ -123,17 +123,21 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
         rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT), exp.alias_(size, "m")])
         rows.set("group", exp.Group(expressions=[block.unit.copy()]))
         people = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
+        # Who is in no bin, as a person without a value of this sign, is left out: NULL would be one group more.
+        within = exp.GTE if negative else exp.LTE
+        nothing = within(this=exp.column("m", "p"), expression=limit_of(Fraction(0), kind))
         place = Value(
             _place(exp.column("m", "p"), powers, kind, negative=negative),
             BIGINT,
             constant=True,
+            nullable=False,
             domain=IntegerRange(0, len(powers) - 1),
         )
         end = f"{'least' if negative else 'greatest'} {missing.column}"
         word = str(missing) if missing.total or not missing.column else end
         found.append(
             Query(
-                rows=exp.Select().from_(people, copy=False),
+                rows=exp.Select().from_(people, copy=False).where(exp.Not(this=nothing), copy=False),
                 unit=exp.column(UNIT, "p"),
                 bound=ONE,
                 filters=(),

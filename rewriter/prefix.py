@@ -217,7 +217,7 @@ def best_tree(steps: int, *, squared: bool, width: int | None = None) -> Tree | 
     ``squared``: noise goes with the L2 norm and not with the L1 norm. ``width`` is that of a window that moves.
 
     >>> best_tree(30, squared=False), best_tree(365, squared=False)
-    (Tree(steps=30, branching=10, levels=2), Tree(steps=365, branching=10, levels=3))
+    (Tree(steps=30, branching=10, levels=2, width=None), Tree(steps=365, branching=10, levels=3, width=None))
     """
     found = [
         Tree(steps, branching, levels, width)

@@ -35,7 +35,7 @@ def column_type(engine_type: str) -> Type | None:
     """The type of a column that ``format_type`` spells ``engine_type``, or None where the rewriter has none.
 
     >>> str(column_type("numeric(15,2)")), str(column_type("timestamp(3) with time zone")), column_type("integer[]")
-    ('decimal(15,2)', 'timestamp', None)
+    ('decimal(15,2)', 'timestamptz', None)
     >>> str(column_type("numeric(3,-2)")), str(column_type("numeric(2,4)")), str(column_type("numeric(1000,2)"))
     ('decimal(5,0)', 'decimal(4,4)', 'double')
     """

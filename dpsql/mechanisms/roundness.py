@@ -24,7 +24,7 @@ class Roundness:
     >>> cents.units
     (1, 10, 100, 1000, 10000, 100000, 1000000)
     >>> cents.mass(149_901, 99), cents.mass(150_000, 1)
-    (198, 11111)
+    (189, 11111)
     """
 
     units: tuple[int, ...]

@@ -1,11 +1,11 @@
-"""Draw how accurate answers are at the same price: dpsql, the plain approach, OpenDP, smartnoise-sql.
+"""Draw how accurate answers are under one promise: dpsql, the plain approach, OpenDP, smartnoise-sql.
 
     pip install matplotlib
-    python examples/accuracy/plot.py                  # draws figures.json, the run that the README shows
-    python examples/accuracy/plot.py --run            # runs the benchmark first, about 7 minutes; --quick: about 1
-    python examples/accuracy/plot.py --table          # prints the run as the README's table
+    python examples/accuracy/plot.py                  # draws figures.json, the runs that the README shows
+    python examples/accuracy/plot.py --run            # runs the benchmark first, about 20 minutes; --quick: about 4
+    python examples/accuracy/plot.py --table          # prints the runs as the README's tables
 
-Why figures.json is kept: whoever has no 7 minutes sees the same numbers, and a change of them shows in the history.
+Why figures are kept: whoever has no 20 minutes sees the same numbers, and a change of them shows in the history.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,103 +21,127 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-FIGURES, PICTURE = HERE / "figures.json", HERE / "accuracy.png"
+FIGURES, STATISTICS, PICTURE = HERE / "figures.json", HERE / "statistics.json", HERE / "accuracy.png"
+SESSIONS = 1, 100
 
 COLOURS = {
     "dpsql, zcdp": "#1f4e8c",
     "dpsql, pure": "#7fb0e6",
-    "plain, pure": "#9a9a9a",
+    "dpsql, approx": "#4a86c7",
+    "plain, Laplace": "#9a9a9a",
+    "plain, Gaussian": "#c9c9c9",
     "OpenDP, zcdp": "#d9822b",
     "OpenDP, pure": "#f2c48d",
     "smartnoise-sql": "#5f9e6e",
 }
 INK, QUIET = "#222222", "#777777"
+OWN = "dpsql"
 
 Found = dict[str, Any]
 
 
-def draw(questions: Sequence[Found], path: Path) -> None:
-    """Bars on a logarithmic axis: equal distances are equal factors. Above ours, the plain approach's over it."""
+def draw(runs: Sequence[Found], path: Path) -> None:
+    """Bars on logarithmic axes: equal distances are equal factors. Above each question, the factor."""
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
     mpl.use("agg")
-    figure, axes = plt.subplots(figsize=(12, 5.2), dpi=140)
-    width = 0.8 / len(COLOURS)
-    for place, (approach, colour) in enumerate(COLOURS.items()):
-        known = [(at, error(q, approach)) for at, q in enumerate(questions)]
-        bars = [(at + (place - (len(COLOURS) - 1) / 2) * width, value) for at, value in known if value is not None]
-        if bars:
-            where, heights = zip(*bars, strict=True)
-            axes.bar(where, heights, width * 0.92, color=colour, label=approach)
-    for at, question in enumerate(questions):
-        ours = error(question, "dpsql, zcdp")
-        if ours is not None:
-            right = at - (len(COLOURS) / 2 - 1) * width
-            label = f"{factor(question, 'dpsql, zcdp'):.1f}×"
-            axes.text(right, ours * 1.08, label, ha="right", color=INK, fontsize=9, fontweight="bold")
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_xticks(range(len(questions)), [labelled(q) for q in questions], fontsize=8.5)
-    axes.set_ylabel("root mean square error (log scale)", color=QUIET)
-    axes.grid(axis="y", which="major", color="#e5e5e5", linewidth=0.7)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.tick_params(which="both", length=0)
-    axes.set_title(
-        "Error of whole answers at the same price (lower is better; × is the plain approach's error over dpsql's)",
-        loc="left",
-        fontsize=11,
-        color=INK,
-        pad=26,
-    )
-    axes.legend(ncols=len(COLOURS), frameon=False, fontsize=8.5, loc="lower left", bbox_to_anchor=(-0.005, 1.0))
+    figure, places = plt.subplots(len(runs), 1, figsize=(12, 4.4 * len(runs)), dpi=120, squeeze=False)
+    for axes, run in zip(places[:, 0], runs, strict=True):
+        _bars(axes, run["questions"])
+        axes.set_title(f"Error of whole answers, {run['promise']}", loc="left", fontsize=11, color=INK, pad=12)
+    places[0, 0].legend(ncols=len(COLOURS), frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(-0.005, 1.1))
     figure.tight_layout()
     figure.savefig(path)
     plt.close(figure)
 
 
+def _bars(axes: Any, questions: Sequence[Found]) -> None:
+    width = 0.8 / len(COLOURS)
+    for place, (approach, colour) in enumerate(COLOURS.items()):
+        known = [(at, error(question, approach)) for at, question in enumerate(questions)]
+        bars = [(at + (place - (len(COLOURS) - 1) / 2) * width, value) for at, value in known if value is not None]
+        if bars:
+            where, heights = zip(*bars, strict=True)
+            axes.bar(where, heights, width * 0.92, color=colour, label=approach)
+    for at, question in enumerate(questions):
+        highest = max(value for value in (error(question, name) for name in COLOURS) if value is not None)
+        axes.text(at, highest * 1.1, factor(question), ha="center", color=INK, fontsize=9, fontweight="bold")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_xticks(range(len(questions)), [labelled(question) for question in questions], fontsize=8.5)
+    axes.set_ylabel("root mean square error (log)", color=QUIET)
+    axes.grid(axis="y", which="major", color="#e5e5e5", linewidth=0.7)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(which="both", length=0)
+
+
+def name_of(question: Found) -> str:
+    return str(question["question"]).split(", ε")[0]
+
+
 def labelled(question: Found) -> str:
-    """The name over two lines, and the price where the name does not have it."""
-    name = str(question["question"]).split(", ε")[0]
+    """The name over two lines."""
+    name = name_of(question)
     words = name.split(" ")
-    cut = min(range(1, len(words)), key=lambda at: abs(len(" ".join(words[:at])) - len(name) / 2))
-    return f"{' '.join(words[:cut])}\n{' '.join(words[cut:])}\nε = {question['epsilon']}"
+    cut = min(range(1, len(words)), key=lambda at: abs(len(" ".join(words[:at])) - len(name) / 2), default=1)
+    return f"{' '.join(words[:cut])}\n{' '.join(words[cut:])}"
 
 
 def error(question: Found, approach: str) -> float | None:
+    """The root mean square error; of the largest groups, the part that was found."""
     found = question["approaches"].get(approach, {})
-    return found.get("rmse")
+    return found.get("rmse", found.get("error"))
 
 
-def factor(question: Found, approach: str) -> float:
-    """How many times larger the plain approach's error is."""
-    return float(question["approaches"]["plain, pure"]["rmse"] / question["approaches"][approach]["rmse"])
+def factor(question: Found) -> str:
+    """The least error of any other system over the least of dpsql; where that is below 1, dpsql is behind."""
+    found = question["factor"]
+    if found is None or math.isnan(found):
+        return ""
+    return f"{found:.2f}×" if round(found, 2) >= 1 else f"{found:.2f}×, behind"
 
 
-def table(questions: Sequence[Found]) -> str:
-    """The run as Markdown."""
-    lines = ["| " + " | ".join(["root mean square error", "ε", *COLOURS, "plain / dpsql"]) + " |"]
-    lines.append("|---" * (len(COLOURS) + 3) + "|")
+def table(run: Found) -> str:
+    """A run as Markdown. The best of dpsql's kinds of ledgers is bold."""
+    questions = run["questions"]
+    approaches = list(questions[0]["approaches"])
+    lines = ["| " + " | ".join([str(run["promise"]), *approaches, "best other / best dpsql"]) + " |"]
+    lines.append("|---" * (len(approaches) + 2) + "|")
     for question in questions:
-        errors = [error(question, approach) for approach in COLOURS]
-        shown = [
-            "–" if value is None else f"**{value:.3g}**" if not at else f"{value:.3g}"
-            for at, value in enumerate(errors)
-        ]
-        ours = "–" if errors[0] is None else f"{factor(question, 'dpsql, zcdp'):.1f}×"
-        name = str(question["question"]).split(", ε")[0]
-        lines.append("| " + " | ".join([name, question["epsilon"], *shown, ours]) + " |")
+        cells = [_cell(question, approach) for approach in approaches]
+        lines.append("| " + " | ".join([name_of(question), *cells, factor(question)]) + " |")
     return "\n".join(lines)
 
 
+def _cell(question: Found, approach: str) -> str:
+    value = error(question, approach)
+    if value is None:
+        return "–"
+    found = question.get("measure", "rmse") != "rmse"
+    own = [error(question, name) for name in question["approaches"] if name.startswith(OWN)]
+    known = [one for one in own if one is not None]
+    missing = question["approaches"][approach].get("missing", 0)
+    shown = f"{value:.1%} found" if found else f"{value:.3g}" + (f" ({missing:.0%} NULL)" if missing else "")
+    best = approach.startswith(OWN) and value == (max(known) if found else min(known))
+    return f"**{shown}**" if best else shown
+
+
 def run(options: argparse.Namespace) -> None:
-    """The benchmark of this repository, its figures kept beside this file."""
+    """The benchmarks of this repository, their figures kept beside this file."""
     sys.path.insert(0, str(ROOT))
-    benchmark = importlib.import_module("tests.bench.accuracy")
     smartnoise = ["--smartnoise", options.smartnoise] if options.smartnoise else []
-    benchmark.main(["--json", str(FIGURES), *["--quick"] * options.quick, *smartnoise])
+    parts = (("accuracy", FIGURES, smartnoise), ("statistics", STATISTICS, ["--repetitions", "0"]))
+    for name, kept, more in parts:
+        benchmark = importlib.import_module(f"tests.bench.{name}")
+        runs = []
+        for statements in SESSIONS:
+            quick = ["--quick"] * options.quick
+            benchmark.main(["--statements", str(statements), "--json", str(kept), *quick, *more])
+            runs.append(json.loads(kept.read_text(encoding="utf-8")))
+        kept.write_text(json.dumps({"runs": runs}, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -128,11 +153,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.run:
         run(options)
-    questions = json.loads(FIGURES.read_text(encoding="utf-8"))["questions"]
     if options.table:
-        print(table(questions))
+        for kept in (FIGURES, STATISTICS):
+            print("\n\n".join(table(run) for run in json.loads(kept.read_text(encoding="utf-8"))["runs"]), end="\n\n")
     else:
-        draw(questions, PICTURE)
+        draw(json.loads(FIGURES.read_text(encoding="utf-8"))["runs"], PICTURE)
         print(PICTURE)
 
 

@@ -36,6 +36,8 @@ _NOISE = (
     "SELECT cell, SUM(x) AS one, SUM(d) AS other FROM event WHERE world = {w} GROUP BY cell",
     "SELECT cell, COUNT(*) FILTER (WHERE sub = 0), COUNT(*) FILTER (WHERE sub = 1) FROM event WHERE world = {w} GROUP BY cell",
 )
+_APART = (("reuse", "off"), ("consistent", "off"), ("empty_groups", "show"), ("epsilon", "0.000005"))
+"""Of groups that nobody is in every one is shown, so that there are 200 draws of each column."""
 _REFUSED = (
     "SELECT x FROM member WHERE world = {w}",
     "SELECT cell, SUM(1 / (n - 1)) FROM member WHERE world = {w} GROUP BY cell ORDER BY nothing",
@@ -85,7 +87,7 @@ def step(text: str) -> Fraction:
 def shared_noise(served: Served, worlds: Worlds, shape: str) -> Iterator[str]:
     """Groups of the same people: no two cells have the same noise, and none follows from another.
 
-    At ε = 10⁻⁶ noise is of 10⁶ steps at least, so that two of 200 draws are equal in one column of 100, and four pairs
+    At ε = 5·10⁻⁶ noise is of 8·10⁵ steps at least, so that two of 200 draws are equal in one column of 100, and four pairs
     in one of 10⁹; correlations are compared with 6.5 standard deviations, which happens once in 10¹⁰ times. Of noise
     that is narrow for its δ this says nothing.
     """
@@ -94,7 +96,7 @@ def shared_noise(served: Served, worlds: Worlds, shape: str) -> Iterator[str]:
         columns: list[Floats] = []
         for user in ("ana", "ana", "bob"):
             with served.connect(user) as connection:
-                for name, value in (("reuse", "off"), ("consistent", "off"), ("epsilon", "0.000001")):
+                for name, value in _APART:
                     connection.execute(f"SET dpsql.{name} = {value}".encode())
                 rows = connection.execute(sql.format(w=world).encode()).fetchall()
             table = np.array([[float(number) for number in row[1:]] for row in rows])

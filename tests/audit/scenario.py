@@ -44,6 +44,8 @@ class Scenario:
     """What is asked of each world of a shape, under a ledger, at ``epsilon`` a statement.
 
     ``ordered``: the order of the rows is a function of the groups' names alone, since nothing else is asked for.
+    ``empty_groups``: declared groups are all shown, or hidden where the released numbers do not speak for them; what is
+    shown tells at least as much as what is hidden by it.
     """
 
     name: str
@@ -55,11 +57,12 @@ class Scenario:
     consistent: bool = True
     most_worlds: int = 1000
     ordered: bool = True
+    empty_groups: str = "show"
 
     @property
     def chosen_groups(self) -> bool:
         """Whether groups may be missing: because hardly anybody is in them, or by what was released."""
-        return any(" tag" in ask.sql or "HAVING" in ask.sql for ask in self.asks)
+        return self.empty_groups == "hide" or any(" tag" in ask.sql or "HAVING" in ask.sql for ask in self.asks)
 
     @property
     def one_by_one(self) -> bool:
@@ -90,6 +93,7 @@ class Client:
                 ("epsilon", scenario.epsilon),
                 ("reuse", "on" if scenario.reuse else "off"),
                 ("consistent", "on" if scenario.consistent else "off"),
+                ("empty_groups", scenario.empty_groups),
             ):
                 connection.execute(f"SET dpsql.{name} = {value}".encode())
 

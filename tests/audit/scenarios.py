@@ -107,6 +107,8 @@ SCENARIOS = (
     Scenario("extended, COPY", "plain", (Ask(_COUNT, way="extended"), Ask(f"{_COUNT} HAVING COUNT(*) >= 0", way="copy")), epsilon="0.5"),
     Scenario("intervals", "heap", (Ask(_event("COUNT(*) AS n, AVG(x) AS x"), settings=_INTERVALS),)),
     _one("HAVING", "plain", f"{_COUNT} HAVING COUNT(*) >= 4"),
+    _one("groups without evidence are hidden", "plain", _COUNT, empty_groups="hide"),
+    _one("evidence is bought", "over", _event("SUM(x)"), empty_groups="hide", epsilon="2"),
     _one("ORDER BY, LIMIT over numbers", "plain", f"SELECT * FROM ({_member('COUNT(*) AS n')}) t ORDER BY n DESC, cell LIMIT 60", ordered=False, epsilon="2"),
     _one("a window over numbers", "plain", f"SELECT cell, RANK() OVER (ORDER BY n DESC), n FROM ({_member('COUNT(*) AS n')}) t", ordered=False),
     _one("raw measurements", "over", _sub("COUNT(*), SUM(x)"), 1, consistent=False, epsilon="2"),

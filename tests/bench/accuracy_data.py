@@ -24,8 +24,7 @@ _PEOPLE = """\
 database: duckdb:{database}
 ledger: sqlite:{ledger}
 privacy_unit: person.id
-budget: {budget}
-statement: {{epsilon: 0.1, max_epsilon: 1}}
+{prices}
 tables:
   person:
     columns:
@@ -44,8 +43,7 @@ _ORDERS = """\
 database: duckdb:{database}
 ledger: sqlite:{ledger}
 privacy_unit: customer.c_custkey
-budget: {budget}
-statement: {{epsilon: 1, max_epsilon: 1}}
+{prices}
 tables:
   customer:
     columns:
@@ -60,22 +58,16 @@ tables:
 """
 
 _BOUNDS = "    max_rows: {rows}\n    max_rows_per_group: {per_group}"
-BUDGETS = {
-    "zcdp": "{epsilon: 1000000, delta: 1e-6, accounting: zcdp}",
-    "pure": "{epsilon: 1000000, accounting: pure}",
-    "approx": "{epsilon: 1000000, delta: 1e-2, accounting: approx}",
-}
 
 
-def policy(name: str, accounting: str, database: str, ledger: str) -> str:
+def policy(name: str, prices: str, database: str, ledger: str) -> str:
     """The text of a policy: the same bounds and domains that the other approaches are given."""
-    budget = BUDGETS[accounting]
     if name == "people":
         kinds = ", ".join(str(kind) for kind in KIND.values)
-        return _PEOPLE.format(database=database, ledger=ledger, budget=budget, kinds=kinds)
+        return _PEOPLE.format(database=database, ledger=ledger, prices=prices, kinds=kinds)
     per_group = {"months": MOST_IN_A_MONTH, "priorities": MOST_OF_A_PRIORITY}[name]
     bounds = _BOUNDS.format(rows=MOST_ORDERS, per_group=per_group)
-    return _ORDERS.format(database=database, ledger=ledger, budget=budget, bounds=bounds)
+    return _ORDERS.format(database=database, ledger=ledger, prices=prices, bounds=bounds)
 
 
 _PERSON = """

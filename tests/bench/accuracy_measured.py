@@ -14,18 +14,18 @@ import numpy.typing as npt
 from .accuracy_questions import Cell, Question
 
 Floats = npt.NDArray[np.float64]
-OURS, PURE, PLAIN, OPENDP, OPENDP_PURE, SMARTNOISE = (
+OURS, PURE, APPROX, PLAIN, PLAIN_GAUSSIAN, OPENDP, OPENDP_PURE, SMARTNOISE = (
     "dpsql, zcdp",
     "dpsql, pure",
-    "plain, pure",
+    "dpsql, approx",
+    "plain, Laplace",
+    "plain, Gaussian",
     "OpenDP, zcdp",
     "OpenDP, pure",
     "smartnoise-sql",
 )
-APPROACHES = (OURS, PURE, PLAIN, OPENDP, OPENDP_PURE, SMARTNOISE)
-APPROX = "dpsql, approx"
-"""Asked beside the others where all make one promise: noise of either kind at (ε, δ)."""
-_OWN = (OURS, PURE, APPROX)
+APPROACHES = (OURS, PURE, APPROX, PLAIN, PLAIN_GAUSSIAN, OPENDP, OPENDP_PURE, SMARTNOISE)
+OWN = (OURS, PURE, APPROX)
 _SURE = 0.01
 """A relative standard error of the error at which no more repetitions are needed."""
 
@@ -115,26 +115,17 @@ class Compared:
     question: Question
     by: Mapping[str, Accuracy]
 
-    def factor(self, approach: str) -> float:
-        """How many times larger the plain approach's error is."""
-        return self.by[PLAIN].rmse / self.by[approach].rmse
-
-    def best_other(self) -> float:
-        """The least error of any other system; infinite where none answers."""
-        return min(
-            (one.rmse for name, one in self.by.items() if name not in _OWN and not one.refused), default=math.inf
-        )
-
-    def best_own(self) -> float:
-        """The least error of the product in any of its modes."""
-        return min((one.rmse for name, one in self.by.items() if name in _OWN and not one.refused), default=math.inf)
+    def factor(self) -> float:
+        """How many times larger the least error of any other system is than that of the product in any of its modes."""
+        answered = {name: one.rmse for name, one in self.by.items() if not one.refused}
+        own = min((answered[name] for name in answered if name in OWN), default=math.nan)
+        return min((answered[name] for name in answered if name not in OWN), default=math.nan) / own
 
     def as_json(self) -> dict[str, object]:
         return {
             "question": self.question.name,
             "sql": self.question.sql,
-            "epsilon": self.question.epsilon,
             "cells": len(self.question.cells),
-            "target": self.question.target,
+            "factor": self.factor(),
             "approaches": {name: found.as_json() for name, found in self.by.items()},
         }

@@ -33,3 +33,15 @@ class Kept:
     def _exact(self, counts: Counts, rows: str | None) -> dict[Cell, int]:
         numbers = self._question.exact(self._connection, counts, rows)
         return {(counts.column, group): number for group, number in numbers.items()}
+
+
+def bounded(question: Question, counts: Counts) -> str | None:
+    """At most N rows of a person and at most m of them in a group, drawn anew."""
+    if question.unique:
+        return None
+    keys = ", ".join(question.key(name).sql for name in counts.by)
+    per_group = f"row_number() OVER (PARTITION BY {question.unit}, {keys} ORDER BY dice)"
+    thrown = f"SELECT *, random() AS dice FROM {question.table} WHERE {counts.where}"
+    kept = f"SELECT * FROM ({thrown}) QUALIFY {per_group} <= {question.rows_per_group}"
+    per_person = f"row_number() OVER (PARTITION BY {question.unit} ORDER BY dice)"
+    return f"(SELECT * FROM ({kept}) QUALIFY {per_person} <= {question.rows})"

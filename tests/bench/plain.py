@@ -9,6 +9,9 @@ keeping L0 groups with m rows each has Δ₁ = L0·m, where no smaller L0 than m
 The smaller Δ₁ is taken, so that nobody who keeps the policy loses a row: all of the error is noise. One level has
 a public set of groups, and a sum over its groups is not taken: an answer's cells are what was measured.
 
+With Gaussian noise the bound is that of the L2 norm, √(N·m), at most m rows in a group being kept, and k outputs share the
+price such that each has √k times the noise.
+
 Nothing here protects anybody: the noise is a float from a seeded generator. It is the error that counts.
 """
 
@@ -18,9 +21,12 @@ import math
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 
 from .accuracy_questions import Cell, Counts, Question
-from .kept import Kept
+from .kept import Kept, bounded
+
+Floats = npt.NDArray[np.float64]
 
 
 def sensitivity(question: Question, counts: Counts) -> int:
@@ -44,6 +50,17 @@ def noise_scale(question: Question, counts: Counts) -> float:
     return sensitivity(question, counts) * len(question.counts) / float(question.epsilon)
 
 
+def deviation(question: Question) -> float:
+    """The standard deviation of the Gaussian noise in each group.
+
+    >>> from .accuracy_questions import FOUR_COUNTS
+    >>> deviation(FOUR_COUNTS)
+    20.0
+    """
+    most = question.rows * min(question.rows, question.rows_per_group)
+    return math.sqrt(most * len(question.counts)) / float(question.epsilon)
+
+
 def sampled(question: Question, counts: Counts) -> str | None:
     """The rows that are counted, as SQL: at most N of a person, drawn anew, and at most m in a group, if that is less."""
     if question.unique:
@@ -59,11 +76,13 @@ def sampled(question: Question, counts: Counts) -> str | None:
 
 
 class Plain:
-    """The plain approach to one question."""
+    """The plain approach to one question, with Laplace or Gaussian noise."""
 
-    def __init__(self, question: Question, connection: duckdb.DuckDBPyConnection, seed: int = 1) -> None:
-        self._question = question
-        self._kept = Kept(question, connection, sampled)
+    def __init__(
+        self, question: Question, connection: duckdb.DuckDBPyConnection, *, gaussian: bool = False, seed: int = 1
+    ) -> None:
+        self._question, self._gaussian = question, gaussian
+        self._kept = Kept(question, connection, bounded if gaussian else sampled)
         self._draw = np.random.default_rng(seed)
 
     def answer(self) -> dict[Cell, float]:
@@ -71,9 +90,14 @@ class Plain:
         cells: dict[Cell, float] = {}
         for counts in self._question.counts:
             exact = self._kept.read(counts)
-            noise = self._draw.laplace(0, noise_scale(self._question, counts), len(exact))
-            cells |= dict(zip(exact, (np.fromiter(exact.values(), float) + noise).tolist(), strict=True))
+            noisy = np.fromiter(exact.values(), float) + self._noise(counts, len(exact))
+            cells |= dict(zip(exact, noisy.tolist(), strict=True))
         return cells
+
+    def _noise(self, counts: Counts, cells: int) -> Floats:
+        if self._gaussian:
+            return self._draw.normal(0, deviation(self._question), cells)
+        return self._draw.laplace(0, noise_scale(self._question, counts), cells)
 
 
 def predicted(question: Question) -> float:

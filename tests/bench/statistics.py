@@ -1,8 +1,9 @@
-"""How accurate statistics are: ``python -m tests.bench statistics [--quick] [--only WORD] [--json FILE]``.
+"""How accurate statistics are: ``python -m tests.bench statistics [--quick] [--statements N] [--only WORD] [--json FILE]``.
 
 Every approach answers the same questions over the same data with the same declared ranges, again and again with fresh
-noise, at the same price: ε pure, or ρ = ε²/2 in a zCDP ledger, which is what pure ε costs there too. The product is
-asked through ``dpsql.connect``, with its intervals. Then a median over six million rows is timed.
+noise, under one promise: (1, 1e-6) for one statement alone, or for ``--statements N`` together, each statement at the best
+price that a system's way of adding up admits (:mod:`tests.bench.promise`). The product is asked through ``dpsql.connect``,
+with its intervals, and compared with the best other. Then a median over six million rows is timed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -23,12 +24,15 @@ import dpsql
 from dpsql.loss import PrivacyLoss
 from rewriter.types import Scalar
 
+from .promise import SESSIONS, Mode, Promise, prices
 from .statistics_libraries import WithOpenDP, WithPythonDP
 from .statistics_measured import (
+    APPROX,
     OPENDP,
     OPENDP_PURE,
     OURS,
     PLAIN,
+    PLAIN_GAUSSIAN,
     PURE,
     PYTHONDP,
     Accuracy,
@@ -53,18 +57,23 @@ POPULATIONS = 20
 class Product:
     """The product, through its own front door, with fresh noise for each answer. Checks what each answer costs."""
 
-    def __init__(self, question: Statistic, accounting: str, database: Path, folder: Path) -> None:
+    def __init__(
+        self, question: Statistic, accounting: str, database: Path, folder: Path, delta: Fraction = Fraction("1e-6")
+    ) -> None:
         path = folder / f"{accounting}.yaml"
-        path.write_text(policy(accounting, str(database), f"{accounting}.ledger"), encoding="utf-8")
+        path.write_text(policy(prices(accounting, delta), str(database), f"{accounting}.ledger"), encoding="utf-8")
         self._question = question
         self._connection = dpsql.connect(path, epsilon=question.epsilon, reuse=False)
+        # Every declared group is compared, whether or not the answer takes it to be empty.
+        self._connection.execute("SET dpsql.empty_groups = show")
         self._connection.execute(f"SET dpsql.intervals = {'off' if question.kind == 'top' else 'on'}")
         epsilon = Fraction(question.epsilon)
         self._price = PrivacyLoss(rho=epsilon**2 / 2) if accounting == "zcdp" else PrivacyLoss(epsilon=epsilon)
+        self._most = delta if accounting == "approx" else Fraction(0)
 
     def answer(self) -> Given:
         answer = self._connection.answer(self._question.sql)
-        if answer.price != self._price:
+        if replace(answer.price, delta=Fraction(0)) != self._price or answer.price.delta > self._most:
             raise AssertionError(f"{self._question.name} cost {answer.price}, not {self._price}")
         if self._question.kind == "top":
             return Given(self._question.numbers(answer.rows))
@@ -85,7 +94,9 @@ class Fresh:
     intervals.
     """
 
-    def __init__(self, question: Statistic, accounting: str, databases: Sequence[Path], folder: Path) -> None:
+    def __init__(
+        self, question: Statistic, accounting: str, databases: Sequence[Path], folder: Path, delta: Fraction
+    ) -> None:
         self._truths: list[list[float]] = []
         self._products: list[Product] = []
         for number, database in enumerate(databases):
@@ -93,7 +104,7 @@ class Fresh:
                 self._truths.append(question.truth(connection))
             apart = folder / f"{accounting}-{number}"
             apart.mkdir()
-            self._products.append(Product(question, accounting, database, apart))
+            self._products.append(Product(question, accounting, database, apart, delta))
         self._next = -1
 
     def answer(self) -> Given:
@@ -108,36 +119,45 @@ class Fresh:
             product.close()
 
 
-def _giving(approach: Plain | WithOpenDP | WithPythonDP) -> Callable[[], Given]:
-    return lambda: Given(approach.answer())
-
-
 def _end(value: Scalar | None, unbounded: float) -> float:
     """An interval that has no end there says nothing about it."""
     return unbounded if value is None else float(value)  # type: ignore[arg-type]
 
 
 def compared(
-    question: Statistic, connection: duckdb.DuckDBPyConnection, databases: Sequence[Path], folder: Path, *, quick: bool
+    question: Statistic,
+    connection: duckdb.DuckDBPyConnection,
+    databases: Sequence[Path],
+    folder: Path,
+    options: argparse.Namespace,
 ) -> Compared:
     """Every approach on one question, one after the other."""
     truth = question.truth(connection)
     columns = question.read(connection)
+    promise = Promise("1", statements=options.statements)
+
+    def at(mode: Mode) -> Statistic:
+        return replace(question, epsilon=promise.price(mode))
+
     approaches: dict[str, Callable[[], Plain | WithOpenDP | WithPythonDP]] = {
-        PLAIN: lambda: Plain(question, columns),
-        OPENDP: lambda: WithOpenDP(question, columns, "zcdp"),
-        OPENDP_PURE: lambda: WithOpenDP(question, columns, "pure"),
-        PYTHONDP: lambda: WithPythonDP(question, columns),
+        PLAIN: lambda: Plain(at("composed"), columns),
+        PLAIN_GAUSSIAN: lambda: Plain(at("gaussian"), columns, gaussian=True),
+        OPENDP: lambda: WithOpenDP(at("zcdp"), columns, "zcdp"),
+        OPENDP_PURE: lambda: WithOpenDP(at("composed"), columns, "pure"),
+        PYTHONDP: lambda: WithPythonDP(at("composed"), columns),
     }
-    seconds, most = _QUICK if quick else (SECONDS, MOST)
+    seconds, most = _QUICK if options.quick else (options.seconds, MOST)
+    modes: dict[str, Mode] = {OURS: "zcdp", PURE: "pure", APPROX: "approx"}
     by: dict[str, Accuracy] = {}
-    for name, accounting in ((OURS, "zcdp"), (PURE, "pure")):
+    for name, mode in modes.items():
         with tempfile.TemporaryDirectory(dir=folder) as apart:
             product: Product | Fresh
             if question.kind == "quantiles":
-                product, expected = Fresh(question, accounting, databases, Path(apart)), [0.0] * len(truth)
+                product = Fresh(at(mode), mode, databases, Path(apart), promise.delta_of_one)
+                expected = [0.0] * len(truth)
             else:
-                product, expected = Product(question, accounting, databases[0], Path(apart)), truth
+                product = Product(at(mode), mode, databases[0], Path(apart), promise.delta_of_one)
+                expected = truth
             try:
                 by[name] = measured(product.answer, question, expected, seconds, most)
             except dpsql.Error as problem:
@@ -155,6 +175,7 @@ def compared(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
+    promise = Promise("1", statements=options.statements)
     console = Console()
     results = []
     with tempfile.TemporaryDirectory() as name:
@@ -170,25 +191,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for question in STATISTICS:
                 if options.only in question.name:
                     with console.status(question.name):
-                        results.append(compared(question, connection, databases, folder, quick=options.quick))
+                        results.append(compared(question, connection, databases, folder, options))
         if results:
-            show(results, console)
+            show(results, promise, console)
         times = []
-        if options.only in "time":
+        if options.only in "time" and options.repetitions:
             with console.status(f"a median at scale {options.scale:g}"):
                 times = timed(folder, options.scale, options.cache, 3 if options.quick else options.repetitions)
             show_times(times, console)
     if options.json is not None:
-        report = {"questions": [result.as_json() for result in results], "times": [asdict(time) for time in times]}
+        report = {
+            "promise": str(promise),
+            "questions": [result.as_json() for result in results],
+            "times": [asdict(time) for time in times],
+        }
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench statistics", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a second or two for each question and approach")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each of them; default %(default)g")
+    parser.add_argument("--statements", type=int, default=SESSIONS[0], metavar="N", help="(1, 1e-6) for N of them; 1")
     parser.add_argument("--only", metavar="WORD", default="", help="only questions whose name contains it; or time")
     parser.add_argument("--scale", type=float, default=1.0, help="of TPC-H, for the time; default %(default)g")
-    parser.add_argument("--repetitions", type=int, default=15, help="of the timed median; default %(default)s")
+    parser.add_argument("--repetitions", type=int, default=15, help="of the timed median, 0: none; default %(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--cache", type=Path, default=data.CACHE, help="folder of TPC-H; default %(default)s")
     return parser.parse_args(arguments)

@@ -11,15 +11,18 @@ import numpy as np
 
 from .statistics_questions import TOP, Statistic
 
-OURS, PURE, PLAIN, OPENDP, OPENDP_PURE, PYTHONDP = (
+OURS, PURE, APPROX, PLAIN, PLAIN_GAUSSIAN, OPENDP, OPENDP_PURE, PYTHONDP = (
     "dpsql, zcdp",
     "dpsql, pure",
-    "plain, pure",
+    "dpsql, approx",
+    "plain, Laplace",
+    "plain, Gaussian",
     "OpenDP, zcdp",
     "OpenDP, pure",
     "python-dp, pure",
 )
-APPROACHES = (OURS, PURE, PLAIN, OPENDP, OPENDP_PURE, PYTHONDP)
+APPROACHES = (OURS, PURE, APPROX, PLAIN, PLAIN_GAUSSIAN, OPENDP, OPENDP_PURE, PYTHONDP)
+OWN = (OURS, PURE, APPROX)
 Interval = tuple[float, float]
 
 
@@ -36,7 +39,8 @@ class Accuracy:
     """``error`` is the root mean square error over all numbers, or the part of the largest groups that was found.
 
     ``uncertainty`` is its standard error, ``coverage`` the part of the intervals that hold the truth, of ``intervals``
-    in all. ``refused`` says why there is nothing else.
+    in all. ``missing`` is the part of the answers that were NULL, of which there is no error. ``refused`` says why there is
+    nothing else.
     """
 
     error: float = math.nan
@@ -44,6 +48,7 @@ class Accuracy:
     coverage: float = math.nan
     intervals: int = 0
     repetitions: int = 0
+    missing: float = 0.0
     refused: str = ""
 
     @property
@@ -56,6 +61,8 @@ class Accuracy:
         found: dict[str, object] = {"error": self.error, "uncertainty": self.uncertainty}
         if self.intervals:
             found |= {"coverage": self.coverage, "intervals": self.intervals}
+        if self.missing:
+            found["missing"] = self.missing
         return found | {"repetitions": self.repetitions}
 
 
@@ -90,11 +97,15 @@ def accuracy(answers: Sequence[Given], truth: Sequence[float]) -> Accuracy:
     >>> found.error, found.coverage
     (4.0, 0.0)
     """
-    squares = ((np.array([given.numbers for given in answers], float) - np.array(truth)) ** 2).mean(axis=1)
+    answered = [given for given in answers if not any(map(math.isnan, given.numbers))]
+    missing = 1 - len(answered) / len(answers)
+    if len(answered) < 2:
+        return Accuracy(refused="answers are NULL", repetitions=len(answers))
+    squares = ((np.array([given.numbers for given in answered], float) - np.array(truth)) ** 2).mean(axis=1)
     rmse = math.sqrt(squares.mean())
     held = [
         low <= true <= high
-        for given in answers
+        for given in answered
         for true, (low, high) in zip(truth, given.intervals, strict=bool(given.intervals))
     ]
     return Accuracy(
@@ -103,6 +114,7 @@ def accuracy(answers: Sequence[Given], truth: Sequence[float]) -> Accuracy:
         coverage=sum(held) / len(held) if held else math.nan,
         intervals=len(held),
         repetitions=len(answers),
+        missing=missing,
     )
 
 
@@ -113,21 +125,24 @@ class Compared:
     question: Statistic
     by: Mapping[str, Accuracy]
 
-    def factor(self, approach: str) -> float:
-        """How many times larger the plain approach's error is; of the largest groups, the part that was found."""
-        error = self.by[approach].error
-        return error if self.question.kind == "top" else self.by[PLAIN].error / error
+    def factor(self) -> float:
+        """How many times larger the least error of any other system is than that of the product in any of its modes.
 
-    def met(self, approach: str) -> bool:
-        return self.factor(approach) >= self.question.target
+        Of the largest groups, how many times more of them the product finds.
+        """
+        own, others = self._answered(own=True), self._answered(own=False)
+        if not own or not others:
+            return math.nan
+        return max(own) / max(others) if self.question.kind == "top" else min(others) / min(own)
+
+    def _answered(self, *, own: bool) -> list[float]:
+        return [one.error for name, one in self.by.items() if (name in OWN) is own and not one.refused]
 
     def as_json(self) -> dict[str, object]:
         return {
             "question": self.question.name,
             "sql": self.question.sql,
-            "epsilon": self.question.epsilon,
             "measure": f"recall at {TOP}" if self.question.kind == "top" else "rmse",
-            "target": self.question.target,
-            "met": {name: self.met(name) for name in (OURS, PURE)},
+            "factor": None if math.isnan(self.factor()) else self.factor(),
             "approaches": {name: found.as_json() for name, found in self.by.items()},
         }

@@ -5,6 +5,9 @@ with Laplace noise of the scale that its declared range asks for (Dwork, McSherr
 from a noisy histogram of 64 equal bins over the declared range, on a straight line within a bin. The largest groups are
 the largest of all groups' noisy counts, where one person may be in all of them.
 
+With Gaussian noise, k numbers share the price such that each has √k times the noise, and a person who is in k groups moves
+their counts by √k.
+
 Nothing here protects anybody: the noise is a float from a seeded generator. It is the error that counts.
 """
 
@@ -21,11 +24,13 @@ BINS = 64
 
 
 class Plain:
-    """The plain approach to one question, over columns that were read before."""
+    """The plain approach to one question, over columns that were read before, with Laplace or Gaussian noise."""
 
-    def __init__(self, question: Statistic, columns: Sequence[Floats], seed: int = 1) -> None:
+    def __init__(
+        self, question: Statistic, columns: Sequence[Floats], *, gaussian: bool = False, seed: int = 1
+    ) -> None:
         self._question, self._columns = question, columns
-        self._epsilon = float(question.epsilon)
+        self._epsilon, self._gaussian = float(question.epsilon), gaussian
         self._draw = np.random.default_rng(seed)
         if question.kind == "quantiles":
             self._counts = np.histogram(columns[0], BINS, question.ranges[0])[0].astype(float)
@@ -43,7 +48,13 @@ class Plain:
         return kinds[self._question.kind]()
 
     def _sum(self, values: Floats, most: float, shares: int) -> float:
-        return float(values.sum() + self._draw.laplace(0, most * shares / self._epsilon))
+        return float(values.sum() + most * self._noise(shares, 1)[0])
+
+    def _noise(self, shares: int, cells: int) -> Floats:
+        """For numbers of sensitivity 1, at one of so many shares of the price."""
+        if self._gaussian:
+            return self._draw.normal(0, math.sqrt(shares) / self._epsilon, cells)
+        return self._draw.laplace(0, shares / self._epsilon, cells)
 
     def _reach(self, column: int) -> float:
         return max(map(abs, self._question.ranges[column]))
@@ -71,11 +82,11 @@ class Plain:
         return [min(max((xy - sx * sy / count) / math.sqrt(spread), -1), 1) if spread else 0.0]
 
     def _quantiles(self) -> list[float]:
-        noisy = np.maximum(self._counts + self._draw.laplace(0, 1 / self._epsilon, BINS), 0)
+        noisy = np.maximum(self._counts + self._noise(1, BINS), 0)
         below = np.concatenate([[0], np.cumsum(noisy)])
         edges = np.linspace(*self._question.ranges[0], BINS + 1)
         return [float(np.interp(fraction * below[-1], below, edges)) for fraction in self._question.fractions]
 
     def _top(self) -> list[float]:
-        noisy = self._counts + self._draw.laplace(0, MOST_TOPICS / self._epsilon, TOPICS)
+        noisy = self._counts + self._noise(MOST_TOPICS, TOPICS)
         return [float(place + 1) for place in np.argsort(-noisy)[:TOP]]

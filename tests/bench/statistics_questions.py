@@ -7,6 +7,7 @@ numbers that hold for everybody.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,8 +32,7 @@ _POLICY = """\
 database: duckdb:{database}
 ledger: sqlite:{ledger}
 privacy_unit: person.id
-budget: {budget}
-statement: {{epsilon: 1, max_epsilon: 1}}
+{prices}
 tables:
   person:
     columns:
@@ -55,16 +55,10 @@ tables:
       topic: {{range: [1, {topics}]}}
 """
 
-_BUDGETS = {
-    "zcdp": "{epsilon: 1000000, delta: 1e-6, accounting: zcdp}",
-    "pure": "{epsilon: 1000000, accounting: pure}",
-}
 
-
-def policy(accounting: str, database: str, ledger: str) -> str:
+def policy(prices: str, database: str, ledger: str) -> str:
     """The text of a policy over the made-up people."""
-    budget = _BUDGETS[accounting]
-    return _POLICY.format(database=database, ledger=ledger, budget=budget, most=MOST_TOPICS, topics=TOPICS)
+    return _POLICY.format(database=database, ledger=ledger, prices=prices, most=MOST_TOPICS, topics=TOPICS)
 
 
 def make_people(path: str, seed: int = 7) -> None:
@@ -127,9 +121,9 @@ class Statistic:
         return self.numbers(connection.execute(self.sql).fetchall())
 
     def numbers(self, rows: Sequence[Sequence[object]]) -> list[float]:
-        """An answer's numbers: the first row's, or the first column's where names are asked."""
+        """An answer's numbers: the first row's, or the first column's where names are asked; NULL is no number."""
         found = [row[0] for row in rows] if self.kind == "top" else rows[0]
-        return [float(value) for value in found]  # type: ignore[arg-type]
+        return [math.nan if value is None else float(value) for value in found]  # type: ignore[arg-type]
 
     def read(self, connection: duckdb.DuckDBPyConnection) -> list[Floats]:
         """The columns, as an approach without SQL gets them."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from .promise import Promise
 from .statistics_measured import APPROACHES, OURS, PURE, Accuracy, Compared
 from .statistics_time import TARGET, Timed
 
@@ -15,19 +16,16 @@ COVERED = (0.935, 0.975)
 """What a 95 % interval should cover."""
 
 
-def show(results: Sequence[Compared], console: Console) -> None:
-    table = Table(title="Root mean square error, or the part of the largest groups found, at the same price")
+def show(results: Sequence[Compared], promise: Promise, console: Console) -> None:
+    """The factor is to the best of the other systems, not to the weakest."""
+    table = Table(title=f"Root mean square error, or the part of the largest groups found, {promise}")
     table.add_column("question")
-    table.add_column("ε", justify="right")
-    for heading in (*APPROACHES, "factor, zcdp", "pure", "target", "met, zcdp", "pure"):
+    for heading in (*APPROACHES, "best other / best of dpsql"):
         table.add_column(heading, justify="right")
     for result in results:
         top = result.question.kind == "top"
         shown = [_shown(result.by[name], top=top) for name in APPROACHES]
-        factors = ["" if top else _times(result.factor(name)) for name in (OURS, PURE)]
-        target = f"≥ {result.question.target:g}"
-        met = [_met(result, name) for name in (OURS, PURE)]
-        table.add_row(result.question.name, result.question.epsilon, *shown, *factors, target, *met)
+        table.add_row(result.question.name, *shown, _times(result.factor()))
     console.print(table)
     _show_coverage(results, console)
     for reason in sorted({found.refused for r in results for found in r.by.values() if found.refused}):
@@ -77,12 +75,9 @@ def _shown(found: Accuracy, *, top: bool) -> str:
         return "—"
     if top:
         return f"{found.error:.3f}"
-    return f"{found.error:.3g} ± {found.uncertainty / found.error:.0%}" if found.error else "0"
+    missing = f", {found.missing:.0%} NULL" if found.missing else ""
+    return f"{found.error:.3g} ± {found.uncertainty / found.error:.0%}{missing}" if found.error else "0"
 
 
 def _times(factor: float) -> str:
-    return "" if math.isnan(factor) else f"{factor:.1f}×"
-
-
-def _met(result: Compared, approach: str) -> str:
-    return "refused" if result.by[approach].refused else ("yes" if result.met(approach) else "no")
+    return "" if math.isnan(factor) else f"{factor:.2f}×"

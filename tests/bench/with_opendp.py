@@ -15,8 +15,8 @@ from functools import cache
 import duckdb
 import opendp.prelude as dp
 
-from .accuracy_questions import Cell, Counts, Question
-from .kept import Kept
+from .accuracy_questions import Cell, Question
+from .kept import Kept, bounded
 
 Measurement = Callable[[list[int]], list[int]]
 
@@ -55,15 +55,3 @@ class WithOpenDP:
         query = context.query()
         measurement: Measurement = (query.gaussian() if self._accounting == "zcdp" else query.laplace()).resolve()
         return measurement
-
-
-def bounded(question: Question, counts: Counts) -> str | None:
-    """At most N rows of a person and at most m of them in a group, drawn anew."""
-    if question.unique:
-        return None
-    keys = ", ".join(question.key(name).sql for name in counts.by)
-    per_group = f"row_number() OVER (PARTITION BY {question.unit}, {keys} ORDER BY dice)"
-    thrown = f"SELECT *, random() AS dice FROM {question.table} WHERE {counts.where}"
-    kept = f"SELECT * FROM ({thrown}) QUALIFY {per_group} <= {question.rows_per_group}"
-    per_person = f"row_number() OVER (PARTITION BY {question.unit} ORDER BY dice)"
-    return f"(SELECT * FROM ({kept}) QUALIFY {per_person} <= {question.rows})"

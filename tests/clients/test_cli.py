@@ -323,7 +323,7 @@ ODD = Answer(
     rows=(('say "hi"\n', 2**62, float("nan"), Decimal("1E+2"), None), ("", None, 0.1, Decimal("0.10"), None)),
     margins=((None, float("inf"), None, None, None), (None, 1.5, None, None, None)),
     price=PrivacyLoss(),
-    budget=lambda: Budget(Fraction(1), Fraction(0), 0.0, 1.0, 10, "pure"),
+    budget=lambda: Budget(Fraction(1), Fraction(0), 0.0, 1.0, 10, "pure", PrivacyLoss(epsilon=Fraction(1))),
 )
 
 

@@ -25,7 +25,7 @@ from dpsql.loss import PrivacyLoss
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, NULL, SMALLINT, TEXT, TIMESTAMP, Kind, decimal
 
-LEFT = Budget(Fraction(10), Fraction(1, 10**6), 0.5, 9.5, 40, "zcdp")
+LEFT = Budget(Fraction(10), Fraction(1, 10**6), 0.5, 9.5, 40, "zcdp", PrivacyLoss(rho=Fraction(3, 2)))
 NOON = datetime.datetime(2025, 3, 1, 12, 30)
 ROWS = (
     ("F", 12, 1.5, Decimal("3.25"), datetime.date(2025, 3, 1), NOON, True, 2**70, None, 7),

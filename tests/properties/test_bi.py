@@ -100,7 +100,6 @@ def test_a_dropdown_that_is_not_declared_is_paid_once_and_hides_the_few(ana: Ses
 SLIDERS = [
     ("SELECT min(day) AS min, max(day) AS max FROM public.visit", (FIRST, LAST)),
     ('select min("rows"."cost"), max("rows"."cost") from (select "cost" from "visit" "$Table") "rows"', (0, 400)),
-    ('SELECT MAX("day") AS "upper", MIN("cost") FROM "visit" HAVING (COUNT(1) > 0)', (LAST, Decimal("0.00"))),
     ("SELECT min(birth_year), max(weight_kg) FROM patient WHERE region = 'Tyrol'", (1920, 200.0)),
     ("SELECT min(sex), max(sex) FROM patient", ("F", "M")),
     ("SELECT max(birth_year) - min(birth_year), 1 FROM patient", (105, 1)),
@@ -113,6 +112,19 @@ def test_min_and_max_are_the_declared_ends_and_free(ana: Session, sql: str, row:
     assert answer.rows == (row,)
     assert free(answer)
     assert not ana.explain(sql).releases, "no row of people is read for a declared end"
+
+
+def test_declared_ends_under_a_condition_on_the_number_of_rows_pay_for_that_number_alone(ana: Session) -> None:
+    """Without GROUP BY the condition asks whether there is a row at all, which is about people."""
+    sql = 'SELECT MAX("day") AS "upper", MIN("cost") FROM "visit" HAVING (COUNT(1) > 0)'
+    (release,) = ana.explain(sql).releases
+    assert [output.text for output in release.plan.outputs] == ["COUNT(1)"]
+    first, again = ana.execute(sql), ana.execute(sql)
+    assert not free(first)
+    assert free(again)
+    assert first.rows == again.rows == ((LAST, Decimal("0.00")),)
+    nobody = sql.replace(" HAVING", " WHERE cost < 1 AND cost > 2 HAVING")
+    assert ana.execute(nobody).rows == ()
 
 
 def test_declared_ends_stand_beside_measured_aggregates(ana: Session, data: duckdb.DuckDBPyConnection) -> None:
@@ -213,6 +225,12 @@ TOP = [
     " DESC LIMIT 3) t ON p.diagnosis = t.d GROUP BY 1 ORDER BY 1",
     "SELECT sex, smoker, COUNT(*) FROM patient JOIN (SELECT sex AS a, smoker AS b FROM patient GROUP BY 1, 2 ORDER BY"
     " COUNT(*) DESC LIMIT 2) t ON sex = a AND smoker = b GROUP BY 1, 2 ORDER BY 1, 2",
+    # no key of the outer query: what is measured by it is added up over the groups that were chosen
+    "SELECT sex, COUNT(*) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 2) t"
+    " ON region = r GROUP BY sex ORDER BY 1",
+    "SELECT COUNT(*) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2) t"
+    " ON region = r",
+    "SELECT COUNT(*) FROM patient WHERE region IN (SELECT region FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2)",
 ]
 
 
@@ -222,16 +240,16 @@ def test_the_largest_groups_are_those_of_the_join(ana: Session, data: duckdb.Duc
 
 
 REFUSED_JOINS = [
-    # not a key of the outer query: each person's row would be kept or dropped by others
-    "SELECT sex, COUNT(*) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 2) t"
-    " ON region = r GROUP BY sex",
+    # not a key of the outer query, and nothing that adds up over the groups that were chosen
+    "SELECT sex, MEDIAN(height_cm) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) DESC"
+    " LIMIT 2) t ON region = r GROUP BY sex",
     # several rows per key: counts would be multiplied
     "SELECT region, COUNT(*) FROM patient JOIN (SELECT region r, sex s FROM patient GROUP BY 1, 2 ORDER BY COUNT(*)"
     " LIMIT 5) t ON region = r GROUP BY region",
     "SELECT region, COUNT(*) FROM patient JOIN (SELECT region r, sex s, COUNT(*) FROM patient GROUP BY 1, 2) t"
     " ON region = s GROUP BY region",
     # no grouping at all, an outer join, an inequality, a number of the subquery shown
-    "SELECT COUNT(*) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2) t"
+    "SELECT MEDIAN(height_cm) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2) t"
     " ON region = r",
     "SELECT region, COUNT(*) FROM patient LEFT JOIN (SELECT region r, COUNT(*) FROM patient GROUP BY 1) t"
     " ON region = r GROUP BY region",
@@ -239,7 +257,8 @@ REFUSED_JOINS = [
     " ON region < r GROUP BY region",
     "SELECT region, n FROM patient JOIN (SELECT region r, COUNT(*) n FROM patient GROUP BY 1) t"
     " ON region = r GROUP BY region, n",
-    "SELECT COUNT(*) FROM patient WHERE region IN (SELECT region FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2)",
+    "SELECT MEDIAN(height_cm) FROM patient WHERE region IN (SELECT region FROM patient GROUP BY 1 ORDER BY COUNT(*)"
+    " LIMIT 2)",
 ]
 
 
@@ -262,7 +281,6 @@ def test_wrappers_of_a_release_are_free(ana: Session) -> None:
     for again in (
         query,
         f"{query} ORDER BY 2 DESC LIMIT 3",
-        f"SELECT COUNT(*) AS rowcount FROM ({query}) AS rowcount_qry",
         f"SELECT * FROM ({query}) AS virtual_table LIMIT 1000",
         f"SELECT min(t.n), max(t.n) FROM ({query}) AS t",
         f"SELECT * FROM ({query}) AS t WHERE 0 <= t.n AND t.n < 900",
@@ -270,6 +288,18 @@ def test_wrappers_of_a_release_are_free(ana: Session) -> None:
         query.replace("FROM patient", 'FROM "clinic"."public"."patient" AS "_"'),
     ):
         assert free(ana.execute(again)), again
+
+
+def test_the_number_of_rows_of_an_answer_is_paid_once(ana: Session, data: duckdb.DuckDBPyConnection) -> None:
+    """Which values people have is counted as such: it is not how many groups are declared."""
+    query = "SELECT region, AVG(weight_kg) AS w, COUNT(*) AS n FROM patient WHERE sex = 'M' GROUP BY region"
+    sql = f"SELECT COUNT(*) AS rowcount FROM ({query}) AS rowcount_qry"
+    first, again = ana.execute(sql), ana.execute(sql)
+    assert not free(first)
+    assert free(again)
+    assert first.rows == again.rows == tuple(data.execute(sql).fetchall())
+    (release,) = ana.explain(sql).releases
+    assert [block.sensitivity for block in release.plan.blocks] == [Sensitivity(1, 1)]
 
 
 # Times as BI tools write them.

@@ -43,7 +43,7 @@ STRATEGIES = (Toeplitz(1), Toeplitz(2), Toeplitz(40), Tree(40, 3, 3), Tree(40, 1
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Nine hundred people, each with one day, and three visits each, so that every group has somebody."""
+    """People with one day each, and three visits each, some of these without a day: every group has somebody."""
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute(
             "CREATE TABLE person (id INTEGER PRIMARY KEY, day DATE NOT NULL, sex TEXT NOT NULL, weight INTEGER)"
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
             "CREATE TABLE visit (person_id INTEGER REFERENCES person (id), day DATE, cost DECIMAL(8, 2), change DOUBLE)"
         )
         connection.execute(
-            f"INSERT INTO visit SELECT i % 1800, DATE '2025-01-01' + (i % 29 + i % 2)::INT,"
+            "INSERT INTO visit SELECT i % 1800, CASE WHEN i % 97 > 0 THEN DATE '2025-01-01' + (i % 29 + i % 2)::INT END,"
             f" (i % 700) / 7.0, (i % 64) / 8.0 - 4 FROM range({1800 * VISITS}) t(i)"
         )
     return tmp_path
@@ -238,7 +238,7 @@ def test_a_person_with_many_days_and_a_small_l2_norm_is_measured_directly(folder
 
 
 def oracle(folder: Path, sql: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(folder / "clinic.duckdb"), config={"default_null_order": "nulls_last"}) as connection:
+    with duckdb.connect(str(folder / "clinic.duckdb"), config={"default_null_order": "postgres"}) as connection:
         return connection.execute(sql).fetchall()
 
 
@@ -292,7 +292,7 @@ def test_a_group_of_missing_keys_stands_where_the_order_puts_it(down: str, folde
         f"columns: {{person_id: {{}}, page: {{values: [{pages}, null]}}}}}}\n"
     )
     sql = f"SELECT page, SUM(COUNT(*)) OVER (ORDER BY page{down}) AS total FROM note GROUP BY page ORDER BY page{down}"
-    wanted = oracle(folder, f"{sql}{' NULLS FIRST' if down == ' DESC' else ''}".replace("DESC)", "DESC NULLS FIRST)"))
+    wanted = oracle(folder, sql)
     exact, noisy = open_without_noise(path), Proxy.open(path)
     try:
         assert plain(exact.session().execute(sql).rows) == plain(wanted)

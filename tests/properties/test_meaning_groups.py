@@ -363,10 +363,10 @@ def test_an_error_is_expected_of_a_total(total: Session) -> None:
 def test_a_product_of_small_keys_is_declared(tmp_path: Path, accounting: str) -> None:
     """Seven days of the week by twenty-four hours are 168 groups, however many instants are behind them."""
     with case(tmp_path, SETUP, TABLES, accounting) as session:
-        found = rows(
-            session, 'SELECT EXTRACT(DOW FROM debut), EXTRACT(HOUR FROM "at"), COUNT(*) FROM sale GROUP BY 1, 2'
-        )
-        assert sum(float(str(row[2])) for row in found) == 1000
+        sql = 'SELECT EXTRACT(DOW FROM debut), EXTRACT(HOUR FROM "at"), COUNT(*) FROM sale GROUP BY 1, 2'
+        answer = session.execute(sql)
+        assert sum(float(str(row[2])) for row in answer.rows) == 1000
+        assert not [one for one in answer.notices if "not shown" in one]
 
 
 @pytest.mark.xfail(strict=True, reason="sums of neighbours count empty groups as rows")
@@ -382,7 +382,6 @@ def test_neighbours_are_groups_that_are_there(shop: Session) -> None:
     assert found == {float(y): sum(counts[one] for one in years[max(0, n - 2) : n + 1]) for n, y in enumerate(years)}
 
 
-@pytest.mark.xfail(strict=True, reason="NULL is no value of a count of distinct values")
 def test_null_is_a_row_of_distinct_rows(shop: Session) -> None:
     """Teams a, b, q and NULL, of which q is not declared."""
     assert numbers(shop, "SELECT COUNT(*) FROM (SELECT DISTINCT odd FROM person) AS t") == [3]
@@ -393,6 +392,11 @@ def test_null_is_a_row_of_distinct_rows(shop: Session) -> None:
 def test_the_least_of_groups_stands_beside_their_number(shop: Session) -> None:
     sql = f"SELECT MIN(t.n), COUNT(*), MAX(t.n) FROM ({YEARS}) AS t"
     assert numbers(shop, sql) == [140, 7, 150]
+
+
+@pytest.mark.xfail(strict=True, reason="an output of the name of a subquery's column hides the subquery")
+def test_an_output_may_have_the_name_of_a_column(shop: Session) -> None:
+    assert numbers(shop, f"SELECT MIN(t.n) AS n, COUNT(*) AS k FROM ({YEARS}) AS t") == [140, 7]
 
 
 @pytest.mark.xfail(strict=True, reason="a notice says that a share is clipped into [0, 1]")

@@ -62,7 +62,7 @@ SELECT COUNT(*) FROM member WHERE EXP(wealth) > 1
 SELECT COUNT(*) FROM member WHERE ASIN(wealth) > 0
 --- refused or charged: a tangent of infinity
 SELECT COUNT(*) FROM loan WHERE TAN(price) > 0
---- charged: a bucket between ends
+--- charged; rows vary: a bucket between ends
 SELECT WIDTH_BUCKET(wealth, 0, 1000, 4) AS b, COUNT(*) FROM member GROUP BY b ORDER BY b
 --- refused: a bucket between equal ends
 SELECT WIDTH_BUCKET(wealth, 5, 5, 4) AS b, COUNT(*) FROM member GROUP BY b

@@ -45,8 +45,18 @@ SELECT DISTINCT card, code FROM member ORDER BY card, code
 --- charged: a list of the person alone
 SELECT DISTINCT note FROM member WHERE id = 7777
 --- free: the list of declared values follows from the policy
+SELECT DISTINCT sex FROM member WHERE sex IS NOT NULL ORDER BY sex
+--- free: so does every group that there may be, NULL among them
+SET dpsql.empty_groups = show
+\g
 SELECT DISTINCT sex FROM member ORDER BY sex
---- free: so does one from a public table
+--- free: so does a list from a public table
+SET dpsql.empty_groups = show
+\g
+SELECT DISTINCT branch FROM member ORDER BY branch
+--- charged; rows vary: whether anybody is in the group of NULL does not
+SELECT DISTINCT sex FROM member ORDER BY sex
+--- charged; rows vary: nor in that of a public table's list
 SELECT DISTINCT branch FROM member ORDER BY branch
 --- charged: a list with a condition on people is not free
 SELECT DISTINCT card FROM member WHERE id = 7777 OR id < 100 ORDER BY card

@@ -75,6 +75,8 @@ SELECT REPEAT('x', 1000000000), COUNT(*) FROM member
 --- refused: a series above the noise
 SELECT * FROM generate_series(1, 1000000000), (SELECT COUNT(*) AS n FROM member) AS t
 --- ended 57014: a cross join above the noise that has no end
+SET dpsql.empty_groups = show
+\g
 SELECT COUNT(*) FROM (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS t, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS u, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS v, (SELECT day, COUNT(*) AS n FROM loan GROUP BY day) AS w
 --- refused or charged; slow: columns without end
 SELECT «*,|300|» 1 FROM (SELECT branch, COUNT(*) AS n FROM member GROUP BY branch) AS t
