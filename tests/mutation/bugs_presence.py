@@ -75,13 +75,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a group without a value is not counted",
         "rewriter/counted_groups.py",
-<<<<<<< HEAD
         "    every = exp.Tuple(expressions=values if len(values) > 1 else [*values, exp.true()])",
         "    every = values[0]",
-=======
-        "exp.Tuple(expressions=values if len(values) > 1 else [*values, exp.true()])",
-        "values[0]",
->>>>>>> fix5
         SAME,
     ),
     bug(
