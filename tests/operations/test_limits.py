@@ -102,6 +102,7 @@ DAYS = "WITH a AS (SELECT days, COUNT(*) AS n FROM loan GROUP BY days) SELECT "
 def test_above_the_releases_too(limited: tuple[str, Operated], sql: str, sqlstate: str) -> None:
     _, server = limited
     with server.connect() as connection:
+        connection.execute("SET dpsql.empty_groups = show")
         with pytest.raises(psycopg.Error) as ended:
             connection.execute(sql.encode())
         assert ended.value.sqlstate == sqlstate
