@@ -99,8 +99,9 @@ class System:
         Conjugate gradients, until no part of the gradient is above ``precision`` in units of the noise. Coarse cells,
         which bend the most, are solved for directly in each step (A-DEF2 of Tang, Nabben, Vuik and Erlangga 2009).
         """
-        # What doubles make of what was measured is no nearer than this, and steps towards less lead astray.
-        precision = max(precision, ROUNDED * float(np.abs(self.target).max(initial=0.0)))
+        # What doubles make of a gradient is no nearer than this, and steps towards less lead astray. The numbers may be
+        # far larger: where they nearly agree, what is left is known to its own digits.
+        precision = max(precision, ROUNDED * float(np.abs(gradient).max(initial=0.0)))
         solve = self._coarse_solver(free)
         rest = np.where(free, gradient, 0.0)
         most = ASTRAY * max(float(np.abs(rest).max(initial=0.0)), precision)

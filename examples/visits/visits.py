@@ -90,12 +90,15 @@ class Answer:
     truth: tuple[tuple[Any, ...], ...]
 
 
-def ask(folder: Path, names: Sequence[str] = QUESTIONS) -> Iterator[Answer]:
-    """Ask each question twice: the proxy, for a price, and the database itself, as only its owner may."""
+def ask(folder: Path, names: Sequence[str] = QUESTIONS, empty_groups: str = "auto") -> Iterator[Answer]:
+    """Ask each question twice: the proxy, for a price, and the database itself, as only its owner may.
+
+    ``empty_groups``: ``show`` has those, too, that may be empty as far as the released numbers tell.
+    """
     for name in names:
         sql = (HERE / f"{name}.sql").read_text(encoding="utf-8")
         with dpsql.connect(folder / POLICY) as connection:
-            cursor = connection.cursor().execute(sql)
+            cursor = connection.cursor().execute(f"SET dpsql.empty_groups = {empty_groups}").execute(sql)
             columns = tuple(column[0] for column in cursor.description or ())
             rows, margins, epsilon = cursor.fetchall(), cursor.margins, float(cursor.epsilon)
         title = sql.splitlines()[0].removeprefix("-- ")

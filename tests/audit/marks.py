@@ -69,15 +69,15 @@ def off_lattice(served: Served, worlds: Worlds, shape: str) -> Iterator[str]:
 
 
 def step(text: str) -> Fraction:
-    """A step as it was printed, to six digits: a whole number, or one part of a power of 2 or of 10.
+    """A step as it was printed, to six digits: a whole number, or one part of powers of 2 and of 10.
 
-    >>> step("0.000488281"), step("0.01"), step("1,024")
-    (Fraction(1, 2048), Fraction(1, 100), Fraction(1024, 1))
+    >>> step("0.000488281"), step("0.01"), step("1,024"), step("1.2207e-06")
+    (Fraction(1, 2048), Fraction(1, 100), Fraction(1024, 1), Fraction(1, 819200))
     """
     near = Fraction(text.replace(",", ""))
     if near.denominator == 1:
         return near
-    candidates = itertools.chain((Fraction(1, 10**n) for n in range(13)), (Fraction(1, 2**n) for n in range(80)))
+    candidates = (Fraction(1, 10**tens * 2**twos) for tens in range(13) for twos in range(80))
     for candidate in candidates:
         if abs(candidate - near) <= near / 10**5:
             return candidate

@@ -54,7 +54,7 @@ def test_the_policy_has_no_problem(folder: Path) -> None:
 
 
 def test_every_question_is_answered_near_the_truth_and_paid_for_once(visits: ModuleType, folder: Path) -> None:
-    answers = list(visits.ask(folder))
+    answers = list(visits.ask(folder, empty_groups="show"))
     assert len(answers) == len(visits.QUESTIONS)
     for answer in answers:
         assert answer.epsilon > 0
@@ -66,7 +66,7 @@ def test_every_question_is_answered_near_the_truth_and_paid_for_once(visits: Mod
             for noisy, margin, true in zip(row[keys:], margins[keys:], exact, strict=False):
                 # Five half-widths are ten standard deviations; clipping moves nothing by more than a hundredth.
                 assert abs(noisy - true) <= 5 * margin + 0.01 * abs(true), (answer.title, row, true)
-    again = list(visits.ask(folder))
+    again = list(visits.ask(folder, empty_groups="show"))
     assert all(answer.epsilon == 0 for answer in again)
     assert [answer.rows for answer in again] == [answer.rows for answer in answers]
 
@@ -74,13 +74,22 @@ def test_every_question_is_answered_near_the_truth_and_paid_for_once(visits: Mod
 def test_retention_has_the_cells_that_can_be_and_costs_a_member_twelve_of_them(
     visits: ModuleType, folder: Path
 ) -> None:
-    (retention,) = visits.ask(folder, ["retention"])
+    (retention,) = visits.ask(folder, ["retention"], empty_groups="show")
     cells = [(int(cohort), int(later)) for cohort, later, _ in retention.rows]
     assert cells == [(cohort, later) for cohort in range(1, 13) for later in range(13 - cohort)]
     everybody = sum(count for _, later, count in retention.rows if later == 0)
     assert abs(everybody - MEMBERS) < 12 * 5 * retention.margins[0][2]
     # 1.96 standard deviations of noise for a norm of √12 at ε = 0.5 are 14 to 15; for √100 rows they would be 42.
     assert 13 < retention.margins[0][2] < 16
+
+
+def test_cells_that_are_hidden_are_few_people_and_the_others_are_as_released(visits: ModuleType, folder: Path) -> None:
+    (every,) = visits.ask(folder, ["retention"], empty_groups="show")
+    (some,) = visits.ask(folder, ["retention"])
+    assert set(some.rows) <= set(every.rows)
+    hidden = {row[:2] for row in every.rows} - {row[:2] for row in some.rows}
+    # 78 empty groups reach two half-widths in 1 of 100 answers: three more are six standard deviations.
+    assert all(count <= 5 * every.margins[0][2] for *cell, count in every.truth if tuple(cell) in hidden)
 
 
 def test_the_example_prints_every_question(

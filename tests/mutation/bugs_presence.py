@@ -75,8 +75,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a group without a value is not counted",
         "rewriter/counted_groups.py",
-        "exp.Tuple(expressions=[key.copy() for key in keys])",
-        "keys[0].copy()",
+        "    every = exp.Tuple(expressions=values if len(values) > 1 else [*values, exp.true()])",
+        "    every = values[0]",
         SAME,
     ),
     bug(

@@ -19,13 +19,14 @@ from rewriter import (
     bound,
     clipping,
     contribution,
+    enumeration,
     family,
-    keys,
+    pairs,
     per_person,
     planner,
     privacy_unit,
     source,
-    workload,
+    summed,
 )
 from rewriter.ball import Ball
 from rewriter.cells import Addend, Cell, Vector
@@ -78,7 +79,7 @@ def value_not_clamped(patch: pytest.MonkeyPatch) -> None:
         exact = dialect.to_steps(value.sql.copy(), value.type, granularity)
         return dialect.try_cast(exact.this if isinstance(exact, exp.Cast) else exact, BIGINT)
 
-    patch.setattr(workload, "clipped_steps", steps)
+    patch.setattr(summed, "clipped_steps", steps)
 
 
 @plant
@@ -91,7 +92,7 @@ def clamp_before_a_multiplication(patch: pytest.MonkeyPatch) -> None:
             return clipped
         return exp.Paren(this=exp.Mul(this=exp.Paren(this=clipped), expression=number(2)))
 
-    patch.setattr(workload, "clipped_steps", steps)
+    patch.setattr(summed, "clipped_steps", steps)
 
 
 @plant
@@ -106,7 +107,7 @@ def sum_of_doubles(patch: pytest.MonkeyPatch) -> None:
     def steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
         return dialect.cast(honest(value, interval, granularity, dialect), DOUBLE)
 
-    patch.setattr(workload, "clipped_steps", steps)
+    patch.setattr(summed, "clipped_steps", steps)
 
 
 @plant
@@ -124,7 +125,7 @@ def bounds_from_data(patch: pytest.MonkeyPatch) -> None:
         above = exp.GT(this=dialect.cast(value.sql.copy(), DOUBLE), expression=exp.Subquery(this=mean))
         return exp.Case(ifs=[exp.If(this=above, true=number(int(interval.low / granularity)))], default=clipped)
 
-    patch.setattr(workload, "clipped_steps", steps)
+    patch.setattr(summed, "clipped_steps", steps)
 
 
 @plant
@@ -138,7 +139,7 @@ def codes_by_order_of_appearance(patch: pytest.MonkeyPatch) -> None:
         coded = replace(value, sql=dialect.cast(rank, BIGINT), type=BIGINT)
         return honest(coded, interval, granularity, dialect)
 
-    patch.setattr(workload, "clipped_steps", steps)
+    patch.setattr(summed, "clipped_steps", steps)
 
 
 @plant
@@ -183,9 +184,18 @@ def overlapping_conditions_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
 @plant
 def means_believed_disjoint(patch: pytest.MonkeyPatch) -> None:
     """Of overlapping conditions, each mean counts its own rows; one sensitivity is claimed for all of them."""
-    honest = workload.signatures
-    patch.setattr(workload, "signatures", lambda tests, filters: (1,) if honest(tests, filters) else None)
-    patch.setattr(workload, "_pair_cells", lambda *parts, told=workload._pair_cells: told(*parts[:4], None, 0))
+    honest = pairs._measured
+
+    def measured(wanted: Any, builder: Any, norm: Norm) -> Any:
+        before = len(builder.vectors)
+        found = honest(wanted, builder, norm)
+        own = builder.vectors[before:]
+        if own:
+            every = tuple(cell for vector in own for cell in vector.cells)
+            builder.vectors[before:] = [replace(own[0], cells=every)]
+        return found
+
+    patch.setattr(pairs, "_measured", measured)
 
 
 # What one unit may add.
@@ -372,7 +382,12 @@ def rows_of_two_tables_numbered_alike(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def outer_join_adds_no_group(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(keys, "_table_size", lambda variable: variable.table.rows)
+    honest = enumeration.of_table
+
+    def of_table(variables: Sequence[Variable], dialect: Dialect) -> Any:
+        return honest([replace(variable, optional=False) for variable in variables], dialect)
+
+    patch.setattr(enumeration, "of_table", of_table)
 
 
 @plant

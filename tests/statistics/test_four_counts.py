@@ -32,7 +32,7 @@ ONE = (
 
 def _policy(folder: Path, budget: str) -> Path:
     with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
-        connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR, bmi DOUBLE)")
+        connection.execute("CREATE TABLE patient (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, bmi DOUBLE)")
         connection.execute(
             "INSERT INTO patient SELECT i, CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END, 18 + i % 20 FROM range(900) t(i)"
         )
