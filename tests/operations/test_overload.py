@@ -91,8 +91,8 @@ def test_a_flood_is_told_at_once_and_the_server_goes_on(server: Operated, monkey
     """Forty more than may run, of both analysts: all are told, in a time that does not grow with their number."""
     with held(server, monkeypatch) as standing, ThreadPoolExecutor(60) as pool:
         running = [
-            pool.submit(ask, server, user, COUNT + str(300 + number))
-            for user in ("ana", "bob")
+            pool.submit(ask, server, user, COUNT + str(first + number))
+            for user, first in (("ana", 300), ("bob", 350))
             for number in range(EACH)
         ]
         eventually(lambda: len(standing.entered) == ALL)
