@@ -139,7 +139,7 @@ class Calibration:
         return self.selected.threshold.units if self.selected else None
 
     @property
-    def threshold_of_one_group(self) -> bool:
+    def spreads_people(self) -> bool:
         """Whether that is not all to be said: people who are in several groups weigh less in each."""
         return self.selected is not None and self.selected.threshold.selection.max_groups > 1
 

@@ -268,7 +268,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
         notes.update(dict.fromkeys(calibration.plan.notes))
         notes.update(dict.fromkeys(turning_notes(calibration)))
         if calibration.selected is not None and calibration.threshold is not None:
-            more = ", nor larger ones of people who are in many groups" if calibration.threshold_of_one_group else ""
+            more = ", nor larger ones of people who are in many groups" if calibration.spreads_people else ""
             notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown{more}"] = None
             if calibration.selected.measured:
                 notes["of groups near that size, those are shown whose number came out too high"] = None

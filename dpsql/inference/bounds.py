@@ -84,9 +84,5 @@ def learned(missing: Missing, tables: Sequence[NoisyTable], exponents: range, re
 
 def _end(table: NoisyTable, exponents: range, relative: float) -> Fraction | None:
     (name,) = table.noise
-    # Nobody's size is a NULL: who has none is in a group of that name.
-    sizes = sorted(
-        (key[0], count) for key, count in zip(table.keys, table.statistics[name], strict=True) if key[0] is not None
-    )
-    exponent = clip([count for _, count in sizes], exponents, table.noise[name], relative)
+    exponent = clip(table.statistics[name], exponents, table.noise[name], relative)
     return None if exponent is None else Fraction(2) ** exponent
