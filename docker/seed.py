@@ -15,7 +15,7 @@ import duckdb
 import psycopg
 from psycopg import sql
 
-from dpsql import clinic
+from dpsql.interfaces.commands import demo_clinic as clinic
 
 TABLES = ("region", "patient", "visit")
 READER = "dpsql_reader"

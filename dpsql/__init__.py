@@ -1,6 +1,6 @@
 """Differentially private answers to ordinary SQL. Exports only: ``dpsql.connect`` is PEP 249."""
 
-from dpsql.dbapi import (
+from dpsql.interfaces.python import (
     BINARY,
     BOOLEAN,
     DATETIME,

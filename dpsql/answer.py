@@ -15,52 +15,45 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpsql.accountant import Accountant, Accounting
-from dpsql.bounds import Bounds, Settled
+from dpsql.accounting import Accountant, Accounting, PrivacyLoss
 from dpsql.calibrate import Calibration, margins
-from dpsql.derive import Made
-from dpsql.engines.deadlines import Cancellation, Patience
-from dpsql.engines.load import Load
-from dpsql.engines.schema import Concern
-from dpsql.error_bars import (
+from dpsql.engines import Cancellation, Concern, Load, Patience
+from dpsql.error_border import translated
+from dpsql.errors import DataError, OperationalError
+from dpsql.finish import (
+    Finished,
+    FinishedAnswers,
     exact_bars,
     in_zone,
     known_margins,
+    others_notes,
     pieced,
+    present_notes,
     selected_bars,
     tried_bars,
+    undefined_notes,
     widened_columns,
     widened_margins,
     widened_rows,
 )
-from dpsql.errors import DataError, OperationalError
-from dpsql.expected import error_notes, expected_errors
-from dpsql.finished import Finished, FinishedAnswers, undefined_notes
-from dpsql.inference.prefix import running_margins
+from dpsql.inference.estimates import running_margins
 from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
-from dpsql.opening import Opened, open_policy
-from dpsql.others import others_notes
+from dpsql.opened import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
-from dpsql.prepared import Prepared, draft, prepare
-from dpsql.present import present_notes
-from dpsql.pricing import Priced, Pricing, notices
+from dpsql.prepare import Prepared, draft, prepare, virtual_table
+from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, expected_errors, notices
+from dpsql.releases import NoisyTable
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation, ReleaseExplanation
-from dpsql.reuse import Reuse
+from dpsql.reuse import Made, Reuse
 from dpsql.sandbox import Computed
 from dpsql.settings import Settings, no_zone
-from dpsql.table import NoisyTable
-from dpsql.translated import translated
-from dpsql.virtual import virtual_table
-from rewriter.catalog import Catalog
-from rewriter.errors import Unbounded
-from rewriter.parse import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
+from rewriter.declared import TEXT, UTC, Catalog
 from rewriter.plan import Plan
-from rewriter.presence import Empty
-from rewriter.types import TEXT
-from rewriter.zones import UTC
+from rewriter.refused import Unbounded
+from rewriter.split import Empty
+from rewriter.statement import Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse
 
 _REMEMBERED = 512
 
@@ -480,7 +473,7 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, ow
 
 def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
     """EXPLAIN as one column of text."""
-    from dpsql.show import explanation_lines
+    from dpsql.display import explanation_lines
 
     lines = explanation_lines(explanation)
     return Answer(

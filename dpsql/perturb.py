@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpsql.calibrate import Calibration
 from dpsql.errors import error
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.table import ExactTable, NoisyTable
+from dpsql.releases import ExactTable, NoisyTable
 
 
 def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:

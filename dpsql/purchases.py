@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpsql.engines.deadlines import TICK, Patience
+from dpsql.engines import TICK, Patience
 
 try:
     import fcntl

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpsql.loss import PrivacyLoss
-from dpsql.table import Noise
+from dpsql.accounting import PrivacyLoss
+from dpsql.releases import Noise
+from rewriter.declared import Scalar, Type
 from rewriter.plan import Plan
-from rewriter.types import Scalar, Type
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 
+from dpsql.accounting import Target, target
 from dpsql.errors import DataError
 from dpsql.policy import Statement
-from dpsql.target import Target, target
-from rewriter.presence import Empty
-from rewriter.zones import UTC, zone_of
+from rewriter.declared import UTC, zone_of
+from rewriter.split import Empty
 
 _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 

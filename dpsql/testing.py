@@ -12,18 +12,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.answer import Proxy
-from dpsql.mechanisms.chain import Chain
-from dpsql.mechanisms.product import Product
-from dpsql.mechanisms.walks import Candidate
-from dpsql.opening import open_policy
-from dpsql.problem import Kind
-from dpsql.table import Key
-from rewriter.contribution import Norm
-from rewriter.parse import Parameters, Select, parse
+from dpsql.mechanisms.sampling import Candidate, Chain, Product
+from dpsql.opened import open_policy
+from dpsql.policy import Kind
+from dpsql.releases import Key
+from rewriter.declared import Norm, Sensitivity
 from rewriter.plan import Plan, Selection
 from rewriter.planner import plan
-from rewriter.sensitivity import Sensitivity
 from rewriter.split import split
+from rewriter.statement import Parameters, Select, parse
 
 
 @dataclass(frozen=True, slots=True)

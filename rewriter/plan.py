@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from rewriter.prefix import Prefix
-from rewriter.sensitivity import Sensitivity
-from rewriter.types import Scalar, Type
+from rewriter.declared import Scalar, Sensitivity, Type
+from rewriter.strategies import Prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,8 @@ class Statistic:
     Column ``name`` counts steps of size ``granularity``: the number it stands for is
     ``integer * granularity``. ``bound`` is the most that one unit can move one cell, in steps.
     ``family`` is a name that two statistics share only when the integer of a group is, whatever the data, the sum of
-    the other's integers over the groups that it is made of (:mod:`rewriter.lineage`); "" where nothing is known.
+    the other's integers over the groups that it is made of (:mod:`rewriter.planner.lineage`); "" where nothing is
+    known.
     """
 
     name: str
@@ -223,9 +223,9 @@ class Choice:
 
     ``sql`` answers rows ``(keys…, v, w, below, n)`` of integers, secret: at the lattice value v there is the weight w,
     below it ``below``, and n is the weight of the whole group. Every value is there whose distance from one of the
-    ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantile`; 0 and 1 stand for MIN and MAX. One unit's
-    weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit has more
-    rows than are counted. The number that v stands for is ``v * granularity``.
+    ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantiles.one`; 0 and 1 stand for MIN and MAX. One
+    unit's weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit
+    has more rows than are counted. The number that v stands for is ``v * granularity``.
 
     With ``candidates`` it is the mode that is picked, ``fractions`` are none, and v is a place among the candidates;
     every value that has weight is there.

@@ -1,0 +1,32 @@
+"""What every engine is to the proxy."""
+
+from dpsql.engines.arrow_types import arrow_type
+from dpsql.engines.deadlines import TICK, Cancellation, Patience
+from dpsql.engines.engine import Engine
+from dpsql.engines.failures import busy, cancelled
+from dpsql.engines.names import PEOPLE, match, suggestion
+from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable
+from dpsql.engines.turns import Load
+from dpsql.engines.way_check import Way
+
+__all__ = [
+    "PEOPLE",
+    "TICK",
+    "Cancellation",
+    "Concern",
+    "Engine",
+    "ForeignKey",
+    "Load",
+    "Look",
+    "Patience",
+    "Profile",
+    "Schema",
+    "SchemaColumn",
+    "SchemaTable",
+    "Way",
+    "arrow_type",
+    "busy",
+    "cancelled",
+    "match",
+    "suggestion",
+]

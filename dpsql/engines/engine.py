@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from dpsql.engines.deadlines import Cancellation
-from dpsql.engines.load import Load
 from dpsql.engines.schema import Concern, Look, Profile, Schema
-from dpsql.engines.way_scan import Way
-from dpsql.table import ExactTable
+from dpsql.engines.turns import Load
+from dpsql.engines.way_check import Way
+from dpsql.releases import ExactTable
 from rewriter.dialects import Dialect
 from rewriter.plan import Plan
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from dpsql.engines.names import match
 from dpsql.errors import OperationalError
-from dpsql.names import match
-from rewriter.types import Type
+from rewriter.declared import Type
 
 QualifiedName = tuple[str, str]
 """An engine's schema, and the name of a table in it."""

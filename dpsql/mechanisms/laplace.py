@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.sampling import Sampler, check_scale, float_at_least
-from dpsql.table import Noise
-from rewriter.sensitivity import Sensitivity
+from dpsql.releases import Noise
+from rewriter.declared import Sensitivity
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The k groups with the most, or the least, of a statistic: picked one after another, and only then measured.
 
 **Mechanism.** k times, one of the groups that are left is picked: with a probability ∝ exp(rate · statistic) where ρ is
-counted, by permute-and-flip (:mod:`dpsql.mechanisms.mode`) where ε is. The first is, as a whole, the one-shot top-k of
-Durfee, Rogers 2019: Gumbel noise of scale 1/rate on every statistic, and the k largest in their order.
+counted, by permute-and-flip (:mod:`dpsql.mechanisms.sampling.permute_and_flip`) where ε is. The first is, as a whole,
+the one-shot top-k of Durfee, Rogers 2019: Gumbel noise of scale 1/rate on every statistic, and the k largest in their
+order.
 
 **Claim.** Let one unit move the statistic of each group by between 0 and Δ (``Top.reach``; where it may go down too, Δ
 is the width of that interval), in however many groups. The logarithm of a pick's probability is rate · statistic less
@@ -26,9 +27,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.table import Noise
+from dpsql.releases import Noise
 from rewriter.plan import Top
 
 PICKS = "picks"

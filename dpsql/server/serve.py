@@ -22,14 +22,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpsql.errors import Error, OperationalError
-from dpsql.server import logs
-from dpsql.server.backend import Backend
-from dpsql.server.events import LoggedOut
-from dpsql.server.fairness import Pace, short_turns
-from dpsql.server.gate import Gate, Peer
-from dpsql.server.messages import error
-from dpsql.server.protocol import Protocol, Upgrade
-from dpsql.server.watched import Watch
+from dpsql.server.operations import LoggedOut, Pace, logs, short_turns
+from dpsql.server.session import Backend, Gate, Peer, Protocol, Upgrade, Watch
+from dpsql.server.wire import error
 
 LOGIN_SECONDS = 10.0
 GRACE_SECONDS = 5.0

@@ -15,17 +15,13 @@ from typing import TYPE_CHECKING
 from dpsql.answer import Proxy
 from dpsql.errors import Error, OperationalError
 from dpsql.policy import Policy
-from dpsql.server import logs
-from dpsql.server.audit import Audit
-from dpsql.server.backend import Backend
-from dpsql.server.events import Observer
+from dpsql.server.operations import Audit, Observer, Turns, logs
 from dpsql.server.serve import GRACE_SECONDS, Certificate, Server, is_loopback
+from dpsql.server.session import Backend, Watch
 from dpsql.server.shadow import Shadow
-from dpsql.server.turns import Turns
-from dpsql.server.watched import Watch
 
 if TYPE_CHECKING:
-    from dpsql.server.monitor import Monitor
+    from dpsql.server.operations import Monitor
 
 REFUSED = "F0000"
 
@@ -118,8 +114,7 @@ def _monitor(
 ) -> Monitor | None:
     if serving.metrics_port is None:
         return None
-    from dpsql.server.metrics import Metrics, State
-    from dpsql.server.monitor import Monitor
+    from dpsql.server.operations import Metrics, Monitor, State
 
     def auditing() -> bool:
         return audit is None or not audit.broken

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import dpsql
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.engine import Engine
 from dpsql.errors import Error
-from dpsql.loss import PrivacyLoss
-from dpsql.opening import open_policy
-from dpsql.sandbox import Sandbox
-from dpsql.table import ExactTable
+from dpsql.opened import open_policy
+from dpsql.releases.tables import ExactTable
+from dpsql.sandbox.sandbox import Sandbox
 from dpsql.testing import NoNoise
 from rewriter.plan import Plan
 from tests.attacks.canaries import canary_in

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpsql.inference.selected import NOTE
-from dpsql.table import ExactTable
+from dpsql.finish.chosen_rows import NOTE
+from dpsql.releases.tables import ExactTable
 from rewriter.plan import Plan
 from tests.attacks.cases import Case
 from tests.attacks.dbapi_way import SECONDS, Step

@@ -11,11 +11,11 @@ import pytest
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, OperationalError
-from dpsql.server import shadow_pool
-from dpsql.server.postgres_process import SUPERUSER
-from dpsql.server.shadow import Shadow
-from dpsql.server.shadow_rights import verify
-from dpsql.server.shadow_schema import tables
+from dpsql.postgresql.process import SUPERUSER
+from dpsql.server.shadow import pool as shadow_pool
+from dpsql.server.shadow.rights import verify
+from dpsql.server.shadow.shadow import Shadow
+from dpsql.server.shadow.shadow_schema import tables
 from tests.golden.pairs import clinic
 
 ANALYSTS = ("ana", "bob")

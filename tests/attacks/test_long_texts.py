@@ -9,14 +9,15 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from rewriter.dialect_postgres import POSTGRES
-from rewriter.dialects import DUCKDB, Dialect
-from rewriter.errors import Refused
-from rewriter.expanded import MAX_EXPANDED_SQL, check_expanded
-from rewriter.functions_sizes import LONGEST, MOST_GROWTH
-from rewriter.total import compile_expression
-from rewriter.types import INTEGER, TEXT
-from rewriter.value import Value
+from rewriter.bound.sql_size import MAX_EXPANDED_SQL, check_expanded
+from rewriter.declared.types import INTEGER, TEXT
+from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.dialects.postgres import POSTGRES
+from rewriter.expressions.compile import compile_expression
+from rewriter.expressions.text_length import LONGEST, MOST_GROWTH
+from rewriter.expressions.value import Value
+from rewriter.refused import Refused
 from tests.attacks.cases import STATEMENTS, Case, cases
 from tests.attacks.dbapi_way import open_dbapi
 from tests.attacks.library import postgres_library

@@ -14,10 +14,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql import clinic
 from dpsql.answer import Proxy
-from dpsql.server.backend import Backend
-from dpsql.server.shadow import Shadow
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.server.session.backend import Backend
+from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts
 from tests.clients.test_protocol import (
     FLUSH,

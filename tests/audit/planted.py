@@ -23,25 +23,26 @@ import pytest
 from sqlglot import exp
 
 from dpsql import answer, perturb
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy, Session
-from dpsql.finished import Finished
-from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.commonest import Commonest
+from dpsql.finish.remembered import Finished
+from dpsql.ledger.ledger import Ledger
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
-from dpsql.mechanisms.quantile import Quantile
-from dpsql.mechanisms.sampling import Sampler
-from dpsql.mechanisms.selection import Threshold
-from dpsql.server.backend import Backend
+from dpsql.mechanisms.quantiles.mode import Commonest
+from dpsql.mechanisms.quantiles.one import Quantile
+from dpsql.mechanisms.sampling.sampler import Sampler
+from dpsql.mechanisms.threshold import Threshold
+from dpsql.releases.tables import NoisyTable
 from dpsql.server.serve import Server
-from dpsql.server.shadow import Shadow
+from dpsql.server.session.backend import Backend
+from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts, database_name
-from dpsql.table import NoisyTable
-from rewriter import clipping, workload
-from rewriter.ball import Ball
-from rewriter.dialects import number
-from rewriter.sensitivity import Sensitivity
+from rewriter.bound.ball import Ball
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.dialects.nodes import number
+from rewriter.expressions import value_lattice as clipping
+from rewriter.measure import measurements as workload
 from tests.audit.served import PORT, Served, listening, running
 from tests.properties.mutants import PLANTS as STABILITY
 

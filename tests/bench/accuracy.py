@@ -22,7 +22,7 @@ import duckdb
 from rich.console import Console
 
 import dpsql
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting.loss import PrivacyLoss
 
 from .accuracy_data import make_people, policy
 from .accuracy_measured import (

@@ -12,16 +12,16 @@ import random
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accountant import Accounting
-from dpsql.calibrate import Calibration, calibrate
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.sampling import OpenDPSampler
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.calibration import Calibration, calibrate
+from dpsql.calibrate.sort_or_pick import ranked
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
-from dpsql.ranking import ranked
-from dpsql.table import ExactTable
+from dpsql.releases.tables import ExactTable
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import BIGINT
 from rewriter.plan import Block, KeyColumn, Linear, Output, Plan, Statistic, Top
-from rewriter.sensitivity import Sensitivity
-from rewriter.types import BIGINT
 
 GROUPS, PEOPLE, SHOWN = 1_000, 20_000, 10
 _PRICES = {

@@ -24,9 +24,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from dpsql.accountant import Accountant, Accounting
-from dpsql.ledger import Due, Ledger
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.ledger.ledger import Due, Ledger
 from tests.engines.postgres_server import start
 
 TOTAL = Accountant(Accounting.ZCDP, Fraction(10**9), Fraction(1, 10**6))

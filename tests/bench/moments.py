@@ -17,14 +17,14 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from dpsql.accountant import Accounting
-from dpsql.calibrate import calibrate
-from dpsql.inference.arrays import FloatArray
-from dpsql.inference.moments import moment_ends, moment_values
-from dpsql.inference.replicates import drawn
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.calibration import calibrate
+from dpsql.finish.replicates import drawn
+from dpsql.inference.estimates.moment_figures import moment_ends, moment_values
+from dpsql.inference.numeric.arrays import FloatArray
 from dpsql.testing import measure
-from rewriter.contribution import Norm
+from rewriter.declared.contribution import Norm
 from rewriter.plan import Moment
 
 POLICY = """

@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.table import Table
 
 from dpsql.answer import Proxy
-from dpsql.engines.postgres_connection import Connection, connect
-from dpsql.server.postgres_binaries import find_binaries
-from dpsql.server.postgres_process import PostgresProcess
+from dpsql.engines.postgres.postgres_connection import Connection, connect
+from dpsql.postgresql.binaries import find_binaries
+from dpsql.postgresql.process import PostgresProcess
 from tests.engines.postgres_server import copy_tables
 
 from .measured import by_turns, relative_errors

@@ -9,10 +9,10 @@ from typing import Any
 from unittest.mock import patch
 
 import dpsql.answer as answer
-from dpsql.engines.duckdb import DuckDBEngine
-from dpsql.ledger import Ledger
-from dpsql.sandbox import Sandbox
-from dpsql.store import ReleaseStore
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.ledger.ledger import Ledger
+from dpsql.releases.store import ReleaseStore
+from dpsql.sandbox.sandbox import Sandbox
 
 _STAGES: tuple[tuple[str, object, str], ...] = (
     ("prepare", answer.Proxy, "prepare"),

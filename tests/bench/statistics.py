@@ -21,8 +21,8 @@ import duckdb
 from rich.console import Console
 
 import dpsql
-from dpsql.loss import PrivacyLoss
-from rewriter.types import Scalar
+from dpsql.accounting.loss import PrivacyLoss
+from rewriter.declared.types import Scalar
 
 from .promise import SESSIONS, Mode, Promise, prices
 from .statistics_libraries import WithOpenDP, WithPythonDP

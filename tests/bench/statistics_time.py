@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dpsql.answer import Proxy
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 
 from .measured import by_turns
 from .tpch import data

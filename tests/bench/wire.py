@@ -25,7 +25,7 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from dpsql.server.postgres_process import PostgresProcess
+from dpsql.postgresql.process import PostgresProcess
 
 _PEOPLE = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, region VARCHAR NOT NULL, age INTEGER NOT NULL);

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsql import clinic
+from dpsql.interfaces.commands import demo_clinic as clinic
 from tests.clients.served import Served, served
 
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dpsql.errors import Error
-from dpsql.server.route import Route, route, route_unparsed
-from dpsql.server.statement import Query, statements
-from rewriter.catalog import Catalog, Column, Hop, Table
-from rewriter.errors import Refused
-from rewriter.parse import Select, parse
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP, decimal
+from dpsql.server.session.route import Route, route, route_unparsed
+from dpsql.server.session.statements import Query, statements
+from rewriter.declared.catalog import Catalog, Column, Hop, Table
+from rewriter.declared.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP, decimal
+from rewriter.refused import Refused
+from rewriter.statement.parser import Select, parse
 
 RECORDED = {"16386": "customers", "16393": "orders", "16404": "paid_orders"}
 """The identities that the tables had when the statements were recorded."""

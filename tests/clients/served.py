@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpsql import clinic
+from dpsql.interfaces.commands import demo_clinic as clinic
 
 USER = "ana"
 

@@ -16,12 +16,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql import clinic
-from dpsql.cli import main, parser
-from dpsql.loss import PrivacyLoss
-from dpsql.output import as_csv, as_json
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.display.csv_json import as_csv, as_json
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.interfaces.commands.commands import main, parser
 from dpsql.reply import Answer, AnswerColumn, Budget
-from rewriter.types import BIGINT, DATE, DOUBLE, TEXT, decimal
+from rewriter.declared.types import BIGINT, DATE, DOUBLE, TEXT, decimal
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM patient GROUP BY sex ORDER BY sex"
 

@@ -20,10 +20,22 @@ import pyarrow
 import pytest
 
 import dpsql
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy
-from dpsql.loss import PrivacyLoss
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, HUGEINT, NULL, SMALLINT, TEXT, TIMESTAMP, Kind, decimal
+from rewriter.declared.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    NULL,
+    SMALLINT,
+    TEXT,
+    TIMESTAMP,
+    Kind,
+    decimal,
+)
 
 LEFT = Budget(Fraction(10), Fraction(1, 10**6), 0.5, 9.5, 40, "zcdp", PrivacyLoss(rho=Fraction(3, 2)))
 NOON = datetime.datetime(2025, 3, 1, 12, 30)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from psycopg.adapt import PyFormat, Transformer
 
-from dpsql.server.decoding import ARRAYS, TEXTS, Undecodable, decode_parameter
+from dpsql.server.wire.decoding import ARRAYS, TEXTS, Undecodable, decode_parameter
 
 SCALARS = (16, 20, 21, 23, 26, 700, 701, 1082, 1114, 1184, 1700, 2950)
 KNOWN = (*SCALARS, *sorted(TEXTS), *sorted(ARRAYS), 114, 99_999)

@@ -21,9 +21,9 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from dpsql import clinic
-from dpsql.policy import Policy
-from dpsql.server.postgres_process import PostgresProcess
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.policy.policy import Policy
+from dpsql.postgresql.process import PostgresProcess
 
 DOCKER = Path(__file__).parents[2] / "docker"
 COMPOSE = yaml.safe_load((DOCKER / "compose.yaml").read_text())

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from dpsql.errors import OperationalError
-from dpsql.server.postgres_process import PREFIX, PostgresProcess, find_binaries, reap, wheel_binaries
+from dpsql.postgresql.process import PREFIX, PostgresProcess, find_binaries, reap, wheel_binaries
 
 STARTS = """
 import sys, time

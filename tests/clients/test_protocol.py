@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpsql import clinic
 from dpsql.answer import Proxy
-from dpsql.server import portals
-from dpsql.server.backend import Backend
-from dpsql.server.gate import Gate, Peer
-from dpsql.server.protocol import BEFORE_LOGIN, Protocol
-from dpsql.server.shadow import Shadow
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.server.session import portals
+from dpsql.server.session.backend import Backend
+from dpsql.server.session.login import Gate, Peer
+from dpsql.server.session.protocol import BEFORE_LOGIN, Protocol
+from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts
 
 BY_SEX = "SELECT sex, COUNT(*) AS n FROM patient GROUP BY sex ORDER BY sex"

@@ -6,11 +6,11 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from dpsql.server.route import Route, SetConfig, no_row, route, route_unparsed, settings_of
-from rewriter.catalog import Catalog, Column, Table
-from rewriter.errors import Refused
-from rewriter.parse import Select, parse
-from rewriter.types import INTEGER
+from dpsql.server.session.route import Route, SetConfig, no_row, route, route_unparsed, settings_of
+from rewriter.declared.catalog import Catalog, Column, Table
+from rewriter.declared.types import INTEGER
+from rewriter.refused import Refused
+from rewriter.statement.parser import Select, parse
 from tests.clients import corpus
 from tests.golden.pairs import clinic
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpsql.errors import Error
-from dpsql.server.postgres_process import PostgresProcess
-from dpsql.server.scram import PLAIN, PLUS, ScramServer, Verifier, make_verifier, prepared
+from dpsql.postgresql.process import PostgresProcess
+from dpsql.server.wire.scram import PLAIN, PLUS, ScramServer, Verifier, make_verifier, prepared
 
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
 CLIENT_NONCE, SERVER_NONCE = "rOprNGfwEbeRWgbNEkqO", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"

@@ -18,14 +18,14 @@ import psycopg
 import pytest
 import yaml
 
-from dpsql import clinic
 from dpsql.answer import Proxy
+from dpsql.interfaces.commands import demo_clinic as clinic
 from dpsql.server import serve as serving
-from dpsql.server.backend import Backend
-from dpsql.server.scram import make_verifier
 from dpsql.server.serve import Certificate, Server
-from dpsql.server.shadow import Shadow
+from dpsql.server.session.backend import Backend
+from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts
+from dpsql.server.wire.scram import make_verifier
 
 BY_SEX = "SELECT sex, COUNT(*) FROM patient GROUP BY sex ORDER BY sex"
 

@@ -12,14 +12,14 @@ from psycopg import pq
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, OperationalError
-from dpsql.server.postgres_process import Binaries, PostgresProcess, machine_binaries, wheel_binaries
-from dpsql.server.shadow import Shadow
-from dpsql.server.shadow_rows import ShadowRows
-from dpsql.server.shadow_schema import quoted, statements
-from dpsql.server.types import wire_type
-from dpsql.virtual import VIRTUAL_COLUMNS
-from rewriter.catalog import Catalog, Column, Hop, Table
-from rewriter.types import BIGINT, INTEGER, TEXT
+from dpsql.postgresql.process import Binaries, PostgresProcess, machine_binaries, wheel_binaries
+from dpsql.prepare.system_tables import VIRTUAL_COLUMNS
+from dpsql.server.shadow.shadow import Shadow
+from dpsql.server.shadow.shadow_rows import ShadowRows
+from dpsql.server.shadow.shadow_schema import quoted, statements
+from dpsql.server.wire.wire_types import wire_type
+from rewriter.declared.catalog import Catalog, Column, Hop, Table
+from rewriter.declared.types import BIGINT, INTEGER, TEXT
 from tests.clients import corpus
 from tests.golden.pairs import clinic
 

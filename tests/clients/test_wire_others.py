@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dpsql import clinic
-from dpsql.cli import main
-from dpsql.server.backend import Backend
-from rewriter.others import LABEL
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.interfaces.commands.commands import main
+from dpsql.server.session.backend import Backend
+from rewriter.split.other_groups import LABEL
 from tests.clients.test_protocol import SYNC, Client, Reply, backend, bind, describe, execute, parse, query
 
 __all__ = ["backend"]

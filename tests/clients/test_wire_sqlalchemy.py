@@ -14,7 +14,7 @@ import wire_sqlalchemy as wire
 def port(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     import shutil
 
-    from dpsql import clinic
+    from dpsql.interfaces.commands import demo_clinic as clinic
 
     folder = tmp_path_factory.mktemp("served")
     for name in (clinic.DATABASE, clinic.POLICY):

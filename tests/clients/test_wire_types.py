@@ -17,11 +17,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from psycopg import pq
 
-from dpsql.server.copy import copy_out
-from dpsql.server.messages import Field, Framer, Frontend, ProtocolViolation
-from dpsql.server.postgres_process import PostgresProcess
-from dpsql.server.rows import ReleasedRows
-from dpsql.server.types import Undecodable, data_rows, decode_parameter, encode_rows
+from dpsql.postgresql.process import PostgresProcess
+from dpsql.server.wire.copy import copy_out
+from dpsql.server.wire.messages import Field, Framer, Frontend, ProtocolViolation
+from dpsql.server.wire.row_encoding import ReleasedRows
+from dpsql.server.wire.wire_types import Undecodable, data_rows, decode_parameter, encode_rows
 
 NAMES = {
     16: "bool",
@@ -179,7 +179,7 @@ ROWS = ReleasedRows(
      "(FORMAT csv, FORCE_QUOTE *)", "(FORMAT csv, NULL 'plain')", "(FORMAT csv, ESCAPE '\\')", "(FORMAT binary)", "(HEADER)"],
 )  # fmt: skip
 def test_copies_are_those_of_postgresql(postgres: psycopg.Connection, options: str) -> None:
-    from dpsql.server.statement import Copy, statements
+    from dpsql.server.session.statements import Copy, statements
 
     kind = statements(f"COPY (SELECT 1) TO STDOUT {options}")[0].kind
     assert isinstance(kind, Copy)
@@ -204,8 +204,8 @@ def test_copies_are_those_of_postgresql(postgres: psycopg.Connection, options: s
 )  # fmt: skip
 def test_options_that_postgresql_refuses_are_refused(postgres: psycopg.Connection, options: str) -> None:
     from dpsql.errors import Error
-    from dpsql.server.copy import options as checked
-    from dpsql.server.statement import Copy, statements
+    from dpsql.server.session.statements import Copy, statements
+    from dpsql.server.wire.copy import options as checked
 
     kind = statements(f"COPY (SELECT 1) TO STDOUT {options}")[0].kind
     assert isinstance(kind, Copy)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, desc,
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from dpsql.clinic import DIAGNOSES, PATIENTS, REGIONS
+from dpsql.interfaces.commands.demo_clinic import DIAGNOSES, PATIENTS, REGIONS
 
 DRIVERS = ("psycopg", "psycopg2", "asyncpg", "pg8000")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import duckdb
 import psycopg
 
-from dpsql.server.postgres_binaries import Binaries
-from dpsql.server.postgres_process import PostgresProcess
+from dpsql.postgresql.binaries import Binaries
+from dpsql.postgresql.process import PostgresProcess
 
 READER = "reader"
 PASSWORD = "open-sesame"  # noqa: S105

@@ -15,14 +15,13 @@ import duckdb
 import pytest
 
 from dpsql.engines.deadlines import Cancellation
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.engines.engine import Engine
-from dpsql.engines.postgres import PostgresEngine
+from dpsql.engines.postgres.postgres_engine import PostgresEngine
 from dpsql.engines.schema import ForeignKey
 from dpsql.errors import Error, OperationalError
-from rewriter.plan import Block, KeyColumn, Plan, Selection, Statistic
-from rewriter.sensitivity import Sensitivity
-from rewriter.types import (
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -36,6 +35,7 @@ from rewriter.types import (
     Type,
     decimal,
 )
+from rewriter.plan import Block, KeyColumn, Plan, Selection, Statistic
 from tests.engines.postgres_server import Server, shared_server
 
 CANARY = "alice@example.org"

@@ -13,11 +13,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import OperationalError
-from rewriter.plan import Block, KeyColumn, Plan, Selection, Statistic
-from rewriter.sensitivity import Sensitivity
-from rewriter.types import (
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -31,6 +30,7 @@ from rewriter.types import (
     Type,
     decimal,
 )
+from rewriter.plan import Block, KeyColumn, Plan, Selection, Statistic
 
 CANARY = "alice@example.org"
 

@@ -12,7 +12,7 @@ import pytest
 
 import dpsql
 from dpsql.errors import DataError, NotSupportedError
-from rewriter.types import Kind
+from rewriter.declared.types import Kind
 from tests.engines.postgres_server import copy_tables, shared_server
 
 POLICY = """

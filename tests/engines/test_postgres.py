@@ -16,21 +16,21 @@ import psycopg
 import pytest
 import sqlglot
 
-import dpsql.engines.postgres as module
-import dpsql.engines.postgres_line as line_module
-from dpsql.cli import main
-from dpsql.engines.postgres import PostgresEngine
-from dpsql.engines.postgres_connection import PREPARED
+import dpsql.engines.postgres.line as line_module
+import dpsql.engines.postgres.postgres_engine as module
+from dpsql.engines.postgres.postgres_connection import PREPARED
+from dpsql.engines.postgres.postgres_engine import PostgresEngine
 from dpsql.engines.schema import SchemaTable
 from dpsql.errors import OperationalError
-from dpsql.opening import open_policy
-from rewriter.contribution import Norm
-from rewriter.dialect_postgres import POSTGRES
+from dpsql.interfaces.commands.commands import main
+from dpsql.opened import open_policy
+from rewriter.declared.contribution import Norm
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import DOUBLE, TEXT, decimal
+from rewriter.dialects.postgres import POSTGRES
 from rewriter.plan import Block, KeyColumn, Plan, Statistic
-from rewriter.planner import plan
-from rewriter.sensitivity import Sensitivity
-from rewriter.split import split
-from rewriter.types import DOUBLE, TEXT, decimal
+from rewriter.planner.plan_release import plan
+from rewriter.split.program import split
 from tests.engines.postgres_server import PASSWORD, READER, Server, shared_server, start
 
 CANARY = "alice@example.org"

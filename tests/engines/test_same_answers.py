@@ -13,22 +13,22 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpsql import clinic
-from dpsql.demo import STEPS
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.engines.engine import Engine
-from dpsql.engines.postgres import PostgresEngine
-from dpsql.policy import Policy
-from dpsql.schema import catalog
-from dpsql.table import ExactTable
+from dpsql.engines.postgres.postgres_engine import PostgresEngine
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.interfaces.commands.demo import STEPS
+from dpsql.policy.declared_catalog import catalog
+from dpsql.policy.policy import Policy
+from dpsql.releases.tables import ExactTable
 from dpsql.testing import open_without_noise
-from rewriter.catalog import Catalog
-from rewriter.contribution import Norm
-from rewriter.errors import Refused
-from rewriter.parse import Explain, Select, parse
+from rewriter.declared.catalog import Catalog
+from rewriter.declared.contribution import Norm
 from rewriter.plan import Plan
-from rewriter.planner import plan
-from rewriter.split import split
+from rewriter.planner.plan_release import plan
+from rewriter.refused import Refused
+from rewriter.split.program import split
+from rewriter.statement.parser import Explain, Select, parse
 from tests.engines.postgres_server import Server, copy_tables, shared_server
 from tests.golden.pairs import FOLDER, Pair, pairs
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pytest
 
 from dpsql.errors import Error
-from dpsql.sandbox import Sandbox
-from dpsql.table import ReleasedColumn, ReleasedTable
-from rewriter.types import (
+from dpsql.releases.tables import ReleasedColumn, ReleasedTable
+from dpsql.sandbox.sandbox import Sandbox
+from rewriter.declared.types import (
     BIGINT,
     BOOLEAN,
     DATE,

@@ -7,11 +7,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.cli import main
-from dpsql.engines.duckdb import DuckDBEngine
-from dpsql.engines.postgres import PostgresEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.engines.postgres.postgres_engine import PostgresEngine
 from dpsql.errors import OperationalError
-from dpsql.opening import open_policy
+from dpsql.interfaces.commands.commands import main
+from dpsql.opened import open_policy
 from tests.engines.postgres_server import shared_server
 
 FILES, CHANGED = "it reads files", "it does not work any more"

@@ -1,4 +1,4 @@
-"""Conversations with :mod:`dpsql.server.protocol` itself, without sockets: most of a campaign's messages, quickly.
+"""Conversations with :mod:`dpsql.server.session.protocol` itself, without sockets: most of a campaign's messages, quickly.
 
 Guarantee that is tested: any bytes lead to answers, errors, or the end of that connection; never to an exception, and
 never to "internal error", which says that an exception was caught. In which pieces bytes come makes no difference.
@@ -14,10 +14,10 @@ from pathlib import Path
 from random import Random
 
 from dpsql.answer import Proxy
-from dpsql.server.backend import Backend
-from dpsql.server.gate import Gate, Peer
-from dpsql.server.protocol import Protocol
-from dpsql.server.shadow import Shadow
+from dpsql.server.session.backend import Backend
+from dpsql.server.session.login import Gate, Peer
+from dpsql.server.session.protocol import Protocol
+from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts
 from tests.fuzz.conversations import LOCKED, PASSWORD, Conversation, conversation, proof, sasl_first
 from tests.fuzz.frames import startup

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from dpsql import clinic
-from dpsql.server.scram import make_verifier
+from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.server.wire.scram import make_verifier
 from tests.fuzz.conversations import LOCKED, PASSWORD
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpsql import clinic
+from dpsql.interfaces.commands import demo_clinic as clinic
 
 _PATIENCE = 60.0
 

@@ -13,10 +13,10 @@ from random import Random
 
 import pytest
 
-from dpsql.server import messages as m
-from dpsql.server.fairness import Pace
-from dpsql.server.portals import MAX_HELD, MAX_NAME, MAX_NAMED
-from dpsql.server.protocol import MAX_REQUESTS
+from dpsql.server.operations.fairness import Pace
+from dpsql.server.session.portals import MAX_HELD, MAX_NAME, MAX_NAMED
+from dpsql.server.session.protocol import MAX_REQUESTS
+from dpsql.server.wire import messages as m
 from tests.clients.test_protocol import replies
 from tests.fuzz.campaign import run, shown
 from tests.fuzz.conversations import DAMAGE, MESSAGES, OPEN, SSL, conversation

@@ -14,25 +14,25 @@ from pathlib import Path
 import duckdb
 import sqlglot
 
+from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.schema import Profile
-from dpsql.engines.schema_reader import read_schema
-from dpsql.families import shapes
-from dpsql.policy import Policy
-from dpsql.prepared import grouping_name
-from dpsql.schema import catalog
-from rewriter.catalog import Catalog
-from rewriter.contribution import Norm
-from rewriter.dialects import DUCKDB
-from rewriter.errors import Refused
-from rewriter.outer import check_outer, outer_sql
-from rewriter.parse import Explain, Select, parse
+from dpsql.policy.declared_catalog import catalog
+from dpsql.policy.policy import Policy
+from dpsql.prepare.prepared import grouping_name
+from dpsql.releases.family import shapes
+from rewriter.declared.catalog import Catalog
+from rewriter.declared.contribution import Norm
+from rewriter.declared.time_zones import UTC
+from rewriter.declared.types import INTEGER, Type
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.outer.checks import check_outer, outer_sql
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
-from rewriter.planner import plan
-from rewriter.query import Program
-from rewriter.selection import plan_top
-from rewriter.split import split
-from rewriter.types import INTEGER, Type
-from rewriter.zones import UTC
+from rewriter.planner.plan_release import plan
+from rewriter.planner.plan_top_k import plan_top
+from rewriter.refused import Refused
+from rewriter.release import Program
+from rewriter.split.program import split
+from rewriter.statement.parser import Explain, Select, parse
 
 FOLDER = Path(__file__).parent
 QUERIES = FOLDER / "queries"

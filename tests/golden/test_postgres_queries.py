@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 import sqlglot
 
-from rewriter.catalog import Catalog
-from rewriter.dialect_postgres import POSTGRES
-from rewriter.parse import Select, parse
-from rewriter.planner import plan
-from rewriter.split import split
+from rewriter.declared.catalog import Catalog
+from rewriter.dialects.postgres import POSTGRES
+from rewriter.planner.plan_release import plan
+from rewriter.split.program import split
+from rewriter.statement.parser import Select, parse
 from tests.golden.pairs import FOLDER, Pair, clinic, pairs
 
 EXPECTED = FOLDER / "postgres"

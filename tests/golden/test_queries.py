@@ -5,12 +5,12 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from rewriter.catalog import Catalog
-from rewriter.contribution import Norm
-from rewriter.errors import Refused
-from rewriter.parse import Select, parse
-from rewriter.planner import plan
-from rewriter.split import split
+from rewriter.declared.catalog import Catalog
+from rewriter.declared.contribution import Norm
+from rewriter.planner.plan_release import plan
+from rewriter.refused import Refused
+from rewriter.split.program import split
+from rewriter.statement.parser import Select, parse
 from tests.golden.pairs import FOLDER, Pair, clinic, pairs, rendered
 
 PAIRS = pairs()

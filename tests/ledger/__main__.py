@@ -19,7 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from dpsql.ledger import Ledger
+from dpsql.ledger.ledger import Ledger
 from tests.bench.ledger import CLIENTS, TOTAL, charging, postgres
 from tests.ledger.killing import strike
 from tests.ledger.postgres_site import Site

@@ -10,10 +10,10 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-from dpsql.accountant import Accountant, Accounting
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, OperationalError
-from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
+from dpsql.ledger.ledger import Ledger
 
 # Forked: the imports are there already, and a kill -9 costs milliseconds.
 _FORK = multiprocessing.get_context("fork")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psycopg
 
-from dpsql.server.postgres_process import PostgresProcess
+from dpsql.postgresql.process import PostgresProcess
 from tests.ledger.relay import Relay
 
 MEMORY = "/dev/shm"  # noqa: S108

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from dpsql.accountant import Accountant, Accounting
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
-from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
+from dpsql.ledger.ledger import Ledger
 from tests.ledger.reader import Row, rows, violations
 
 TAIL = 4096

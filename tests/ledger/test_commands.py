@@ -15,9 +15,9 @@ import duckdb
 import pytest
 
 from dpsql.answer import Proxy
-from dpsql.cli import main
 from dpsql.errors import OperationalError
-from dpsql.opening import open_policy
+from dpsql.interfaces.commands.commands import main
+from dpsql.opened import open_policy
 from tests.engines.postgres_server import Server
 from tests.ledger.reader import rows, violations
 from tests.ledger.test_postgres_ledger import durable_server

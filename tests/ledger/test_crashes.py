@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-import dpsql.ledger
-from dpsql.accountant import Accountant, Accounting
-from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
+import dpsql.ledger.ledger
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.ledger.ledger import Ledger
 from tests.ledger.killing import strike
 from tests.ledger.reader import Row, rows, violations
 from tests.ledger.tearing import tear_the_file, tear_the_log

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.accountant import Accountant, Accounting
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
-from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
+from dpsql.ledger.ledger import Ledger
 from tests.ledger.reader import rows, violations
 
 STOPPED = "the ledger cannot be written; nothing is answered until its owner has seen to it"

@@ -16,11 +16,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dpsql.accountant import Accountant, Accounting
-from dpsql.charge import recorded
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error, OperationalError
-from dpsql.ledger import Due, Ledger
-from dpsql.loss import PrivacyLoss
+from dpsql.ledger.charges import recorded
+from dpsql.ledger.ledger import Due, Ledger
 from tests.engines.postgres_server import Server, shared_server, start
 from tests.ledger.charger import Charger
 from tests.ledger.reader import rows, violations

@@ -20,14 +20,14 @@ import psycopg
 import pyarrow as pa
 
 from dpsql.engines.deadlines import Cancellation
-from dpsql.engines.duckdb import DuckDBEngine
-from dpsql.engines.postgres import PostgresEngine
-from dpsql.engines.postgres_connection import SETTINGS
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.engines.postgres.postgres_connection import SETTINGS
+from dpsql.engines.postgres.postgres_engine import PostgresEngine
 from dpsql.errors import Error
-from dpsql.sandbox import Sandbox
-from dpsql.server.shadow import Shadow
+from dpsql.sandbox.sandbox import Sandbox
+from dpsql.server.shadow.shadow import Shadow
+from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Block, Plan, Statistic
-from rewriter.sensitivity import Sensitivity
 from tests.engines.postgres_server import PASSWORD, Server, start
 from tests.golden.pairs import clinic
 

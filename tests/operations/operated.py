@@ -18,10 +18,10 @@ import psycopg
 from prometheus_client.parser import text_string_to_metric_families
 
 from dpsql.answer import Proxy
-from dpsql.server import logs
-from dpsql.server.audit import Audit
+from dpsql.server.operations import logs
+from dpsql.server.operations.audit import Audit
 from dpsql.server.serve import Server
-from dpsql.server.shadow import Shadow
+from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import Serving, analysts, database_name, made
 
 PATIENCE = 120.0

@@ -16,11 +16,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpsql.charge import decimal
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
-from dpsql.loss import PrivacyLoss
-from dpsql.server.audit import Audit
-from dpsql.server.events import Asked, Client, Outcome
+from dpsql.ledger.charges import decimal
+from dpsql.server.operations.audit import Audit
+from dpsql.server.operations.events import Asked, Client, Outcome
 from tests.operations.operated import Operated
 
 COUNT = "SELECT COUNT(*) FROM member WHERE code < "

@@ -14,13 +14,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpsql.cli import main
 from dpsql.errors import Error, OperationalError
-from dpsql.policy import Policy
-from dpsql.server.gate import Gate, Peer
-from dpsql.server.scram import make_verifier
+from dpsql.interfaces.commands.commands import main
+from dpsql.policy.policy import Policy
 from dpsql.server.serve import Certificate
+from dpsql.server.session.login import Gate, Peer
 from dpsql.server.start import Serving, check_exposure
+from dpsql.server.wire.scram import make_verifier
 from tests.attacks.library import POLICY, duckdb_library
 from tests.operations.operated import operated
 

@@ -12,9 +12,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpsql.policy import Policy
-from dpsql.problem import PolicyError
-from dpsql.sandbox import Sandbox
+from dpsql.policy.policy import Policy
+from dpsql.policy.problem import PolicyError
+from dpsql.sandbox.sandbox import Sandbox
 from tests.attacks.library import LIBRARIES, POLICY
 from tests.engines.postgres_server import shared_server
 from tests.operations.lockdown import HEAVY, LARGE, POSTGRES_LARGE
@@ -31,7 +31,7 @@ def limited(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     lower = partial(Sandbox.open, memory="24MB", seconds=6.0, cells=100_000)
     with pytest.MonkeyPatch.context() as patch:
         # What runs above the releases has limits of its own, which no policy raises: here they are lower.
-        patch.setattr("dpsql.opening.Sandbox.open", lower)
+        patch.setattr("dpsql.opened.Sandbox.open", lower)
         policy = LIBRARIES[request.param](folder, with_person=True, policy=POLICY + LIMITS).policy
         with operated(policy) as found:
             yield request.param, found

@@ -17,8 +17,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpsql.server import logs
-from dpsql.server.events import Outcome, fingerprint
+from dpsql.server.operations import logs
+from dpsql.server.operations.events import Outcome, fingerprint
 from tests.attacks.canaries import CARD, CODE, canary_in
 from tests.attacks.library import LIBRARIES
 from tests.operations.operated import Operated, operated
@@ -93,7 +93,7 @@ def stumble(server: Operated, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         states.append(ask(connection, "SELECT COUNT(*) FROM member"))
         patch.setattr(engine, "run", unforeseen)
         states.append(ask(connection, "SELECT COUNT(*) FROM loan"))
-        patch.setattr("dpsql.server.protocol._changed", unforeseen)
+        patch.setattr("dpsql.server.session.protocol._changed", unforeseen)
         states.append(ask(connection, "SET dpsql.notices = off"))
     return states
 

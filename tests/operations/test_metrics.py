@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dpsql.errors import OperationalError
-from dpsql.server.monitor import Monitor
+from dpsql.server.operations.monitor import Monitor
 from tests.operations.operated import Operated, eventually
 
 COUNT = "SELECT COUNT(*) FROM loan WHERE days < "

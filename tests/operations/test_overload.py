@@ -13,9 +13,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpsql import opening
+from dpsql import opened as opening
 from dpsql.errors import OperationalError
-from dpsql.server.turns import PATIENCE, Turns
+from dpsql.server.operations.statement_turns import PATIENCE, Turns
 from tests.operations.operated import Operated, eventually
 
 COUNT = "SELECT COUNT(*) FROM member WHERE code < "

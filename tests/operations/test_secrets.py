@@ -10,9 +10,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dpsql.cli import main
 from dpsql.errors import OperationalError
-from dpsql.secrets import DATABASE, LEDGER, secret, with_secret
+from dpsql.interfaces.commands.commands import main
+from dpsql.policy.secrets import DATABASE, LEDGER, secret, with_secret
 from tests.attacks.library import POLICY, postgres_library
 from tests.engines.postgres_server import PASSWORD, shared_server, start
 from tests.operations.operated import eventually

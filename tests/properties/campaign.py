@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from rewriter.contribution import Norm
-from rewriter.errors import Refused
-from rewriter.parse import Select, parse
+from rewriter.declared.contribution import Norm
 from rewriter.plan import Plan
-from rewriter.planner import plan
-from rewriter.selection import plan_top
-from rewriter.split import split
+from rewriter.planner.plan_release import plan
+from rewriter.planner.plan_top_k import plan_top
+from rewriter.refused import Refused
+from rewriter.split.program import split
+from rewriter.statement.parser import Select, parse
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Failed, Neighbourhood, Unsound, check
 from tests.properties.questions import Question, question

@@ -14,32 +14,31 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from rewriter import (
-    ball,
-    bound,
-    clipping,
-    contribution,
-    enumeration,
-    family,
-    pairs,
-    per_person,
-    planner,
-    privacy_unit,
-    source,
-    summed,
-)
-from rewriter.ball import Ball
-from rewriter.cells import Addend, Cell, Vector
-from rewriter.contribution import ONE, Norm
-from rewriter.dialects import Dialect, number
-from rewriter.interval import Interval
+from rewriter.bound import ball
+from rewriter.bound import bounded_sql as bound
+from rewriter.bound.ball import Ball
+from rewriter.columns import source
+from rewriter.columns.source import VARIABLE, Variable
+from rewriter.declared import contribution
+from rewriter.declared.contribution import ONE, Norm
+from rewriter.declared.interval import Interval
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import BIGINT, DOUBLE, SMALLINT
+from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.nodes import number
+from rewriter.expressions import value_lattice as clipping
+from rewriter.expressions.value import Value
+from rewriter.keys import enumeration
+from rewriter.measure import mean_pairs as pairs
+from rewriter.measure import overlapping_counts as family
+from rewriter.measure import summand as summed
+from rewriter.measure.vectors import Addend, Cell, Vector
+from rewriter.per_person import groups_of_one_person as per_person
 from rewriter.plan import Block
-from rewriter.prefix import Prefix
-from rewriter.sensitivity import Sensitivity
-from rewriter.source import VARIABLE, Variable
-from rewriter.strategies import Strategy
-from rewriter.types import BIGINT, DOUBLE, SMALLINT
-from rewriter.value import Value
+from rewriter.planner import plan_release as planner
+from rewriter.relations import ownership as privacy_unit
+from rewriter.strategies.conditional_sums import Strategy
+from rewriter.strategies.prefix_strategies import Prefix
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 PLANTS: dict[str, Plant] = {}
@@ -326,7 +325,7 @@ def limit_before_aggregation(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def rows_of_nobody_escape(patch: pytest.MonkeyPatch) -> None:
-    from rewriter import block
+    from rewriter.relations import from_where as block
 
     honest = block.own
     patch.setattr(block, "own", lambda *args: replace(honest(*args), semi_join=None, nullable=False))

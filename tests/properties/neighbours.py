@@ -14,14 +14,15 @@ from typing import Protocol
 
 import duckdb
 
-from dpsql.engines.duckdb import LOCKED
-from dpsql.engines.exact import WrongShape, ranks_of
-from dpsql.inference.finish import infer
-from dpsql.table import Noise, NoisyTable
-from rewriter.catalog import Catalog
-from rewriter.dialects import DUCKDB, Dialect
+from dpsql.engines.duckdb.duckdb_engine import LOCKED
+from dpsql.engines.exact_table import WrongShape, ranks_of
+from dpsql.inference.estimates.columns import infer
+from dpsql.releases.tables import Noise, NoisyTable
+from rewriter.declared.catalog import Catalog
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Block, Plan, Top
-from rewriter.sensitivity import Sensitivity
 from tests.properties.picks import Ranks, most_moved, weights_moved
 from tests.properties.world import Owner, World
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-from dpsql.mechanisms.around import SHARE, Around
-from dpsql.mechanisms.commonest import Commonest
-from dpsql.mechanisms.joint import Joint, Part
-from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar, together, unit_weight
-from dpsql.table import Key, Rank
+from dpsql.mechanisms.quantiles.mode import Commonest
+from dpsql.mechanisms.quantiles.one import Exponential, Quantile, TooFar, together, unit_weight
+from dpsql.mechanisms.quantiles.several import Joint, Part
+from dpsql.mechanisms.quantiles.spread import SHARE, Around
+from dpsql.releases.tables import Key, Rank
 from rewriter.plan import Choice
 
 Ranks = Mapping[Key, Sequence[Rank]]

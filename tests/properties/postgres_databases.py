@@ -8,12 +8,12 @@ from functools import cache
 
 import psycopg
 
-from dpsql.engines.exact import WrongShape, exact_table, ranks_of
-from dpsql.engines.postgres_connection import Connection, connect
-from dpsql.engines.postgres_schema import read_schema
-from rewriter.catalog import Catalog
-from rewriter.dialect_postgres import POSTGRES
-from rewriter.dialects import Dialect
+from dpsql.engines.exact_table import WrongShape, exact_table, ranks_of
+from dpsql.engines.postgres.postgres_connection import Connection, connect
+from dpsql.engines.postgres.postgres_schema import read_schema
+from rewriter.declared.catalog import Catalog
+from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.postgres import POSTGRES
 from rewriter.plan import Plan
 from tests.engines.postgres_server import copy_texts, shared_server
 from tests.properties.neighbours import Failed, Table, Unsound, _spelt, gone

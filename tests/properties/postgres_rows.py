@@ -10,9 +10,9 @@ import psycopg
 from sqlglot import exp
 from total_rows import COLUMNS, WILD, Rows
 
-from rewriter.dialect_postgres import POSTGRES
-from rewriter.dialects import DUCKDB
-from rewriter.types import DOUBLE, Scalar, Type
+from rewriter.declared.types import DOUBLE, Scalar, Type
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.dialects.postgres import POSTGRES
 from tests.engines.postgres_server import shared_server
 
 TYPES = {"HUGEINT": "NUMERIC(39,0)", "DOUBLE": "DOUBLE PRECISION", "FLOAT": "REAL", "VARCHAR": "TEXT"}

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpsql.accountant import Accountant, Accounting, largest_rho, smallest_epsilon
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting.accountant import Accountant, Accounting, largest_rho, smallest_epsilon
+from dpsql.accounting.loss import PrivacyLoss
 
 MILLIONTH = Fraction(1, 10**6)
 NOTHING = PrivacyLoss()

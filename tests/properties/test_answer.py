@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from dpsql.answer import Proxy
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import BudgetExceeded, DataError, Error, InternalError, NotSupportedError, OperationalError
-from dpsql.table import ExactTable
+from dpsql.releases.tables import ExactTable
 from dpsql.testing import open_without_noise
 from rewriter.plan import Plan
 

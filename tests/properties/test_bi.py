@@ -12,14 +12,14 @@ import pytest
 import sqlglot
 
 from dpsql.answer import Answer, Proxy, Session
-from dpsql.clinic import DATABASE, POLICY, build
 from dpsql.errors import Error
-from dpsql.opening import Opened, open_policy
+from dpsql.interfaces.commands.demo_clinic import DATABASE, POLICY, build
+from dpsql.opened import Opened, open_policy
 from dpsql.testing import open_without_noise
-from rewriter.contribution import Norm
-from rewriter.planner import plan
-from rewriter.sensitivity import Sensitivity
-from rewriter.split import split
+from rewriter.declared.contribution import Norm
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.planner.plan_release import plan
+from rewriter.split.program import split
 
 FIRST, LAST = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
 

@@ -14,15 +14,15 @@ from typing import Any
 import duckdb
 import pytest
 
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy
 from dpsql.engines.deadlines import Cancellation, Patience
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import BudgetExceeded, DataError, Error, NotSupportedError, OperationalError
-from dpsql.inference.bounds import clip
-from dpsql.loss import PrivacyLoss
-from dpsql.prepared import Prepared
+from dpsql.inference.estimates.learned_bounds import clip
+from dpsql.prepare.prepared import Prepared
+from dpsql.releases.tables import ExactTable, Noise
 from dpsql.reply import Answer, Explanation
-from dpsql.table import ExactTable, Noise
 from dpsql.testing import open_without_noise
 from rewriter.plan import Plan
 from tests.engines.postgres_server import copy_tables, shared_server
@@ -80,7 +80,7 @@ tables:
 def seldom_mistaken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise alone is taken for people once in 10⁹ histograms, and not in 10⁴: two hundred of them are learned here."""
     if "tmp_path" in request.fixturenames:
-        monkeypatch.setattr("dpsql.inference.bounds.BETA", 1e-9)
+        monkeypatch.setattr("dpsql.inference.estimates.learned_bounds.BETA", 1e-9)
 
 
 @pytest.fixture

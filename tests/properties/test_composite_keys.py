@@ -7,12 +7,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.engines.column_types import column_type
+from dpsql.engines.duckdb.duckdb_types import column_type
 from dpsql.engines.schema import SchemaColumn
+from dpsql.policy.unit_path import joinable
 from dpsql.testing import Measurement, measure, open_without_noise
-from dpsql.unit_path import joinable
-from rewriter.contribution import Norm
-from rewriter.errors import Refused
+from rewriter.declared.contribution import Norm
+from rewriter.refused import Refused
 from tests.engines.postgres_server import shared_server
 
 TABLES = """

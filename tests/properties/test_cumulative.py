@@ -15,21 +15,21 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from dpsql.accountant import Accounting
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy
-from dpsql.calibrate import calibrate
-from dpsql.inference.finish import infer
-from dpsql.inference.prefix import group_variances, prefix_variances, running_half_widths
-from dpsql.loss import PrivacyLoss
+from dpsql.calibrate.calibration import calibrate
+from dpsql.inference.estimates.columns import infer
+from dpsql.inference.estimates.running_estimates import group_variances, prefix_variances, running_half_widths
 from dpsql.perturb import perturb
-from dpsql.table import ExactTable, Noise, NoisyTable
+from dpsql.releases.tables import ExactTable, Noise, NoisyTable
 from dpsql.testing import Measurement, measure, open_without_noise
-from rewriter.catalog import Catalog
-from rewriter.contribution import Norm
-from rewriter.cumulative import RUNNING as MARK
-from rewriter.parse import Select, parse
-from rewriter.prefix import Prefix, Strategy, Toeplitz, Tree, best_tree, convolved
-from rewriter.split import split
+from rewriter.declared.catalog import Catalog
+from rewriter.declared.contribution import Norm
+from rewriter.split.cumulative_windows import RUNNING as MARK
+from rewriter.split.program import split
+from rewriter.statement.parser import Select, parse
+from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree, convolved
 from tests.statistics.laws import draw
 
 DAYS = 30
@@ -100,13 +100,13 @@ def opened(path: Path) -> Iterator[Catalog]:
 # What is measured
 
 
-def matrix(strategy: Strategy, steps: int) -> np.ndarray:
+def matrix(strategy: PrefixStrategy, steps: int) -> np.ndarray:
     """B, column by column."""
     return np.array([strategy.measured([int(row == column) for row in range(steps)]) for column in range(steps)]).T
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
-def test_no_column_is_longer_than_declared(strategy: Strategy) -> None:
+def test_no_column_is_longer_than_declared(strategy: PrefixStrategy) -> None:
     for steps in (1, strategy.steps // 2, strategy.steps):
         found = matrix(strategy, steps) if steps else np.zeros((0, 1), dtype=int)
         assert np.abs(found).sum(axis=0).max() <= strategy.l1
@@ -117,7 +117,7 @@ def test_no_column_is_longer_than_declared(strategy: Strategy) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
-def test_no_unit_moves_what_is_measured_further_than_declared(strategy: Strategy) -> None:
+def test_no_unit_moves_what_is_measured_further_than_declared(strategy: PrefixStrategy) -> None:
     """The worst vectors of an L1 norm, over several series."""
     prefix = Prefix(strategy, (1,), descending=True)
     keys = [(sex, day) for sex in "fm" for day in range(strategy.steps)]
@@ -134,7 +134,7 @@ def test_no_unit_moves_what_is_measured_further_than_declared(strategy: Strategy
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
-def test_the_variances_are_those_of_least_squares(strategy: Strategy) -> None:
+def test_the_variances_are_those_of_least_squares(strategy: PrefixStrategy) -> None:
     for steps in {1, (strategy.steps + 1) // 2, strategy.steps}:
         measured = matrix(strategy, steps).astype(float)
         covariance = np.linalg.inv(measured.T @ measured)

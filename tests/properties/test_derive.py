@@ -16,24 +16,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accountant import Accounting
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy, Session
-from dpsql.calibrate import Calibration, calibrate
-from dpsql.derive import LEAST_SAVING, Made, Source, facts, made, offer, source
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.opening import Opened, open_policy
+from dpsql.calibrate.calibration import Calibration, calibrate
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.opened import Opened, open_policy
 from dpsql.perturb import perturb
+from dpsql.releases.store import Entry, variance
+from dpsql.releases.tables import ExactTable, Key, NoisyTable
 from dpsql.reply import Answer
-from dpsql.store import Entry, variance
-from dpsql.table import ExactTable, Key, NoisyTable
-from rewriter.contribution import Norm
-from rewriter.parse import Select, parse
+from dpsql.reuse.derive import LEAST_SAVING, Made, Source, facts, made, offer, source
+from rewriter.declared.contribution import Norm
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import BIGINT, INTEGER
 from rewriter.plan import Block, KeyColumn, Linear, Output, Part, Plan, Statistic
-from rewriter.planner import plan
-from rewriter.sensitivity import Sensitivity
-from rewriter.split import split
-from rewriter.types import BIGINT, INTEGER
+from rewriter.planner.plan_release import plan
+from rewriter.split.program import split
+from rewriter.statement.parser import Select, parse
 
 PEOPLE = 400
 

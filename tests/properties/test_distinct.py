@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from dpsql.answer import Proxy, Session
-from dpsql.policy import Policy
-from dpsql.problem import PolicyError
+from dpsql.policy.policy import Policy
+from dpsql.policy.problem import PolicyError
 from dpsql.testing import measure, open_without_noise
 
 GROUPS = 400

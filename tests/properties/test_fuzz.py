@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from rewriter.catalog import Catalog
-from rewriter.contribution import Norm
-from rewriter.errors import Refused
-from rewriter.parse import Explain, Select, parse
-from rewriter.planner import plan
-from rewriter.split import split
+from rewriter.declared.catalog import Catalog
+from rewriter.declared.contribution import Norm
+from rewriter.planner.plan_release import plan
+from rewriter.refused import Refused
+from rewriter.split.program import split
+from rewriter.statement.parser import Explain, Select, parse
 from tests.properties.drawing import world
 from tests.properties.neighbours import Databases, Neighbourhood
 from tests.properties.postgres_databases import PostgresDatabases

@@ -13,9 +13,9 @@ import duckdb
 import pytest
 
 from dpsql.answer import Proxy, Session
-from dpsql.clinic import POLICY, build
-from dpsql.inference.consistent import infer_all
-from dpsql.table import NoisyTable
+from dpsql.inference.consistency.infer import infer_all
+from dpsql.interfaces.commands.demo_clinic import POLICY, build
+from dpsql.releases.tables import NoisyTable
 from dpsql.testing import open_without_noise
 
 BUDGET = "budget: {epsilon: 10, delta: 1e-6, accounting: zcdp}"

@@ -13,17 +13,18 @@ from random import Random
 import duckdb
 import pytest
 
-from rewriter.catalog import Catalog, Column, Hop, Table
-from rewriter.contribution import Norm
-from rewriter.dialects import DUCKDB, Dialect
-from rewriter.errors import Refused, Unbounded
-from rewriter.histogram import exponents, greatest, histograms
-from rewriter.missing import Learned, Missing
-from rewriter.parse import Select, parse
+from rewriter.declared.catalog import Catalog, Column, Hop, Table
+from rewriter.declared.contribution import Norm
+from rewriter.declared.types import BIGINT, DOUBLE, HUGEINT, INTEGER, Type, decimal
+from rewriter.declared.undeclared import Learned, Missing
+from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Plan
-from rewriter.planner import plan
-from rewriter.split import split
-from rewriter.types import BIGINT, DOUBLE, HUGEINT, INTEGER, Type, decimal
+from rewriter.planner.bound_histogram import exponents, greatest, histograms
+from rewriter.planner.plan_release import plan
+from rewriter.refused import Refused, Unbounded
+from rewriter.split.program import split
+from rewriter.statement.parser import Select, parse
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Neighbourhood, Unsound, check
 from tests.properties.postgres_databases import PostgresDatabases

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dpsql.inference.apportion import apportion, round_tree
-from dpsql.inference.least_squares import tree
-from dpsql.inference.projection import monotone, simplex, top_down
+from dpsql.inference.numeric.largest_remainder import apportion, round_tree
+from dpsql.inference.numeric.least_squares import tree
+from dpsql.inference.numeric.projection import monotone, simplex, top_down
 from tests.properties.algebra import Floats, dense, tree_matrices
 
 Tree = tuple[list[NDArray[np.int64]], list[Floats], list[Floats]]

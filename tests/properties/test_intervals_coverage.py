@@ -15,19 +15,19 @@ import numpy as np
 import pytest
 
 from dpsql.answer import Proxy, Session
-from dpsql.bounds import Settled
-from dpsql.derive import Made
 from dpsql.engines.deadlines import Cancellation
-from dpsql.error_bars import pieced
-from dpsql.inference.intervals import half_width
-from dpsql.inference.propagate import _joint
-from dpsql.mechanisms.sampling import OpenDPSampler
+from dpsql.finish.error_bars import pieced
+from dpsql.finish.propagate import _joint
+from dpsql.inference.intervals.widths import half_width
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
-from dpsql.prepared import Prepared
+from dpsql.prepare.prepared import Prepared
+from dpsql.price.learn_bounds import Settled
+from dpsql.releases.tables import NoisyTable
 from dpsql.reply import Answer
-from dpsql.table import NoisyTable
+from dpsql.reuse.derive import Made
 from dpsql.testing import NoNoise
-from rewriter.measured import Affine
+from rewriter.outer.provenance import Affine
 from tests.statistics.laws import masses
 
 POLICY = """

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpsql.answer import Proxy, Session
-from dpsql.clinic import POLICY, build
 from dpsql.errors import DataError
+from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.reply import Answer
 from dpsql.settings import NAMES
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy, Session
-from dpsql.loss import PrivacyLoss
 from dpsql.reply import ReleaseExplanation
 from dpsql.testing import open_without_noise
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dpsql.inference import least_squares
-from dpsql.inference.apportion import round_lattice
-from dpsql.inference.groupings import chain, checked_groupings
-from dpsql.inference.least_squares import lattice
-from dpsql.inference.orthogonal import orthogonal
-from dpsql.inference.projection import nonnegative_lattice
+from dpsql.inference.numeric import least_squares
+from dpsql.inference.numeric.groupings import chain, checked_groupings
+from dpsql.inference.numeric.largest_remainder import round_lattice
+from dpsql.inference.numeric.least_squares import lattice
+from dpsql.inference.numeric.orthogonal import orthogonal
+from dpsql.inference.numeric.projection import nonnegative_lattice
 from tests.properties.algebra import Floats, dense
 
 Groupings = list[NDArray[np.int64]]

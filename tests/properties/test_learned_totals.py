@@ -11,15 +11,16 @@ import duckdb
 import pytest
 
 import dpsql
-from rewriter.catalog import Catalog, Column, Hop, Table
-from rewriter.contribution import Norm
-from rewriter.dialect_postgres import POSTGRES
-from rewriter.dialects import DUCKDB, Dialect
-from rewriter.histogram import exponents, greatest, histograms
-from rewriter.missing import Missing
+from rewriter.declared.catalog import Catalog, Column, Hop, Table
+from rewriter.declared.contribution import Norm
+from rewriter.declared.types import DOUBLE, INTEGER
+from rewriter.declared.undeclared import Missing
+from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.dialects.postgres import POSTGRES
 from rewriter.plan import Plan
-from rewriter.planner import plan
-from rewriter.types import DOUBLE, INTEGER
+from rewriter.planner.bound_histogram import exponents, greatest, histograms
+from rewriter.planner.plan_release import plan
 
 COST = Missing("visit", "cost", total=True)
 PEOPLE, ROWS = 3_000, 40

@@ -23,12 +23,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpsql.accountant import Accountant, Accounting
-from dpsql.charge import EVERYBODY, NOTHING, Admission, Charge, Total
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, InterfaceError, InternalError, NotSupportedError, OperationalError
-from dpsql.journal import SQLiteJournal
-from dpsql.ledger import Due, Ledger, recorded
-from dpsql.loss import PrivacyLoss
+from dpsql.ledger.charges import EVERYBODY, NOTHING, Admission, Charge, Total
+from dpsql.ledger.ledger import Due, Ledger, recorded
+from dpsql.ledger.sqlite_journal import SQLiteJournal
 
 MILLIONTH = Fraction(1, 10**6)
 

@@ -13,7 +13,7 @@ import pytest
 
 from dpsql.answer import Proxy, Session
 from dpsql.testing import measure, open_without_noise
-from rewriter.contribution import Norm
+from rewriter.declared.contribution import Norm
 from tests.properties.test_vector import COLUMNS
 
 POLICY = """

@@ -12,15 +12,15 @@ import duckdb
 import pytest
 from scipy import stats
 
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy, Session
 from dpsql.errors import Error
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.commonest import Commonest
-from dpsql.mechanisms.quantile import Exponential
-from dpsql.mechanisms.sampling import OpenDPSampler
+from dpsql.mechanisms.quantiles.mode import Commonest
+from dpsql.mechanisms.quantiles.one import Exponential
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.testing import open_without_noise
+from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Choice
-from rewriter.sensitivity import Sensitivity
 from tests.engines.postgres_server import shared_server
 from tests.statistics.test_top_k import assert_follows, exponential_law, flip_law
 

@@ -14,15 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpsql.accountant import Accounting
+from dpsql.accounting.accountant import Accounting
 from dpsql.answer import Proxy
 from dpsql.errors import Error
-from dpsql.inference.moments import moment_ends, moment_values
-from dpsql.inference.replicates import drawn
-from dpsql.table import Noise
+from dpsql.finish.replicates import drawn
+from dpsql.inference.estimates.moment_figures import moment_ends, moment_values
+from dpsql.releases.tables import Noise
 from dpsql.testing import measure, open_without_noise
-from rewriter.contribution import Norm
-from rewriter.moments import MIDDLE
+from rewriter.declared.contribution import Norm
+from rewriter.measure.moments import MIDDLE
 from rewriter.plan import Axis, Figure, Moment
 from tests.bench.moments import People, compare
 

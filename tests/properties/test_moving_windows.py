@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from dpsql.answer import Proxy
-from dpsql.inference.prefix import prefix_variances
-from dpsql.table import Noise
+from dpsql.inference.estimates.running_estimates import prefix_variances
+from dpsql.releases.tables import Noise
 from dpsql.testing import measure, open_without_noise
-from rewriter.contribution import Norm
-from rewriter.prefix import Prefix, Strategy, Toeplitz, Tree, best_tree
-from rewriter.query import Frame
+from rewriter.declared.contribution import Norm
+from rewriter.release import Frame
+from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree
 
 DAYS = 60
 WEEK = "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW"
@@ -68,7 +68,7 @@ def sums(rest: str = WEEK, what: str = "SUM(COUNT(*))") -> str:
         ),
     ],
 )
-def test_a_window_that_moves_is_recognised(sql: str, strategy: Strategy, descending: bool, folder: Path) -> None:
+def test_a_window_that_moves_is_recognised(sql: str, strategy: PrefixStrategy, descending: bool, folder: Path) -> None:
     (measured,) = measure(sql, policy(folder, "zcdp"))
     (block,) = measured.plan.blocks
     assert block.prefix == Prefix(strategy, (0,), descending)
@@ -83,7 +83,7 @@ def test_short_windows_are_added_up_where_noise_goes_with_the_l1_norm(folder: Pa
     assert month.plan.blocks[0].prefix == Prefix(Tree(730, 15, 2, 90), (0,), False)
 
 
-def expected(strategy: Strategy, size: int, frame: Frame) -> np.ndarray:
+def expected(strategy: PrefixStrategy, size: int, frame: Frame) -> np.ndarray:
     """The variances by linear algebra: of least squares over all that is measured."""
     columns = [strategy.measured([int(row == column) for row in range(size)]) for column in range(size)]
     design = np.array(columns, dtype=float).T
@@ -96,7 +96,7 @@ def expected(strategy: Strategy, size: int, frame: Frame) -> np.ndarray:
 
 @pytest.mark.parametrize("frame", [Frame(6, 0), Frame(2, 3), Frame(0, 1), Frame(30, 30), Frame(0, 0)])
 @pytest.mark.parametrize("strategy", [Toeplitz(30, 7), Toeplitz(30), Tree(30, 4, 2, 9), Tree(30, 7, 2)], ids=str)
-def test_the_variance_of_a_window_is_that_of_least_squares(strategy: Strategy, frame: Frame) -> None:
+def test_the_variance_of_a_window_is_that_of_least_squares(strategy: PrefixStrategy, frame: Frame) -> None:
     for size in (30, 17, 1):
         prefix, noise = Prefix(strategy, (0,), False), Noise("gaussian", Fraction(1000))
         found = prefix_variances(prefix, [(day,) for day in range(size)], noise, frame) / 1e6

@@ -8,17 +8,17 @@ from random import Random
 import duckdb
 import pytest
 
-from dpsql.engines.duckdb import DuckDBEngine
-from dpsql.opening import look_at
-from dpsql.policy import Policy
-from dpsql.schema import catalog, fit
-from dpsql.table import ExactTable
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.opened import look_at
+from dpsql.policy.declared_catalog import catalog, fit
+from dpsql.policy.policy import Policy
+from dpsql.releases.tables import ExactTable
 from dpsql.testing import measure
-from rewriter.contribution import Norm
-from rewriter.errors import Refused
-from rewriter.parse import parse
-from rewriter.planner import plan
-from rewriter.split import split
+from rewriter.declared.contribution import Norm
+from rewriter.planner.plan_release import plan
+from rewriter.refused import Refused
+from rewriter.split.program import split
+from rewriter.statement.parser import parse
 from tests.engines.postgres_server import shared_server
 from tests.properties.campaign import Tally, campaign
 from tests.properties.drawing import world, worst_units

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dpsql.check import problems
-from dpsql.engines.postgres import PostgresEngine
+from dpsql.engines.postgres.postgres_engine import PostgresEngine
 from dpsql.engines.schema import ForeignKey, Schema, SchemaColumn, SchemaTable
-from dpsql.init import first_policy
-from dpsql.policy import Policy
-from dpsql.problem import PolicyError
-from dpsql.schema import catalog
-from rewriter.catalog import Hop
-from rewriter.types import INTEGER, TEXT
+from dpsql.policy.check_policy import problems
+from dpsql.policy.declared_catalog import catalog
+from dpsql.policy.policy import Policy
+from dpsql.policy.problem import PolicyError
+from dpsql.policy.proposal import first_policy
+from rewriter.declared.catalog import Hop
+from rewriter.declared.types import INTEGER, TEXT
 from tests.engines.postgres_server import READER, shared_server
 
 HEAD = """

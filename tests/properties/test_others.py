@@ -15,24 +15,24 @@ import pytest
 
 import dpsql
 from dpsql.answer import Proxy, Session
-from dpsql.bounds import Settled
-from dpsql.calibrate import Calibration
-from dpsql.derive import Made
+from dpsql.calibrate.calibration import Calibration
 from dpsql.engines.deadlines import Cancellation
-from dpsql.error_bars import pieced
 from dpsql.errors import DataError
-from dpsql.inference.replicates import replicated
-from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.others import left
+from dpsql.finish.error_bars import pieced
+from dpsql.finish.other_notes import left
+from dpsql.finish.replicates import replicated
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
-from dpsql.prepared import Prepared
+from dpsql.prepare.prepared import Prepared
+from dpsql.price.learn_bounds import Settled
+from dpsql.releases.tables import ExactTable, Noise, NoisyTable
 from dpsql.reply import Answer
-from dpsql.table import ExactTable, Noise, NoisyTable
+from dpsql.reuse.derive import Made
 from dpsql.testing import open_without_noise
-from rewriter.others import LABEL
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import DOUBLE
 from rewriter.plan import Block, Linear, Output, Part, Plan, Statistic
-from rewriter.sensitivity import Sensitivity
-from rewriter.types import DOUBLE
+from rewriter.split.other_groups import LABEL
 
 POLICY = """
 database: duckdb:{database}

@@ -12,12 +12,12 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dpsql.sandbox import Sandbox
-from dpsql.table import ReleasedColumn, ReleasedTable
-from rewriter.errors import TOO_COMPLEX, Refused
-from rewriter.outer import check_outer, outer_sql
-from rewriter.outer_forms import FORMS
-from rewriter.types import BIGINT, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP
+from dpsql.releases.tables import ReleasedColumn, ReleasedTable
+from dpsql.sandbox.sandbox import Sandbox
+from rewriter.declared.types import BIGINT, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP
+from rewriter.outer.checks import check_outer, outer_sql
+from rewriter.outer.outer_functions import FORMS
+from rewriter.refused import TOO_COMPLEX, Refused
 
 DAY = datetime.date(2024, 2, 29)
 TABLE = ReleasedTable(

@@ -15,14 +15,14 @@ from random import Random
 import duckdb
 import pytest
 
-from dpsql.check import problems
 from dpsql.engines.schema import ForeignKey, Schema, SchemaColumn, SchemaTable
-from dpsql.init import first_policy
-from dpsql.opening import open_engine, open_policy
-from dpsql.policy import Policy
-from dpsql.schema import fit
-from rewriter.catalog import Catalog
-from rewriter.types import INTEGER
+from dpsql.opened import open_engine, open_policy
+from dpsql.policy.check_policy import problems
+from dpsql.policy.declared_catalog import fit
+from dpsql.policy.policy import Policy
+from dpsql.policy.proposal import first_policy
+from rewriter.declared.catalog import Catalog
+from rewriter.declared.types import INTEGER
 from tests.engines.postgres_server import shared_server
 
 # Random schemas, policies and rows
@@ -262,7 +262,7 @@ def test_a_first_policy_of_a_schema_of_the_world(kind: str, name: str, tmp_path:
 def test_a_column_that_holds_keys_of_people_is_told_of_without_a_foreign_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dpsql.cli import main
+    from dpsql.interfaces.commands.commands import main
 
     with duckdb.connect(str(tmp_path / "x.duckdb")) as connection:
         connection.execute(

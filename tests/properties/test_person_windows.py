@@ -9,13 +9,13 @@ import duckdb
 import pytest
 
 from dpsql.errors import Error
-from dpsql.opening import open_policy
+from dpsql.opened import open_policy
 from dpsql.testing import measure, open_without_noise
-from rewriter.contribution import Norm
-from rewriter.parse import parse
+from rewriter.declared.contribution import Norm
 from rewriter.plan import Ratio
-from rewriter.planner import plan
-from rewriter.split import split
+from rewriter.planner.plan_release import plan
+from rewriter.split.program import split
+from rewriter.statement.parser import parse
 from tests.engines.postgres_server import shared_server
 
 POLICY = """

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.check import problems
 from dpsql.engines.schema import ForeignKey, Profile, Schema, SchemaColumn, SchemaTable
-from dpsql.init import first_policy
-from dpsql.policy import Policy
-from dpsql.problem import PolicyError
-from dpsql.schema import catalog
-from dpsql.written import Written, number, read
-from rewriter.catalog import Hop
-from rewriter.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, SMALLINT, TEXT, TIMESTAMP, Type, decimal
+from dpsql.policy.check_policy import problems
+from dpsql.policy.declared_catalog import catalog
+from dpsql.policy.policy import Policy
+from dpsql.policy.problem import PolicyError
+from dpsql.policy.proposal import first_policy
+from dpsql.policy.yaml_text import Written, number, read
+from rewriter.declared.catalog import Hop
+from rewriter.declared.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, SMALLINT, TEXT, TIMESTAMP, Type, decimal
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "policy"
 

@@ -14,9 +14,9 @@ import pytest
 
 from dpsql.answer import Proxy, Session
 from dpsql.errors import DataError
-from dpsql.inference.replicates import drawn
-from dpsql.present import ALPHA, threshold
-from dpsql.table import Noise
+from dpsql.finish.present_groups import ALPHA, threshold
+from dpsql.finish.replicates import drawn
+from dpsql.releases.tables import Noise
 from dpsql.testing import open_without_noise
 from rewriter.plan import Linear
 

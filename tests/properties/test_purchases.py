@@ -16,11 +16,11 @@ import pytest
 
 from dpsql.answer import Proxy
 from dpsql.engines.deadlines import Cancellation, Patience
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import Error, OperationalError
 from dpsql.purchases import Purchases
+from dpsql.releases.tables import ExactTable
 from dpsql.reply import Answer
-from dpsql.table import ExactTable
 from rewriter.plan import Plan
 
 COUNT = "SELECT COUNT(*) FROM patient"

@@ -10,9 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.mechanisms.quantile import Exponential, Quantile, TooFar
-from dpsql.opening import open_policy
-from dpsql.table import Key, Rank
+from dpsql.mechanisms.quantiles.one import Exponential, Quantile, TooFar
+from dpsql.opened import open_policy
+from dpsql.releases.tables import Key, Rank
 from dpsql.testing import measure
 from rewriter.plan import Choice
 from tests.engines.postgres_server import copy_tables, shared_server

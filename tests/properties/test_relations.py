@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from rewriter.contribution import Norm
-from rewriter.errors import Refused
-from rewriter.parse import Select, parse
-from rewriter.planner import plan
-from rewriter.split import split
+from rewriter.declared.contribution import Norm
+from rewriter.planner.plan_release import plan
+from rewriter.refused import Refused
+from rewriter.split.program import split
+from rewriter.statement.parser import Select, parse
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Unsound, check
 from tests.properties.relations import Relations

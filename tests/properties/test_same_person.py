@@ -12,14 +12,14 @@ import pytest
 
 import dpsql
 from dpsql.answer import Proxy
-from dpsql.cli import main
-from dpsql.engines.duckdb import DuckDBEngine
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.engines.schema import ForeignKey
-from dpsql.engines.way_scan import Way
+from dpsql.engines.way_check import Way
 from dpsql.errors import Error, OperationalError
-from dpsql.opening import agreeing, open_engine, open_policy
-from dpsql.policy import Policy
-from dpsql.schema import fit
+from dpsql.interfaces.commands.commands import main
+from dpsql.opened import agreeing, open_engine, open_policy
+from dpsql.policy.declared_catalog import fit
+from dpsql.policy.policy import Policy
 from dpsql.testing import open_without_noise
 from tests.engines.postgres_server import shared_server
 

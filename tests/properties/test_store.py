@@ -18,12 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.accountant import Accountant, Accounting
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
-from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
-from dpsql.store import Facts, ReleaseStore, _digest, _read, _write, variance
-from dpsql.table import Noise, NoisyTable
+from dpsql.ledger.ledger import Ledger
+from dpsql.releases.store import Facts, ReleaseStore, _digest, _read, _write, variance
+from dpsql.releases.tables import Noise, NoisyTable
 
 TOTAL = Accountant(Accounting.PURE, Fraction(10), Fraction(0))
 

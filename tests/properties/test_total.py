@@ -14,13 +14,9 @@ import sqlglot
 from sqlglot import exp
 from total_rows import CLIENT, RANGES, Grammar, Rows, Table, parse
 
-from rewriter.catalog import Column
-from rewriter.dialects import DUCKDB
-from rewriter.errors import Refused
-from rewriter.functions import NAMES
-from rewriter.interval import measure
-from rewriter.total import compile_expression, read_column
-from rewriter.types import (
+from rewriter.declared.catalog import Column
+from rewriter.declared.interval import measure
+from rewriter.declared.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -36,7 +32,11 @@ from rewriter.types import (
     Type,
     decimal,
 )
-from rewriter.value import IntegerRange, Value, Values
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.expressions.compile import compile_expression, read_column
+from rewriter.expressions.scalar_functions import NAMES
+from rewriter.expressions.value import IntegerRange, Value, Values
+from rewriter.refused import Refused
 
 FIXED = [
     "1/0",

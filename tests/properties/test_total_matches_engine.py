@@ -13,10 +13,10 @@ import duckdb
 import pytest
 from total_rows import CLIENT, COLUMNS, Grammar, Table, parse
 
-from rewriter.errors import Refused
-from rewriter.total import compile_expression
-from rewriter.types import Scalar
-from rewriter.value import Value
+from rewriter.declared.types import Scalar
+from rewriter.expressions.compile import compile_expression
+from rewriter.expressions.value import Value
+from rewriter.refused import Refused
 
 
 @pytest.fixture(scope="module")

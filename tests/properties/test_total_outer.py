@@ -13,15 +13,15 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from dpsql.display.csv_json import as_csv, as_json
 from dpsql.errors import Error
-from dpsql.output import as_csv, as_json
-from dpsql.sandbox import Computed, Sandbox
-from dpsql.table import ReleasedColumn, ReleasedTable
+from dpsql.releases.tables import ReleasedColumn, ReleasedTable
+from dpsql.sandbox.sandbox import Computed, Sandbox
 from dpsql.testing import open_without_noise
-from rewriter.errors import Refused
-from rewriter.outer import check_outer, outer_sql
-from rewriter.outer_total import total_sql
-from rewriter.types import BIGINT, DATE, DOUBLE, SMALLINT, TEXT, TIMESTAMP, decimal
+from rewriter.declared.types import BIGINT, DATE, DOUBLE, SMALLINT, TEXT, TIMESTAMP, decimal
+from rewriter.outer.checks import check_outer, outer_sql
+from rewriter.outer.null_for_errors import total_sql
+from rewriter.refused import Refused
 
 EXTREMES = ReleasedTable(
     (

@@ -17,15 +17,16 @@ from test_total import FIXED
 from test_total_matches_engine import POSTGRES as MEANT
 from total_rows import Grammar, parse
 
-from rewriter.clipping import clipped_steps, lattice
-from rewriter.dialect_postgres import POSTGRES
-from rewriter.dialects import DUCKDB, text
-from rewriter.errors import Refused
-from rewriter.functions import NAMES
-from rewriter.functions_patterns import check_pattern
-from rewriter.interval import Interval
-from rewriter.total import compile_expression
-from rewriter.types import TEXT, Scalar
+from rewriter.declared.interval import Interval
+from rewriter.declared.types import TEXT, Scalar
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.dialects.nodes import text
+from rewriter.dialects.postgres import POSTGRES
+from rewriter.expressions.compile import compile_expression
+from rewriter.expressions.patterns import check_pattern
+from rewriter.expressions.scalar_functions import NAMES
+from rewriter.expressions.value_lattice import clipped_steps, lattice
+from rewriter.refused import Refused
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,15 @@ import sqlglot
 from sqlglot import exp
 
 from dpsql.errors import Error
-from dpsql.inference.propagate import Piece, row_number
-from dpsql.sandbox import Sandbox
-from dpsql.table import Key, ReleasedColumn, ReleasedTable
-from rewriter.measured import Affine, Form, Mean, Measured, Public, Quotient, Rounding
-from rewriter.outer import check_outer, outer_sql
+from dpsql.finish.propagate import Piece, row_number
+from dpsql.releases.tables import Key, ReleasedColumn, ReleasedTable
+from dpsql.sandbox.sandbox import Sandbox
+from rewriter.declared.types import BIGINT, DOUBLE, INTEGER, TEXT, Type, decimal
+from rewriter.outer.checks import check_outer, outer_sql
+from rewriter.outer.over_replicates import REPLICATE, REPLICATES, replicated_sql
+from rewriter.outer.provenance import Affine, Form, Mean, Measured, Public, Quotient, Rounding
+from rewriter.outer.tracing import Traced, row_column, trace
 from rewriter.plan import Linear, Output, Ratio
-from rewriter.replicated import REPLICATE, REPLICATES, replicated_sql
-from rewriter.trace import Traced, row_column, trace
-from rewriter.types import BIGINT, DOUBLE, INTEGER, TEXT, Type, decimal
 
 COUNT = Output("a0", BIGINT, Linear((("s", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
 SUM = Output("a1", decimal(38, 2), Linear((("t", Fraction(1, 100)),)), "SUM(x)")

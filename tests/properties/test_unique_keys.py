@@ -10,18 +10,18 @@ import pytest
 
 from dpsql.engines.schema import Look, Schema, SchemaColumn, SchemaTable
 from dpsql.errors import OperationalError
-from dpsql.opening import look_at, open_engine, open_policy
-from dpsql.policy import Policy
-from dpsql.problem import PolicyError
-from dpsql.schema import catalog, fit
-from dpsql.table import ExactTable
+from dpsql.opened import look_at, open_engine, open_policy
+from dpsql.policy.declared_catalog import catalog, fit
+from dpsql.policy.policy import Policy
+from dpsql.policy.problem import PolicyError
+from dpsql.policy.unique_keys import Claim
+from dpsql.releases.tables import ExactTable
 from dpsql.testing import Measurement, measure, open_without_noise
-from dpsql.unique_keys import Claim
-from rewriter.contribution import Norm
-from rewriter.parse import parse
-from rewriter.planner import plan
-from rewriter.split import split
-from rewriter.types import INTEGER
+from rewriter.declared.contribution import Norm
+from rewriter.declared.types import INTEGER
+from rewriter.planner.plan_release import plan
+from rewriter.split.program import split
+from rewriter.statement.parser import parse
 from tests.engines.postgres_server import shared_server
 from tests.properties.neighbours import Table, compare
 

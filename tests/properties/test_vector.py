@@ -14,7 +14,7 @@ import pytest
 
 from dpsql.answer import Proxy
 from dpsql.testing import measure, open_without_noise
-from rewriter.contribution import Norm
+from rewriter.declared.contribution import Norm
 from tests.engines.postgres_server import copy_tables, shared_server
 
 Row = tuple[int, str, float, float | None]

@@ -10,20 +10,22 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.accountant import Accounting
-from dpsql.calibrate import calibrate
-from dpsql.loss import PrivacyLoss
-from rewriter import family, pairs, regions
-from rewriter.catalog import Catalog
-from rewriter.conditions import signatures
-from rewriter.contribution import Norm
-from rewriter.parse import Select, parse
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.calibration import calibrate
+from rewriter.columns import regions
+from rewriter.declared.catalog import Catalog
+from rewriter.declared.contribution import Norm
+from rewriter.expressions.value import Value
+from rewriter.measure import mean_pairs as pairs
+from rewriter.measure import overlapping_counts as family
+from rewriter.measure.conditions import signatures
 from rewriter.plan import Block, Linear, Plan
-from rewriter.planner import plan
-from rewriter.query import Query
-from rewriter.split import split
-from rewriter.strategies import Row, _candidates, choose
-from rewriter.value import Value
+from rewriter.planner.plan_release import plan
+from rewriter.release import Query
+from rewriter.split.program import split
+from rewriter.statement.parser import Select, parse
+from rewriter.strategies.conditional_sums import Row, _candidates, choose
 from tests.golden.pairs import clinic
 from tests.properties.campaign import Tally, campaign
 
@@ -104,9 +106,9 @@ def condition(random: Random, depth: int = 2) -> str:
 
 def place(random: Random) -> tuple[duckdb.DuckDBPyConnection, Catalog]:
     """A table of rows with values at and beside all literals."""
-    from dpsql.engines.schema_reader import read_schema
-    from dpsql.policy import Policy
-    from dpsql.schema import catalog
+    from dpsql.engines.duckdb.duckdb_schema import read_schema
+    from dpsql.policy.declared_catalog import catalog
+    from dpsql.policy.policy import Policy
 
     connection = duckdb.connect(":memory:")
     columns = ", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())

@@ -12,16 +12,17 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from rewriter import zones
-from rewriter.catalog import Column
-from rewriter.dialect_postgres import POSTGRES
-from rewriter.dialects import DUCKDB, Dialect
-from rewriter.errors import Refused
-from rewriter.interval import Interval, measure
-from rewriter.total import compile_expression, read_column
-from rewriter.types import DATE, TIMESTAMP, TIMESTAMPTZ, Kind
-from rewriter.value import Value
-from rewriter.zoned_days import zoned_days
+from rewriter.declared import time_zones as zones
+from rewriter.declared.catalog import Column
+from rewriter.declared.interval import Interval, measure
+from rewriter.declared.types import DATE, TIMESTAMP, TIMESTAMPTZ, Kind
+from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.dialects.local_days import zoned_days
+from rewriter.dialects.postgres import POSTGRES
+from rewriter.expressions.compile import compile_expression, read_column
+from rewriter.expressions.value import Value
+from rewriter.refused import Refused
 from tests.engines.postgres_server import shared_server
 
 PLACES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "America/Sao_Paulo", "-3"]

@@ -13,12 +13,9 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from rewriter.catalog import Column
-from rewriter.dialects import DUCKDB, Dialect
-from rewriter.errors import UNKNOWN_COLUMN, Refused
-from rewriter.interval import Interval
-from rewriter.total import read_column
-from rewriter.types import (
+from rewriter.declared.catalog import Column
+from rewriter.declared.interval import Interval
+from rewriter.declared.types import (
     BIGINT,
     BOOLEAN,
     DATE,
@@ -33,7 +30,11 @@ from rewriter.types import (
     Type,
     decimal,
 )
-from rewriter.value import Value
+from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.duckdb import DUCKDB
+from rewriter.expressions.compile import read_column
+from rewriter.expressions.value import Value
+from rewriter.refused import UNKNOWN_COLUMN, Refused
 
 COLUMNS: dict[str, tuple[Type, str]] = {
     "s": (SMALLINT, "SMALLINT"),

@@ -15,12 +15,12 @@ from random import Random
 import duckdb
 import pyarrow as pa
 
-from dpsql.engines.column_types import column_type
+from dpsql.engines.duckdb.duckdb_types import column_type
 from dpsql.engines.schema import ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable
-from dpsql.policy import Policy
-from dpsql.schema import catalog, fit
-from dpsql.unique_keys import Claim
-from rewriter.catalog import Catalog
+from dpsql.policy.declared_catalog import catalog, fit
+from dpsql.policy.policy import Policy
+from dpsql.policy.unique_keys import Claim
+from rewriter.declared.catalog import Catalog
 from tests.properties.columns import Column
 
 Row = tuple[object, ...]

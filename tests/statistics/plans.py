@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import TEXT
 from rewriter.plan import Block, KeyColumn, Output, Plan, Selection, Statistic
-from rewriter.sensitivity import Sensitivity
-from rewriter.types import TEXT
 
 KEY = KeyColumn("region", TEXT, "region")
 

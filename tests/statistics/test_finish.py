@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accountant import Accounting
-from dpsql.calibrate import calibrate, margins
-from dpsql.inference.finish import infer
-from dpsql.inference.rounding import quotients
-from dpsql.loss import PrivacyLoss
-from dpsql.table import Noise, NoisyTable, ReleasedColumn
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.calibration import calibrate, margins
+from dpsql.inference.estimates.columns import infer
+from dpsql.inference.estimates.rounding import quotients
+from dpsql.releases.tables import Noise, NoisyTable, ReleasedColumn
+from rewriter.declared.types import BIGINT, DOUBLE, INTEGER, SMALLINT, TEXT, Scalar, Type, decimal
 from rewriter.plan import Estimator, Linear, Output, Ratio
-from rewriter.types import BIGINT, DOUBLE, INTEGER, SMALLINT, TEXT, Scalar, Type, decimal
 from tests.statistics.laws import draw
 from tests.statistics.plans import block, plan
 

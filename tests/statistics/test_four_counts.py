@@ -11,13 +11,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.accountant import Accounting
-from dpsql.calibrate import calibrate
-from dpsql.inference.finish import infer
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.sampling import OpenDPSampler
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.calibration import calibrate
+from dpsql.inference.estimates.columns import infer
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
-from dpsql.table import ExactTable
+from dpsql.releases.tables import ExactTable
 from dpsql.testing import Measurement, measure
 
 REPETITIONS = 20_000

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.inference.intervals import half_width, laplace_quantile, mean_half_widths, widest_mean_half_width
-from dpsql.table import Noise
+from dpsql.inference.intervals.widths import half_width, laplace_quantile, mean_half_widths, widest_mean_half_width
+from dpsql.releases.tables import Noise
 from tests.statistics.laws import draw, masses
 
 RUNS = 20_000

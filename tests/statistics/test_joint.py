@@ -14,15 +14,15 @@ from random import Random
 import numpy as np
 import pytest
 
-from dpsql.accountant import Accounting
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.around import SHARE, Around
-from dpsql.mechanisms.chain import Chain
-from dpsql.mechanisms.joint import Joint, Part
-from dpsql.mechanisms.quantile import Exponential, TooFar
-from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.mechanisms.walks import Candidate
-from dpsql.picks import Joined, picked
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.picks import Joined, picked
+from dpsql.mechanisms.quantiles.one import Exponential, TooFar
+from dpsql.mechanisms.quantiles.several import Joint, Part
+from dpsql.mechanisms.quantiles.spread import SHARE, Around
+from dpsql.mechanisms.sampling.chain import Chain
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.walks import Candidate
 from rewriter.plan import Choice
 from tests.statistics.laws import agreement
 from tests.statistics.test_quantile import DECILES, choice, ranks_of

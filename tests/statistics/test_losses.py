@@ -11,16 +11,16 @@ from dp_accounting import pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accountant import Accounting, largest_rho
-from dpsql.calibrate import Calibration, Measured, calibrate
-from dpsql.covered import covers, split_price
+from dpsql.accounting.accountant import Accounting, largest_rho
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.accounting.price_parts import covers, split_price
+from dpsql.calibrate.calibration import Calibration, Measured, calibrate
 from dpsql.errors import DataError, InternalError, NotSupportedError
-from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
 from dpsql.mechanisms.laplace import Laplace
-from dpsql.mechanisms.sampling import float_at_least
+from dpsql.mechanisms.sampling.sampler import float_at_least
+from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Block, Selection, Statistic
-from rewriter.sensitivity import Sensitivity
 from tests.statistics.plans import block, plan
 
 MICRO = Fraction(1, 10**6)

@@ -8,14 +8,14 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.accountant import Accounting
-from dpsql.calibrate import Calibration, calibrate
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.errors import InternalError
-from dpsql.loss import PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian
-from dpsql.mechanisms.sampling import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
-from dpsql.table import ExactTable
+from dpsql.releases.tables import ExactTable
 from rewriter.plan import Selection
 from tests.statistics.plans import block, plan
 

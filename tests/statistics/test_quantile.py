@@ -12,14 +12,14 @@ from random import Random
 
 import pytest
 
-from dpsql.inference.chosen import chosen_column
-from dpsql.mechanisms.picking import pick
-from dpsql.mechanisms.quantile import NOBODY, Exponential, Quantile, TooFar, together
-from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.table import NoisyTable, Rank
+from dpsql.inference.estimates.picked_quantiles import chosen_column
+from dpsql.mechanisms.quantiles.one import NOBODY, Exponential, Quantile, TooFar, together
+from dpsql.mechanisms.sampling.exponential import pick
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.releases.tables import NoisyTable, Rank
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import DOUBLE
 from rewriter.plan import Choice, Chosen, Output, Plan
-from rewriter.sensitivity import Sensitivity
-from rewriter.types import DOUBLE
 from tests.properties.picks import most_moved
 from tests.statistics.laws import agreement
 

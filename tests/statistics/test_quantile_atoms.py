@@ -13,16 +13,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpsql.accountant import Accounting
-from dpsql.inference.chosen import chosen_column
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.quantile import Exponential, Quantile
-from dpsql.mechanisms.roundness import Roundness
-from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.picks import picked
-from dpsql.table import NoisyTable
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.picks import picked
+from dpsql.inference.estimates.picked_quantiles import chosen_column
+from dpsql.mechanisms.quantiles.one import Exponential, Quantile
+from dpsql.mechanisms.quantiles.roundness import Roundness
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.releases.tables import NoisyTable
+from rewriter.declared.types import DOUBLE
 from rewriter.plan import Chosen, Output, Plan
-from rewriter.types import DOUBLE
 from tests.statistics.test_quantile import DECILES, choice, ranks_of
 
 ANSWERS = int(os.environ.get("DPSQL_ATOMS", "12"))

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 import dpsql
-from dpsql.accountant import Accounting
-from dpsql.dbapi import Connection
-from dpsql.inference.chosen import chosen_column
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.picks import Joined, picked
-from dpsql.table import NoisyTable
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.picks import Joined, picked
+from dpsql.inference.estimates.picked_quantiles import chosen_column
+from dpsql.interfaces.python.connection import Connection
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.releases.tables import NoisyTable
+from rewriter.declared.types import DOUBLE
 from rewriter.plan import Chosen, Output, Plan
-from rewriter.types import DOUBLE
 from tests.statistics.test_quantile import DECILES, choice, ranks_of
 
 PEOPLE = 4_000

@@ -14,8 +14,8 @@ import pytest
 
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
-from dpsql.mechanisms.sampling import WIDEST, OpenDPSampler, TooWide, float_at_least
-from rewriter.sensitivity import Sensitivity
+from dpsql.mechanisms.sampling.sampler import WIDEST, OpenDPSampler, TooWide, float_at_least
+from rewriter.declared.sensitivity import Sensitivity
 from tests.statistics.laws import chi_square
 
 DRAWS = 20_000

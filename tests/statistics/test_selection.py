@@ -11,8 +11,8 @@ import pytest
 
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
-from dpsql.mechanisms.sampling import OpenDPSampler
-from dpsql.mechanisms.selection import (
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.threshold import (
     Threshold,
     gaussian_distance,
     gaussian_threshold,

@@ -11,18 +11,18 @@ from itertools import permutations
 import pytest
 from scipy import stats
 
-from dpsql.accountant import Accounting
-from dpsql.calibrate import Calibration, calibrate
-from dpsql.loss import PrivacyLoss
-from dpsql.mechanisms.mode import flip, permute_and_flip
-from dpsql.mechanisms.sampling import OpenDPSampler
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.loss import PrivacyLoss
+from dpsql.calibrate.calibration import Calibration, calibrate
+from dpsql.mechanisms.sampling.permute_and_flip import flip, permute_and_flip
+from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.mechanisms.top_k import TopK
 from dpsql.perturb import perturb
-from dpsql.table import ExactTable
+from dpsql.releases.tables import ExactTable
 from dpsql.testing import NoNoise
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.types import BIGINT
 from rewriter.plan import Block, KeyColumn, Linear, Output, Plan, Statistic, Top
-from rewriter.sensitivity import Sensitivity
-from rewriter.types import BIGINT
 from tests.statistics.laws import agreement
 
 DRAWS = 20_000

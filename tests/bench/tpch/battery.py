@@ -24,9 +24,9 @@ from rich.console import Console
 from sqlglot import parse_one
 
 import dpsql
+from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy, Session
-from dpsql.engines.duckdb import DuckDBEngine
-from dpsql.loss import PrivacyLoss
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.reply import Answer
 
 from ..measured import by_turns

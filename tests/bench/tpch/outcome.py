@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting.loss import PrivacyLoss
 
 from .written import Written
 

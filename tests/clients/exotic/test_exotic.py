@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql import clinic
+from dpsql.interfaces.commands import demo_clinic as clinic
 from tests.clients.served import Served
 
 pytestmark = pytest.mark.clients

@@ -11,7 +11,7 @@ import sqlalchemy
 from sqlalchemy import create_engine, schema, testing
 from sqlalchemy.testing import config
 
-from dpsql.sqlalchemy import DPSQLDialect
+from dpsql.interfaces.sqlalchemy import DPSQLDialect
 
 HEAD = """
 database: duckdb:suite.duckdb

@@ -1,0 +1,309 @@
+"""How wide the noise of a plan must be for its price. Looks at no data.
+
+The price is shared by the blocks of the plan, by their weights, and its key selection. What each share buys is derived
+again from the mechanism that was built for it, exactly, and compared with the share, before anything can run.
+
+Why the share is charged and not what was derived: the scale of noise is a float, so the derived loss is below the share
+by about one part in 10¹⁵, and a sum of such numbers has denominators that never stop growing.
+Why no analytic Gaussian under ``approx``: Balle, Wang 2018 prove it for continuous noise. Ours is
+discrete and goes through its zCDP guarantee and the tight conversion of Canonne, Kamath, Steinke 2020.
+Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ, the Gaussian's l2²/2ρ, and l2 ≤ l1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpsql.accounting import Accounting, PrivacyLoss, check_covered, largest_rho, split_price, within
+from dpsql.calibrate.picks import Joined, Modal, Picked
+from dpsql.calibrate.picks import picked as pick
+from dpsql.errors import error
+from dpsql.inference.estimates import expected_half_width, group_noise
+from dpsql.mechanisms import MOST_DELTA, PICKS, Gaussian, Laplace, Threshold, TopK, part_of_picks
+from dpsql.mechanisms.quantiles import TooFar
+from dpsql.mechanisms.sampling import TooWide
+from dpsql.releases import Noise
+from rewriter.declared import Sensitivity
+from rewriter.outer import EXTREME
+from rewriter.plan import Block, Chosen, Moment, Plan, Selection, Top
+
+Mechanism = Laplace | Gaussian
+
+NOMINAL_GROUP = 1000
+"""The rows of the group for which a mean's error is predicted, where nobody says another number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One block, the mechanism that hides it, and the share of the price that pays for it: always enough."""
+
+    block: Block
+    mechanism: Mechanism
+    share: PrivacyLoss
+
+    def __post_init__(self) -> None:
+        check_covered(self.loss, self.share)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """Derived from the mechanism and the sensitivity alone, exactly."""
+        return self.mechanism.loss(self.block.sensitivity)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The threshold that decides which groups are named, and the share of the price that pays for it: always enough.
+
+    ``measured``: the noise is that of a block, which pays for it; the share is for δ alone.
+    """
+
+    threshold: Threshold
+    share: PrivacyLoss
+    measured: bool = False
+
+    def __post_init__(self) -> None:
+        loss = PrivacyLoss(delta=self.threshold.delta) if self.measured else self.threshold.loss
+        check_covered(loss, self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class Peeled:
+    """How the groups that are measured are picked, and the share of the price that pays for it: always enough."""
+
+    mechanism: TopK
+    share: PrivacyLoss
+
+    def __post_init__(self) -> None:
+        check_covered(self.mechanism.loss, self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A plan with its noise. ``loss`` is what is charged for it: the shares, none of them exceeded.
+
+    ``ranking`` says how the groups are found where an answer shows only its largest ones.
+    """
+
+    plan: Plan
+    measured: tuple[Measured, ...]
+    selected: Selected | None
+    picked: tuple[Picked | Joined | Modal, ...] = ()
+    peeled: Peeled | None = None
+    ranking: str = ""
+
+    def __post_init__(self) -> None:
+        if tuple(one.choice for one in self.picked) != self.plan.choices:
+            raise ValueError("every choice is made once")
+        if tuple(one.block for one in self.measured) != self.plan.blocks:
+            raise ValueError("every block is measured once")
+        if (self.selected and self.selected.threshold.selection) != self.plan.selection:
+            raise ValueError("groups are selected as the plan says")
+        if self.selected is not None and self.selected.measured is not self._selects(self.selected):
+            raise ValueError("what is measured and selects has one noise")
+        if (self.peeled and self.peeled.mechanism.top) != self.plan.top:
+            raise ValueError("groups are picked as the plan says")
+
+    def _selects(self, selected: Selected) -> bool:
+        """Whether a block is what selects, behind the same noise."""
+        threshold, block = selected.threshold, self.plan.selecting
+        same = [one.mechanism for one in self.measured if one.block == block]
+        return (
+            same == [threshold.mechanism] and block is not None and block.sensitivity == threshold.selection.sensitivity
+        )
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        groups = [one.share for one in (self.selected, self.peeled) if one is not None]
+        shares = [*(one.share for one in self.measured), *groups, *(one.share for one in self.picked)]
+        return sum(shares, start=PrivacyLoss())
+
+    @property
+    def noise(self) -> Mapping[str, Noise]:
+        """The noise of each statistic, by its name; and of each choice, and of the groups that are picked."""
+        noise = {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
+        noise |= {one.choice.name: one.mechanism.noise for one in self.picked}
+        return noise if self.peeled is None else noise | {PICKS: self.peeled.mechanism.noise}
+
+    @property
+    def threshold(self) -> float | None:
+        """How many people, each in one group, a group needs before noise to be named half of the time."""
+        return self.selected.threshold.units if self.selected else None
+
+    @property
+    def spreads_people(self) -> bool:
+        """Whether that is not all to be said: people who are in several groups weigh less in each."""
+        return self.selected is not None and self.selected.threshold.selection.max_groups > 1
+
+
+def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibration:
+    """The least noise that costs at most ``price``. Raises :class:`dpsql.errors.Error`; nothing was read or charged.
+
+    >>> from rewriter.plan import Statistic
+    >>> block = Block((Statistic("n", Fraction(1), 2, "count"),), Sensitivity(l1=2, l2_squared=4))
+    >>> plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
+    >>> calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(1, 10))).noise
+    {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
+    """
+    apart = plan.selection is not None and plan.selecting is None
+    whole = sum((block.weight for block in plan.blocks), Fraction(apart))
+    whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)
+    if not whole:
+        return Calibration(plan, (), None)
+    _check_price(accounting, price)
+    _check_sizes(plan)
+    peeled = None if plan.top is None else _peel(plan, plan.top, accounting, price)
+    rest = price if peeled is None else _less(price, peeled.share)
+    share = split_price(rest, whole)
+    try:
+        shares = [split_price(rest, whole / one.weight) for one in plan.blocks]
+        selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection and apart else None
+        if plan.selection is not None and not apart:
+            place = next(place for place, one in enumerate(plan.blocks) if one == plan.selecting)
+            selected, shares[place] = _selecting(plan, plan.selection, accounting, shares[place], price.delta)
+        measured = tuple(measure(one, accounting, part) for one, part in zip(plan.blocks, shares, strict=True))
+        sizes = [max(len(one.fractions), 1) for one in plan.choices]
+        picked = tuple(
+            pick(one, accounting, split_price(rest, whole / size))
+            for one, size in zip(plan.choices, sizes, strict=True)
+        )
+    except TooFar as cause:
+        hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
+        raise error("a quantile is not told from others at this price", sqlstate="22023", hint=hint) from cause
+    except TooWide as cause:
+        hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
+        raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
+    calibration = Calibration(plan, measured, selected, picked, peeled)
+    if not within(calibration.loss, price):
+        raise error("a calibration exceeds its price", sqlstate="XX000")
+    return calibration
+
+
+def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROUP) -> Mapping[str, float]:
+    """The 95 % half-width to expect of each output, before any data is read.
+
+    For a mean: in a group of ``group_size`` rows, wherever in its range the mean lies.
+    """
+    steps = {statistic.name: statistic.granularity for statistic in plan.statistics}
+    noise = group_noise(plan.blocks, calibration.noise)
+    return {
+        output.name: expected_half_width(output.estimator, noise, steps, group_size)
+        for output in plan.outputs
+        if not isinstance(output.estimator, Chosen)
+    }
+
+
+def turning_notes(calibration: Calibration) -> Iterator[str]:
+    """How many rows turn BOOL_OR and BOOL_AND, in words."""
+    deciding = [output for output in calibration.plan.outputs if output.decides]
+    known = margins(calibration.plan, calibration) if deciding else {}
+    for output in deciding:
+        rows = math.floor(known[output.name]) + 1
+        way, what = ("TRUE", "it is") if output.decides.startswith("BOOL_OR") else ("FALSE", "it is not")
+        yield (
+            f"{output.decides} is {way} from {rows:,} noisy rows on which {what}: wrong in at most 2.5 % of groups"
+            f" without such a row, and of those with {2 * rows:,}; NULL where rows are too few to tell"
+        )
+
+
+def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
+    paid, other = (price.rho, price.epsilon) if accounting is Accounting.ZCDP else (price.epsilon, price.rho)
+    if other:
+        raise error(f"a {accounting} ledger is not paid like this", sqlstate="XX000")
+    if not paid:
+        raise error("an answer has a price above 0", sqlstate="22023", hint="SET dpsql.epsilon = 0.1")
+
+
+def _check_sizes(plan: Plan) -> None:
+    """Refuse sums whose squares no double holds: all that is known of their errors is computed in doubles."""
+    sizes = [one.granularity * step for one in plan.statistics for step in (1, max(one.bound, 1))]
+    moments = [output.estimator for output in plan.outputs if isinstance(output.estimator, Moment)]
+    # A variance is a square, and its error is squared again.
+    sizes += [(axis.high - axis.low) ** 2 for one in moments for axis in (one.x, one.y) if axis.degree]
+    sizes += [max(abs(axis.low), abs(axis.high)) ** 2 or Fraction(1) for one in moments for axis in (one.x, one.y)]
+    if any(not 1 / EXTREME <= size <= EXTREME for size in sizes if size):
+        raise error(
+            "numbers of this size are not added up", sqlstate="22003", hint="declare a narrower range, or divide them"
+        )
+
+
+def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
+    """The least noise that hides a block for a share of a price."""
+    mechanisms = _mechanisms(accounting)(block.sensitivity, share)
+    if not mechanisms:
+        raise error("statistics are not bounded in a norm that this ledger can hide", sqlstate="XX000")
+    mechanism = min(mechanisms, key=lambda candidate: candidate.variance)
+    delta = share.delta if accounting is Accounting.APPROX and isinstance(mechanism, Gaussian) else Fraction(0)
+    return Measured(block, mechanism, PrivacyLoss(share.epsilon, share.rho, delta))
+
+
+def _peel(plan: Plan, top: Top, accounting: Accounting, price: PrivacyLoss) -> Peeled:
+    """The picks with the greatest exponent for their part of the price: by ρ, or by ε."""
+    block = next(one for one in plan.blocks if any(statistic.name == top.name for statistic in one.statistics))
+    concentrated = accounting is Accounting.ZCDP
+    norms = block.sensitivity
+    shown = 1.386 * math.sqrt(norms.l2_squared) if concentrated or norms.l1 is None else 3.0 * norms.l1
+    part = part_of_picks(top, plan.cells or 1, shown, concentrated=concentrated)
+    share = split_price(price, 1 / part)
+    if accounting is Accounting.ZCDP:
+        return Peeled(TopK.of_rho(top, share.rho), PrivacyLoss(rho=share.rho))
+    found = [Peeled(TopK.of_epsilon(top, share.epsilon), PrivacyLoss(epsilon=share.epsilon))]
+    if accounting is Accounting.APPROX and share.delta:
+        found.append(Peeled(TopK.of_rho(top, largest_rho(share.epsilon, share.delta)), share))
+    return max(found, key=lambda one: one.mechanism.rate)
+
+
+def _less(price: PrivacyLoss, share: PrivacyLoss) -> PrivacyLoss:
+    return PrivacyLoss(price.epsilon - share.epsilon, price.rho - share.rho, price.delta - share.delta)
+
+
+def _mechanisms(accounting: Accounting) -> Callable[[Sensitivity, PrivacyLoss], list[Mechanism]]:
+    return {Accounting.ZCDP: _zcdp, Accounting.PURE: _pure, Accounting.APPROX: _approx}[accounting]
+
+
+def _zcdp(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
+    return [Gaussian.calibrated(sensitivity, share.rho)]
+
+
+def _pure(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
+    return [] if sensitivity.l1 is None else [Laplace.calibrated(sensitivity, share.epsilon)]
+
+
+def _approx(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
+    rho = largest_rho(share.epsilon, share.delta) if share.delta else Fraction(0)
+    gaussian: list[Mechanism] = [Gaussian.calibrated(sensitivity, rho)] if rho else []
+    return gaussian + _pure(sensitivity, share)
+
+
+def _selecting(
+    plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction
+) -> tuple[Selected, PrivacyLoss]:
+    """The threshold for what is measured with the share of its block, and what is left of that for the noise."""
+    found = _select(plan, selection, accounting, share, delta)
+    noise = PrivacyLoss(found.share.epsilon, found.share.rho)
+    paid = PrivacyLoss(delta=found.share.delta)
+    return Selected(found.threshold, paid, measured=True), noise
+
+
+def _select(plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction) -> Selected:
+    """Under zcdp the threshold has the whole δ of the price; under approx its share, halved where noise needs δ too."""
+    delta = min(delta, MOST_DELTA)
+    if accounting is Accounting.PURE or not delta:
+        columns = ", ".join(key.text for key in plan.keys)
+        raise error(
+            f"GROUP BY {columns} has no key set",
+            sqlstate="0A000",
+            hint=f"declare values for {columns} in the policy, or give the policy a delta",
+        )
+    mechanism: Mechanism
+    if accounting is Accounting.ZCDP:
+        mechanism = Gaussian.calibrated(selection.sensitivity, share.rho)
+        return Selected(Threshold(selection, mechanism, delta), PrivacyLoss(rho=share.rho, delta=delta))
+    if selection.max_groups == 1:
+        mechanism = Laplace.calibrated(selection.sensitivity, share.epsilon)
+        return Selected(Threshold(selection, mechanism, min(share.delta, MOST_DELTA)), share)
+    half = min(share.delta / 2, MOST_DELTA)
+    mechanism = Gaussian.calibrated(selection.sensitivity, largest_rho(share.epsilon, half))
+    return Selected(Threshold(selection, mechanism, half), share)

@@ -1,0 +1,69 @@
+"""How a statement's price is divided among the releases of a family."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpsql.accounting import Accounting, PrivacyLoss
+from dpsql.releases import Family
+from rewriter.plan import Plan
+
+_UNKNOWN_CELLS = 100
+"""What a selected key set counts for where a price is divided: its groups are known only when it was paid."""
+
+_PRECISION = 1 << 10
+
+_TOKEN = _PRECISION >> 8
+
+
+def shares(
+    price: PrivacyLoss, families: Sequence[Family], plans: Sequence[Plan], accounting: Accounting
+) -> tuple[PrivacyLoss, ...]:
+    """Each measurement's share of the price; they add up to it exactly, what is measured twice being paid once.
+
+    Families share equally. Within one, the weights minimise the sum of all cells' variances: ρ goes with √cells, ε with
+    the cube root of cells, before least squares makes the answer better still. Under pure ε, where the noise of many
+    shares grows with their square, all but a token goes to the finest groups if adding them up is more accurate.
+
+    >>> plans = [Plan(str(n), "duckdb", (), (), (), None, n) for n in (1, 100)]
+    >>> halves = shares(PrivacyLoss(rho=Fraction(11)), [Family((0, 1), ((), (0,)))], plans, Accounting.ZCDP)
+    >>> [int(share.rho) for share in halves]
+    [1, 10]
+    """
+    result = [PrivacyLoss()] * len(plans)
+    for family in families:
+        weights = {plans[place].identity: _weight(plans[place].cells, accounting) for place in family.measurements}
+        if accounting is Accounting.PURE and (finest := _finest(family, plans)) is not None:
+            weights = {identity: _PRECISION if identity == finest else _TOKEN for identity in weights}
+        total = sum(weights.values()) * len(families)
+        for place in family.measurements:
+            result[place] = _portion(price, Fraction(weights[plans[place].identity], total))
+    return tuple(result)
+
+
+def _finest(family: Family, plans: Sequence[Plan]) -> str | None:
+    """The measurement that all others are sums of, where measuring it alone is clearly better than sharing.
+
+    With a share ε of the whole, n cells have 2n/ε² of variance; a set of c cells that is added up from n has n cells'
+    noise in all. Least squares gains something on what is shared: that is what the margin leaves room for.
+    """
+    cells = {plans[place].identity: plans[place].cells or 0 for place in family.measurements}
+    place, keys = max(zip(family.measurements, family.keys, strict=True), key=lambda member: len(member[1]))
+    others = zip(family.measurements, family.keys, strict=True)
+    if not all(plans[other].exhaustive and set(some) <= set(keys) for other, some in others):
+        return None
+    if any(plans[other].choices for other in family.measurements):
+        return None  # Quantiles of groups say little of those of all rows.
+    alone = len(cells) * cells[plans[place].identity]
+    return plans[place].identity if alone < 0.8 * sum(count ** (1 / 3) for count in cells.values()) ** 3 else None
+
+
+def _weight(cells: int | None, accounting: Accounting) -> int:
+    known = max(1, _UNKNOWN_CELLS if cells is None else cells)
+    power = 1 / 3 if accounting is Accounting.PURE else 1 / 2
+    return max(1, round(known**power * _PRECISION)) if known > 1 else _PRECISION
+
+
+def _portion(price: PrivacyLoss, share: Fraction) -> PrivacyLoss:
+    return PrivacyLoss(price.epsilon * share, price.rho * share, price.delta * share)

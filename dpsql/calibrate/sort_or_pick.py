@@ -1,0 +1,107 @@
+"""Where an answer shows only its largest groups: whether these are picked first, or all are measured and sorted.
+
+Guarantee: the choice follows from the text, the policy and the price. What decides is how far the answer may be off,
+95 times in 100, by either way: by how much a group that is not shown may be beyond one that is, and the error of the
+numbers that are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dpsql.calibrate.calibration import Calibration
+from dpsql.inference.intervals import ALPHA, half_width
+from dpsql.releases import Noise, bar
+from rewriter.plan import Linear, Plan, Top
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to find the largest groups. ``missed`` and ``shown`` are in the units of the column."""
+
+    calibration: Calibration
+    missed: float
+    shown: float
+
+    @property
+    def error(self) -> float:
+        return self.missed + self.shown
+
+
+def ranked(sorted_: Sequence[Calibration], picked: Sequence[Calibration]) -> Calibration:
+    """The calibration with the smaller error, and what ``explain`` says of the choice."""
+    one = min((_way(calibration) for calibration in picked), key=lambda way: way.error)
+    top = _top(one.calibration)
+    other = min((_sorted_way(calibration, top) for calibration in sorted_), key=lambda way: way.error)
+    if one.error < other.error:
+        return replace(one.calibration, ranking=f"{picks_note(one.calibration)}. {_instead(other, 'sorted')}")
+    told = f"all groups are measured and sorted by {top.text}: a group that is not shown may have up to"
+    text = f"{told} {bar(other.missed)} {_more(top)} than one that is (95 %). {_instead(one, 'picked')}"
+    return replace(other.calibration, ranking=text)
+
+
+def picks_note(calibration: Calibration) -> str:
+    """What to say of groups that were picked."""
+    way, top = _way(calibration), _top(calibration)
+    first = f"the {top.count} groups with the {_most(top)} {top.text} are picked first, and only they are measured"
+    if top.count == 1:
+        first = f"the group with the {_most(top)} {top.text} is picked first, and only it is measured"
+    return f"{first}: a group that is not shown may have up to {bar(way.missed)} {_more(top)} than one that is (95 %)"
+
+
+def _instead(way: _Way, what: str) -> str:
+    if what == "sorted":
+        return (
+            f"Measuring all groups and sorting them, it would be {bar(way.missed)}, and the numbers ± {bar(way.shown)}"
+        )
+    return f"Picking the groups first, it would be {bar(way.missed)}, and the numbers ± {bar(way.shown)}"
+
+
+def _more(top: Top) -> str:
+    return "more" if top.most else "less"
+
+
+def _most(top: Top) -> str:
+    return "most" if top.most else "least"
+
+
+def is_as_good(released: Calibration, noise: Mapping[str, Noise], picked: Calibration) -> bool:
+    """Whether sorting groups that were all released before, with this noise, is at least as accurate as picking."""
+    return _sorted_way(released, _top(picked), noise).error <= _way(picked).error
+
+
+def _top(calibration: Calibration) -> Top:
+    if calibration.plan.top is None:
+        raise AssertionError("nothing is picked")
+    return calibration.plan.top
+
+
+def _way(calibration: Calibration) -> _Way:
+    """To pick the groups first."""
+    top, plan = _top(calibration), calibration.plan
+    estimator = _estimator(plan, top)
+    if calibration.peeled is None:
+        raise AssertionError("nothing is picked")
+    step = float(sum(abs(weight) for _, weight in estimator.terms))
+    missed = calibration.peeled.mechanism.missed(plan.cells or 1) * step
+    return _Way(calibration, missed, _half_width(estimator, calibration.noise, ALPHA))
+
+
+def _sorted_way(calibration: Calibration, top: Top, noise: Mapping[str, Noise] | None = None) -> _Way:
+    """To sort all groups: two change places where the noises of both add up, and any of so many may be."""
+    noise = calibration.noise if noise is None else noise
+    estimator = _estimator(calibration.plan, top)
+    missed = 2 * _half_width(estimator, noise, ALPHA / (calibration.plan.cells or 1))
+    return _Way(calibration, missed, _half_width(estimator, noise, ALPHA))
+
+
+def _estimator(plan: Plan, top: Top) -> Linear:
+    estimator = next(one.estimator for one in plan.outputs if one.name == top.output)
+    if not isinstance(estimator, Linear):
+        raise AssertionError("groups are ranked by a sum")
+    return estimator
+
+
+def _half_width(estimator: Linear, noise: Mapping[str, Noise], alpha: float) -> float:
+    return half_width(tuple((noise[name], weight) for name, weight in estimator.terms), alpha)

@@ -1,0 +1,70 @@
+"""Answers for machines: CSV for spreadsheets, JSON with everything an answer says about itself."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rewriter.declared import Scalar
+
+if TYPE_CHECKING:
+    from dpsql.reply import Answer
+
+
+def as_csv(answer: Answer) -> str:
+    """A header and the rows, as PostgreSQL's COPY writes CSV: NULL is an empty field, the empty text is ``""``."""
+    lines = [[named.name for named in answer.columns], *answer.rows]
+    return "".join(",".join(map(field, line)) + "\n" for line in lines)
+
+
+def field(value: Scalar | None) -> str:
+    """One field of a CSV line.
+
+    >>> field(None), field(""), field("a, b"), field(1.5), field(True)
+    ('', '""', '"a, b"', '1.5', 'true')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    text = str(value)
+    if text and not any(mark in text for mark in ',"\r\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def as_json(answer: Answer) -> str:
+    """One object: columns, rows, the 95 % margin of each cell, what was paid and what is left.
+
+    Rows are lists, since two columns may have one name. Decimals become numbers, dates ISO 8601 text.
+    """
+    left = answer.remaining
+    paid = {part: float(getattr(answer.price, part)) for part in ("epsilon", "rho", "delta")}
+    told = {
+        "columns": [{"name": named.name, "type": str(named.type)} for named in answer.columns],
+        "rows": [list(map(plain, row)) for row in answer.rows],
+        "margins": [list(map(plain, row)) for row in answer.margins],
+        "paid": {
+            "epsilon": float(answer.epsilon),
+            "loss": paid,
+        },
+        "left": {"epsilon": plain(left.left_epsilon), "statements": left.statements_left},
+        "notices": list(answer.notices),
+    }
+    return json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(value: Scalar | None) -> bool | int | float | str | None:
+    """A value as JSON has it.
+
+    >>> plain(Decimal("1.50")), plain(datetime.date(2025, 3, 1)), plain(float("nan"))
+    (1.5, '2025-03-01', None)
+    """
+    if isinstance(value, Decimal | float):
+        return float(value) if math.isfinite(value) else None
+    return value.isoformat() if isinstance(value, datetime.date) else value

@@ -1,0 +1,220 @@
+"""An explanation, drawn: what would be read, how far one person can move it, and what hides that."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import sqlglot
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+from sqlglot import exp
+
+from dpsql.display.terminal_tables import grid
+from dpsql.price_text import left_over, price_lines
+from dpsql.releases import Noise, bar
+from rewriter.plan import Block, Moment, Plan, Ratio
+
+if TYPE_CHECKING:
+    from dpsql.reply import Explanation, ReleaseExplanation
+
+
+_MOST_BRANCHES = 12
+
+
+def explanation(told: Explanation) -> Group:
+    """All releases of a statement, what is computed over them, the price, and what would be left."""
+    parts: list[RenderableType] = []
+    for number, release in enumerate(told.releases, start=1):
+        origin = f"; {release.origin}" if release.origin else ""
+        parts += [Text(f"Release {number} of {len(told.releases)}{_grouped(release)}{origin}", style="bold")]
+        parts += [Padding(part, (0, 0, 0, 2), expand=False) for part in _release(release)]
+        parts.append(Text(""))
+    if told.outer_sql:
+        parts += [Text("Over the released tables", style="bold"), Padding(code(told.outer_sql, "duckdb"), (0, 0, 1, 2))]
+    if any(error is not None for error in told.expected):
+        parts += [_answered(told), Text("")]
+    parts += [Text(f"Note: {notice}.") for notice in told.notices]
+    parts.append(Text(_price(told)))
+    return Group(*parts)
+
+
+def explanation_lines(told: Explanation) -> list[str]:
+    """The same as plain text, for clients that have only rows of text to show it in."""
+    page = io.StringIO()
+    Console(file=page, width=100, color_system=None).print(explanation(told), highlight=False)
+    return [line.rstrip() for line in page.getvalue().rstrip().split("\n")]
+
+
+def code(sql: str, dialect: str = "") -> RenderableType:
+    """SQL, one clause a line where a dialect says how to lay it out."""
+    if dialect:
+        tree = sqlglot.parse_one(sql, dialect=dialect).transform(_bare).transform(_short)
+        sql = tree.sql(dialect=dialect, pretty=True, max_text_width=70)
+    return Syntax(sql, "sql", theme="ansi_dark", background_color="default", word_wrap=True)
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    """A column's expression needs no parentheses, and each pair would take two lines."""
+    return node.this if isinstance(node, exp.Paren) and isinstance(node.parent, exp.Alias) else node
+
+
+def _short(node: exp.Expr) -> exp.Expr:
+    """The first and the last branches of a long CASE, such as the bins of a histogram."""
+    branches = node.args["ifs"] if isinstance(node, exp.Case) else ()
+    if len(branches) > _MOST_BRANCHES:
+        left_out = exp.If(this=exp.var("…"), true=exp.var("…"))
+        node.set("ifs", [*branches[: _MOST_BRANCHES // 2], left_out, *branches[-2:]])
+    return node
+
+
+def exact(value: Fraction | int) -> str:
+    """A number for reading: whole numbers in full, others to six digits.
+
+    >>> exact(Fraction(9600)), exact(Fraction(1, 64)), exact(Fraction(10, 3))
+    ('9,600', '0.015625', '3.33333')
+    """
+    return f"{int(value):,}" if value == int(value) else f"{float(value):.6g}"
+
+
+def noise(hidden_by: Noise, granularity: Fraction) -> str:
+    """The distribution, in the units of the column.
+
+    >>> noise(Noise("gaussian", Fraction(76801)), Fraction(1, 2)), noise(Noise("laplace", Fraction(10)), Fraction(1))
+    ('Gaussian, σ = 38,400', 'Laplace, b = 10')
+    """
+    letter = {"gaussian": "σ", "laplace": "b"}[hidden_by.kind]
+    scale = float(f"{float(hidden_by.scale * granularity):.4g}")
+    return f"{hidden_by.kind.title()}, {letter} = {scale:,.15g}"
+
+
+def _grouped(release: ReleaseExplanation) -> str:
+    plan = release.plan
+    if release.beside:
+        return ", the total, for the row of the groups that are not shown"
+    if not plan.keys:
+        return ""
+    keys = ", ".join(key.text for key in plan.keys)
+    if plan.selection is not None:
+        return f", by {keys}: groups are named when enough people are in them"
+    return f", by {keys}: {plan.cells} public groups, empty ones too" if plan.cells else f", by {keys}"
+
+
+def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
+    plan = release.plan
+    yield Text("Bounded SQL", style="italic")
+    for sql in (plan.sql, *(choice.sql for choice in plan.choices)):
+        if sql:
+            yield Padding(code(sql, plan.dialect), (0, 0, 1, 2))
+    for block, hidden_by in zip(plan.blocks, release.mechanisms, strict=True):
+        yield from _block(block, hidden_by)
+    if plan.choices:
+        yield from _choices(plan)
+    yield _outputs(release)
+    if release.ranking:
+        yield Text(f"{release.ranking[0].upper()}{release.ranking[1:]}.")
+    if any(isinstance(output.estimator, Ratio | Moment) for output in plan.outputs):
+        # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
+        from dpsql.calibrate import NOMINAL_GROUP
+
+        spread = ", spread evenly over the ranges" if any(isinstance(o.estimator, Moment) for o in plan.outputs) else ""
+        yield Text(
+            f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
+        )
+
+
+def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
+    statistics = block.statistics
+    unit = block.prefix.strategy.unit if block.prefix is not None else 1
+    yield grid(
+        ["statistic", "what", "in steps of", "most per cell", "noise"],
+        [
+            [statistic.name for statistic in statistics],
+            [statistic.text for statistic in statistics],
+            [exact(statistic.granularity) for statistic in statistics],
+            [exact(statistic.bound * statistic.granularity) for statistic in statistics],
+            [noise(hidden_by, statistic.granularity / unit) for statistic in statistics],
+        ],
+        [False, False, True, True, False],
+    )
+    together = block.sensitivity
+    norms = [f"L2 ≤ {exact(_root(together.l2_squared) / unit)}"]
+    if together.l1 is not None:
+        norms.insert(0, f"L1 ≤ {exact(Fraction(together.l1, unit))}")
+    cells = "cells" if block.prefix is None else f"running sums, counted in 1/{unit:,} of a step"
+    yield Text(f"What one person can move, over all {cells}: {', '.join(norms)} steps.\n")
+
+
+def _choices(plan: Plan) -> Iterator[RenderableType]:
+    choices = plan.choices
+    yield grid(
+        ["picked", "of", "fractions", "candidates", "in steps of", "one row weighs", "one person"],
+        [
+            [choice.name for choice in choices],
+            [choice.text for choice in choices],
+            [", ".join(_fraction(one) for one in choice.fractions) or "the most common" for choice in choices],
+            [f"{choice.high - choice.low + 1:,}" for choice in choices],
+            [exact(choice.granularity) for choice in choices],
+            [exact(choice.row) for choice in choices],
+            [f"L2 ≤ {exact(_root(choice.sensitivity.l2_squared))}" for choice in choices],
+        ],
+        [False, False, False, True, True, True, False],
+    )
+    if any(choice.fractions for choice in choices):
+        yield Text(
+            "Quantiles are picked by the exponential mechanism, several of one column together where that is more\n"
+            "accurate, with two values beside each that tell its error. The error to expect is that of a group of\n"
+            "1,000 rows, spread evenly over the range.\n"
+        )
+    if any(choice.candidates for choice in choices):
+        yield Text("The most common is picked among declared values, by a mechanism that the notes below name.\n")
+
+
+def _fraction(one: Fraction) -> str:
+    return {0: "MIN, approximately", 1: "MAX, approximately"}.get(int(one) if one in (0, 1) else -1, f"{float(one):g}")
+
+
+def _root(square: int) -> Fraction:
+    root = math.isqrt(square)
+    return Fraction(root) if root * root == square else Fraction(math.sqrt(square))
+
+
+def _outputs(release: ReleaseExplanation) -> RenderableType:
+    outputs = release.plan.outputs
+    running = [output for output in outputs if output.name in release.running]
+    widths = {b.prefix.strategy.width for b in release.plan.blocks if b.prefix is not None} - {None}
+    what = f"sum of {max(filter(None, widths))} neighbours of" if widths else "running sum of"
+    margins = [release.margins.get(output.name) for output in outputs]
+    margins += [release.running[output.name] for output in running]
+    return grid(
+        ["column", "asked as", "expected 95 % error"],
+        [
+            [output.name for output in outputs] + ["" for _ in running],
+            [output.text for output in outputs] + [f"{what} {output.text}" for output in running],
+            ["" if margin is None else f"± {bar(margin)}" for margin in margins],
+        ],
+        [False, False, True],
+    )
+
+
+def _answered(told: Explanation) -> RenderableType:
+    """The columns of the answer, each with the error to expect where that is known before."""
+    return grid(
+        ["answer", "expected 95 % error"],
+        [
+            [column.name for column in told.columns],
+            ["" if error is None else f"± {bar(error)}" for error in told.expected],
+        ],
+        [False, True],
+    )
+
+
+def _price(told: Explanation) -> str:
+    left = told.remaining_after
+    paid = price_lines(told.price, told.epsilon, left, "Price") or ["Price: nothing."]
+    return "\n".join([*paid, f"It would leave {left_over(left.left_epsilon, left.statements_left)}."])

@@ -1,0 +1,351 @@
+"""The owner's DuckDB file: read-only, locked down, and silent about what goes wrong.
+
+Guarantee: it runs :attr:`rewriter.plan.Plan.sql` and SQL of its own making, never a client's text. Whatever DuckDB says
+when it fails (its messages hold values of rows) stays here: an analyst gets one fixed text, the owner's log the class
+of the error.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import duckdb
+from sqlglot import exp
+
+from dpsql.engines import failures
+from dpsql.engines.deadlines import Cancellation, Deadlines
+from dpsql.engines.duckdb.duckdb_schema import read_schema
+from dpsql.engines.exact_table import read_table
+from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
+from dpsql.engines.turns import Load
+from dpsql.engines.way_check import Way, way_scan
+from dpsql.errors import Error, OperationalError
+from dpsql.releases import ExactTable
+from rewriter.declared import Kind
+from rewriter.dialects import DUCKDB
+from rewriter.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_R = TypeVar("_R")
+
+LOCKED = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    # In DuckDB 2.0 these three answer wrongly. Two rewrite a query by the statistics of private rows: one narrows a
+    # column until a sum no longer fits and fails; the other takes HAVING SUM(x) > 1 for never true below a LEFT JOIN
+    # with an empty table. The third computes a join that a statement has twice once, and where a table is joined with
+    # itself reads the columns of one side for those of the other.
+    "disabled_optimizers": "compressed_materialization,statistics_propagation,common_subplan",
+}
+"""No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
+
+_PREPARED = 64
+_CHANGED = "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
+
+
+@dataclass(slots=True)
+class _Cursor:
+    """A cursor with the plans that it was asked before, by identity: True where it holds a prepared statement.
+
+    Only one that has ``finished`` a plan, and answered all of it, is used again.
+    """
+
+    cursor: duckdb.DuckDBPyConnection
+    plans: OrderedDict[str, bool] = field(default_factory=OrderedDict)
+    finished: bool = False
+
+    def answer(self, plan: Plan) -> ExactTable:
+        exact = read_table(lambda sql: self._execute(plan) if sql is plan.sql else self.cursor.execute(sql), plan)
+        self.finished = True
+        return exact
+
+    def _execute(self, plan: Plan) -> duckdb.DuckDBPyConnection:
+        """Run a plan; what comes again is prepared: planning a small release takes DuckDB longer than running it."""
+        name = f"dpsql_{plan.identity}"
+        prepared = self.plans.get(plan.identity)
+        if prepared is None:
+            self._remember(plan.identity, prepared=False)
+            return self.cursor.execute(plan.sql)
+        if not prepared:
+            self.cursor.execute(f"PREPARE {name} AS {plan.sql}")
+            self._remember(plan.identity, prepared=True)
+        return self.cursor.execute(f"EXECUTE {name}")
+
+    def _remember(self, identity: str, *, prepared: bool) -> None:
+        self.plans[identity] = prepared
+        if len(self.plans) > _PREPARED:
+            oldest, was_prepared = self.plans.popitem(last=False)
+            if was_prepared:
+                self.cursor.execute(f"DEALLOCATE dpsql_{oldest}")
+
+
+class DuckDBEngine:
+    """A DuckDB file, open for reading. Thread-safe: a call has a cursor to itself while it runs."""
+
+    dialect = DUCKDB
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._idle: list[_Cursor] = []
+        self.load = Load(max(2, os.cpu_count() or 1))
+        self._deadlines = Deadlines()
+        self._schema: Schema | None = None
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, threads: int | None = None, memory_limit: str | None = None
+    ) -> DuckDBEngine:
+        """Open the file ``path``. Raises :class:`OperationalError`, whose text is for the owner."""
+        if not os.path.isfile(path):
+            raise OperationalError(
+                f"there is no DuckDB file {os.fspath(path)}", sqlstate="58P01", hint="check the path in the policy"
+            )
+        config: dict[str, str | bool | int | float | list[str]] = dict(LOCKED)
+        if threads is not None:
+            config["threads"] = threads
+        if memory_limit is not None:
+            config["memory_limit"] = memory_limit
+        problem: OperationalError | None = None
+        try:
+            return cls(_locked(os.fspath(path), config))
+        except duckdb.Error as error:
+            problem = _cannot_open(os.fspath(path), error)
+        raise problem
+
+    def close(self) -> None:
+        self._deadlines.close()
+        with self._lock:
+            while self._idle:
+                self._idle.pop().cursor.close()
+        self._connection.close()
+
+    def schema(self) -> Schema:
+        """What the database declares: tables, views, columns, keys. It is read once."""
+        if self._schema is None:
+            self._schema = self._call(lambda cursor: read_schema(cursor.cursor))
+        return self._schema
+
+    def rely_on(self, tables: Iterable[str]) -> None:
+        """Nothing to do: nobody writes to a file that is open for reading."""
+
+    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+        """The exact integers of a release, groups in the order of their keys. Secret.
+
+        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
+        whatever went wrong.
+        """
+        return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation)
+
+    def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
+        """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
+        source = self.schema().table(table)
+        items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
+        sql = exp.select(*items).from_(_from(source)).sql("duckdb")
+        from dpsql.engines.arrow_types import arrow_type
+
+        rows = self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
+        for place, name in enumerate(columns):
+            if (type_ := source.readable(name)[1]).kind is Kind.TIMESTAMPTZ:
+                rows = rows.set_column(place, name, rows.column(place).cast(arrow_type(type_)))
+        return rows
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        zones = "SELECT name FROM pg_timezone_names()"
+        return self._call(lambda cursor: frozenset(row[0] for row in cursor.cursor.execute(zones).fetchall()))
+
+    def public_profile(self, table: str) -> Profile:
+        """What was measured of a table that the owner declared public; of no other table may it be asked."""
+        source = self.schema().table(table)
+        count = exp.select("COUNT(*)").from_(_from(source)).sql("duckdb")
+        rows = self._call(lambda cursor: int(_first(cursor.cursor.execute(count))[0]))
+        names = [column.name for column in source.columns.values() if column.type is not None]
+        if not names or rows > PROFILED_ROWS:
+            return Profile(rows)
+        # As the rewriter reads a column: what differs only by nanoseconds is not unique.
+        items = [exp.Count(this=exp.Distinct(expressions=[_read(source, name)])) for name in names]
+        distinct = exp.select(*items).from_(_from(source)).sql("duckdb")
+        counts = self._call(lambda cursor: _first(cursor.cursor.execute(distinct)))
+        return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
+
+    def lasting(self, table: str) -> bool:
+        """The rows of a table stay as they are; a view may read what is not in the file, or compute by chance."""
+        return not self.schema().table(table).view
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
+        source = self.schema().table(table)
+        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql("duckdb")
+        repeats, nulls = self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout)
+        return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def agree(
+        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
+    ) -> tuple[bool, ...]:
+        """For each other way, whether no row leads to somebody else by it than by its own. For the owner alone."""
+        sql = way_scan(self._rows, table, people, own, others).sql("duckdb")
+        return tuple(not differs for differs in self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
+
+    def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
+        source = self.schema().table(table)
+        return exp.select(*(exp.alias_(_read(source, name), new) for new, name in columns.items())).from_(_from(source))
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
+        table, parent = (self.schema().table(name) for name, _ in (column, key))
+        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
+        sql = scan.sql("duckdb")
+        return seems_to_refer(*self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """Nothing: the file is opened for reading, by this process alone."""
+        return ()
+
+    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
+        """Views over files, which are out of reach here, and those that do not work any more."""
+
+        def tried(cursor: _Cursor) -> tuple[Concern, ...]:
+            reasons = {name: self._unreadable(cursor, name, names) for name, names in columns.items()}
+            return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)
+
+        return self._call(tried)
+
+    def _unreadable(self, cursor: _Cursor, name: str, columns: Sequence[str]) -> str | None:
+        table = self.schema().table(name)
+        rows = (
+            exp.select(*(exp.column(column, quoted=True) for column in table.columns)).from_(_from(table)).sql("duckdb")
+        )
+        items = [_read(table, column) for column in columns] or [exp.Literal.number(1)]
+        try:
+            types = {column: spelt for column, spelt, *_ in cursor.cursor.execute(f"DESCRIBE {rows}").fetchall()}
+            cursor.cursor.execute(exp.select(*items).from_(_from(table)).limit(0).sql("duckdb"))
+        except duckdb.Error as error:
+            return _why_unreadable(error)
+        # A view that was made over other types is planned with those.
+        changed = table.view and any(
+            types[one.name] != one.engine_type for one in map(table.columns.get, columns) if one
+        )
+        return _CHANGED if changed else None
+
+    def _call(
+        self,
+        work: Callable[[_Cursor], _R],
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> _R:
+        """Run ``work`` on a cursor. A failure is told outside the handler, so that no error holds its cause."""
+        started = time.monotonic()
+        cancellation = cancellation or Cancellation()
+        problem: Error
+        with self.load.within(timeout) as ours:
+            if not ours:
+                raise too_long(timeout)
+            left = None if timeout is None else timeout - (time.monotonic() - started)
+            with (
+                self._cursor() as cursor,
+                self._deadlines.within(left, cursor.cursor.interrupt) as deadline,
+                cancellation.watching(cursor.cursor.interrupt),
+            ):
+                try:
+                    if cancellation.cancelled:
+                        raise InterruptedError
+                    return work(cursor)
+                except Exception as error:
+                    failures.log(type(error).__name__, error)
+                    problem = too_large() if isinstance(error, duckdb.OutOfMemoryException | MemoryError) else failed()
+                    if deadline.passed:
+                        problem = too_long(timeout)
+                    if cancellation.cancelled:
+                        problem = cancelled()
+        raise problem
+
+    @contextmanager
+    def _cursor(self) -> Iterator[_Cursor]:
+        """A cursor that nobody else uses."""
+        with self._lock:
+            cursor = self._idle.pop() if self._idle else _Cursor(self._connection.cursor())
+        cursor.finished = False
+        try:
+            yield cursor
+        finally:
+            if cursor.finished:
+                with self._lock:
+                    self._idle.append(cursor)
+            else:
+                cursor.cursor.close()
+
+
+def _locked(path: str, config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(path, read_only=True, config=config)
+    try:
+        # A database that this process has open already is shared with it, and locked already.
+        if not _first(connection.execute("SELECT current_setting('lock_configuration')"))[0]:
+            connection.execute("SET GLOBAL TimeZone = 'UTC'")
+            connection.execute("SET GLOBAL lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _first(cursor: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
+    row: tuple[int, ...] | None = cursor.fetchone()
+    if row is None:
+        raise AssertionError("an aggregate has one row")
+    return row
+
+
+def _from(table: SchemaTable) -> exp.Table:
+    return exp.table_(table.name, db=table.schema or DUCKDB.default_schema, quoted=True)
+
+
+def _read(table: SchemaTable, name: str) -> exp.Expr:
+    """A column in the rewriter's type; a time outside the years 1 to 9999 is NULL, as it is for people's rows."""
+    column, type_ = table.readable(name)
+    read = DUCKDB.read(exp.column(column.name, quoted=True), type_, column.engine_type)
+    if not type_.temporal:
+        return read
+    return exp.Case(ifs=[exp.If(this=DUCKDB.in_calendar(read, type_), true=read.copy())])
+
+
+def _why_unreadable(error: duckdb.Error) -> str:
+    """Before any row is read, for the owner: what is wrong with a view, and what to do."""
+    if isinstance(error, duckdb.PermissionException):
+        return (
+            "it reads files, which dpsql does not open beside the database: keep the rows in it, with"
+            " CREATE TABLE … AS SELECT * FROM the files"
+        )
+    if isinstance(error, duckdb.BinderException | duckdb.CatalogException):
+        return (
+            "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
+        )
+    return f"it cannot be read ({type(error).__name__}): does SELECT * FROM it work in DuckDB {duckdb.__version__}?"
+
+
+def _cannot_open(path: str, error: duckdb.Error) -> OperationalError:
+    """Opening is the owner's act and comes before any row is read: DuckDB's own words may be told from."""
+    text = str(error)
+    if isinstance(error, duckdb.ConnectionException) and "configuration" in text:
+        why, hint = "this process has it open in another way", "close that connection first"
+    elif "lock" in text and isinstance(error, duckdb.IOException):
+        why, hint = "another process has it open for writing", "close it there, or serve a copy of the file"
+    elif "not a valid DuckDB database" in text:
+        why, hint = "it is not a DuckDB file", "write duckdb:PATH of a file that DuckDB made"
+    else:
+        why, hint = f"{type(error).__name__}", f"it opens with DuckDB {duckdb.__version__} elsewhere?"
+    return OperationalError(f"the database {path} cannot be opened: {why}", sqlstate="58030", hint=hint)

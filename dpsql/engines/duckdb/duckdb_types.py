@@ -1,0 +1,78 @@
+"""DuckDB's types in the rewriter's words. What is not here is not visible to analysts."""
+
+from __future__ import annotations
+
+import re
+
+from rewriter.declared import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    HUGEINT,
+    INTEGER,
+    SMALLINT,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Type,
+    decimal,
+)
+
+_TYPES = {
+    "BOOLEAN": BOOLEAN,
+    "TINYINT": SMALLINT,
+    "SMALLINT": SMALLINT,
+    "INTEGER": INTEGER,
+    "BIGINT": BIGINT,
+    "HUGEINT": HUGEINT,
+    # Unsigned integers take the next wider signed type; nothing holds all of UHUGEINT.
+    "UTINYINT": SMALLINT,
+    "USMALLINT": INTEGER,
+    "UINTEGER": BIGINT,
+    "UBIGINT": HUGEINT,
+    "FLOAT": DOUBLE,
+    "DOUBLE": DOUBLE,
+    "VARCHAR": TEXT,
+    "UUID": TEXT,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMP_S": TIMESTAMP,
+    "TIMESTAMP_MS": TIMESTAMP,
+    "TIMESTAMP_NS": TIMESTAMP,
+    "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
+}
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+
+
+def column_type(engine_type: str) -> Type | None:
+    """The type of a column that DuckDB spells ``engine_type``, or None where the rewriter has none.
+
+    >>> str(column_type("DECIMAL(15,2)")), str(column_type("UINTEGER")), column_type("INTEGER[]")
+    ('decimal(15,2)', 'bigint', None)
+    """
+    if (found := _TYPES.get(engine_type)) is not None:
+        return found
+    if (digits := _DECIMAL.fullmatch(engine_type)) is not None:
+        return decimal(int(digits[1]), int(digits[2]))
+    return TEXT if engine_type.startswith("ENUM(") and engine_type.endswith(")") else None
+
+
+def keeps_apart(engine_type: str) -> bool:
+    """Whether different values of a column are different as they are read.
+
+    >>> keeps_apart("TIMESTAMP"), keeps_apart("TIMESTAMP_NS")
+    (True, False)
+    """
+    return engine_type != "TIMESTAMP_NS"
+
+
+def enumerated(engine_type: str) -> tuple[str, ...] | None:
+    """The labels of an enumeration, as both engines spell it; None for another type.
+
+    >>> enumerated("ENUM('a', 'it''s')"), enumerated("VARCHAR")
+    (('a', "it's"), None)
+    """
+    if not (engine_type.startswith("ENUM(") and engine_type.endswith(")")):
+        return None
+    return tuple(label.replace("''", "'") for label in re.findall(r"'((?:[^']|'')*)'", engine_type))

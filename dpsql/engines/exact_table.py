@@ -1,0 +1,154 @@
+"""An engine's answer to a plan as an :class:`ExactTable`, checked: a wrong shape is an error, never a wrong number."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Context, Decimal
+from typing import Protocol
+
+from dpsql.releases import ExactTable, Key, Rank
+from rewriter.declared import BIGINT, Kind, Scalar, Type
+from rewriter.plan import Plan
+
+_DIGITS = Context(prec=80)
+
+
+class Rows(Protocol):
+    """What is needed of a cursor that has run a query."""
+
+    @property
+    def description(self) -> Sequence[Sequence[object]] | None: ...
+
+    def fetchall(self) -> list[tuple[object, ...]]: ...
+
+
+class WrongShape(Exception):
+    """The answer does not have the columns and integers of its plan: a bug of ours. Without text: rows are secret."""
+
+
+def read_table(execute: Callable[[str], Rows], plan: Plan) -> ExactTable:
+    """All that a plan reads: its table, if there is one, and the ranks of each choice. Without a table there is one
+    group, of which nothing is measured."""
+    if not plan.sql and (plan.keys or plan.columns):
+        raise WrongShape
+    exact = exact_table(execute(plan.sql), plan) if plan.sql else ExactTable(((),), {})
+    ranks = {choice.name: ranks_of(execute(choice.sql), plan) for choice in plan.choices}
+    return replace(exact, ranks=ranks) if ranks else exact
+
+
+def ranks_of(rows: Rows, plan: Plan) -> Mapping[Key, tuple[Rank, ...]]:
+    """The ranks of a choice by group, lowest values first."""
+    names = [key.name for key in plan.keys]
+    if [column[0] for column in rows.description or ()] != [*names, "v", "w", "below", "n"]:
+        raise WrongShape
+    columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * (len(names) + 4)
+    keys = [_converted(column, _KEYS[key.type.kind], key.type) for column, key in zip(columns, plan.keys, strict=False)]
+    integers = [[_integer(value) for value in column] for column in columns[len(names) :]]
+    found: dict[Key, list[Rank]] = {}
+    for place, (value, weight, below, total) in enumerate(zip(*integers, strict=True)):
+        found.setdefault(tuple(key[place] for key in keys), []).append((value, weight, below, total))
+    return {key: tuple(sorted(ranks)) for key, ranks in found.items()}
+
+
+def exact_table(rows: Rows, plan: Plan) -> ExactTable:
+    """Keys, then statistics, then the weight, exactly as planned; integers only, no group twice; sorted by key.
+
+    The order of an engine's rows can depend on the rows of one person; that of the keys cannot.
+    """
+    names = [*(key.name for key in plan.keys), *plan.columns]
+    if [column[0] for column in rows.description or ()] != names:
+        raise WrongShape
+    columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * len(names)
+    width = len(plan.keys)
+    keys = [_converted(column, _KEYS[key.type.kind], key.type) for column, key in zip(columns, plan.keys, strict=False)]
+    statistics = [[_integer(value) for value in column] for column in columns[width:]]
+    grouped: list[Key] = list(zip(*keys, strict=True)) if width else [()] * len(columns[0] if columns else ())
+    if len(set(grouped)) != len(grouped):
+        raise WrongShape
+    order = sorted(range(len(grouped)), key=lambda row: [(value is None, value) for value in grouped[row]])
+    return ExactTable(
+        tuple(grouped[row] for row in order),
+        _reordered(names[width:], statistics, order),
+    )
+
+
+def _reordered(
+    names: Sequence[str], columns: Sequence[Sequence[int]], order: Sequence[int]
+) -> Mapping[str, tuple[int, ...]]:
+    return {name: tuple(column[row] for row in order) for name, column in zip(names, columns, strict=True)}
+
+
+def _integer(value: object, type_: Type = BIGINT) -> int:
+    """An exact integer: of the engine's integers, or of a decimal without a fraction. Never of a float."""
+    if type(value) is int:
+        return value
+    if isinstance(value, Decimal) and value == (whole := int(value)):
+        return whole
+    raise WrongShape
+
+
+def _converted(column: Sequence[object], convert: Callable[[object, Type], Scalar], type_: Type) -> list[Scalar | None]:
+    return [None if value is None else convert(value, type_) for value in column]
+
+
+def _boolean(value: object, type_: Type) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise WrongShape
+
+
+def _decimal(value: object, type_: Type) -> Decimal:
+    """With the digits of its type: PostgreSQL has one group for 1.5 and 1.50 and shows whichever came first."""
+    if isinstance(value, Decimal) or type(value) is int:
+        spelt = Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)
+        if spelt == value:
+            return spelt
+    raise WrongShape
+
+
+def _double(value: object, type_: Type) -> float:
+    """One zero, and no NaN: DuckDB has one group for both zeros and shows whichever came first."""
+    if isinstance(value, float) and not math.isnan(value):
+        return value + 0.0
+    if isinstance(value, Decimal) or type(value) is int:
+        return float(value)
+    raise WrongShape
+
+
+def _text(value: object, type_: Type) -> str:
+    if isinstance(value, str):
+        return value
+    raise WrongShape
+
+
+def _date(value: object, type_: Type) -> datetime.date:
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value
+    raise WrongShape
+
+
+def _timestamp(value: object, type_: Type) -> datetime.datetime:
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        return value
+    return datetime.datetime.combine(_date(value, type_), datetime.time())
+
+
+def _null(value: object, type_: Type) -> Scalar:
+    raise WrongShape
+
+
+_KEYS: Mapping[Kind, Callable[[object, Type], Scalar]] = {
+    Kind.NULL: _null,
+    Kind.BOOLEAN: _boolean,
+    Kind.INTEGER: _integer,
+    Kind.DECIMAL: _decimal,
+    Kind.DOUBLE: _double,
+    Kind.TEXT: _text,
+    Kind.DATE: _date,
+    Kind.TIMESTAMP: _timestamp,
+    Kind.TIMESTAMPTZ: _timestamp,
+    Kind.INTERVAL: _null,
+}

@@ -1,0 +1,323 @@
+"""The owner's PostgreSQL: read-only, under a role of its own, and silent about what goes wrong.
+
+Guarantee: it runs :attr:`rewriter.plan.Plan.sql` and SQL of its own making, never a client's text, one statement at a
+time in a read-only transaction. Whatever PostgreSQL says when it fails (its messages hold values of rows) stays here:
+an analyst gets one fixed text, the owner's log the class and the SQLSTATE of the error.
+
+The role that it connects as needs no more than this::
+
+    CREATE ROLE dpsql LOGIN PASSWORD '…' NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS;
+    GRANT USAGE ON SCHEMA public TO dpsql;
+    GRANT SELECT ON patient, visit, region TO dpsql;      -- only what the policy declares
+    ALTER ROLE dpsql SET default_transaction_read_only = on;
+    REVOKE CREATE ON SCHEMA public FROM PUBLIC;           -- what was upgraded from 14 allows it to all
+
+Why no pool of another's making: a pool that connects in the background lets a statement wait for a server that is
+down, and its budget is charged already. Here a connection that has died while it was idle is replaced once, at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import psycopg
+from sqlglot import exp
+
+from dpsql.engines import failures
+from dpsql.engines.arrow_types import arrow_type
+from dpsql.engines.deadlines import Cancellation, Deadlines
+from dpsql.engines.exact_table import read_table
+from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
+from dpsql.engines.postgres.line import Interruption, Line
+from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
+from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
+from dpsql.engines.schema import Concern, Look, Profile, Schema, SchemaTable
+from dpsql.engines.turns import Load
+from dpsql.engines.way_check import Way, way_scan
+from dpsql.errors import Error, OperationalError
+from dpsql.releases import ExactTable
+from rewriter.declared import Column
+from rewriter.dialects import POSTGRES
+from rewriter.expressions import read_column
+from rewriter.plan import Plan
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_R = TypeVar("_R")
+
+VERIFIED = 10.0
+"""Seconds for which the schema is taken to be what it was."""
+
+
+class SchemaChanged(Exception):
+    """A table is not declared any more as it was when the policy was opened: dpsql has to be started again."""
+
+
+class PostgresEngine:
+    """A PostgreSQL database, open for reading. Thread-safe: a call has a connection to itself while it runs."""
+
+    dialect = POSTGRES
+
+    def __init__(self, url: str, work_mem: str = WORK_MEM) -> None:
+        self._url = url
+        self._work_mem = work_mem
+        self._lock = threading.Lock()
+        self._idle: list[Line] = []
+        self.load = Load(max(4, os.cpu_count() or 1))
+        self._deadlines = Deadlines()
+        self._schema: Schema | None = None
+        self._closed = False
+        self._relied: Mapping[str, SchemaTable] = {}
+        self._verified = 0.0
+
+    @classmethod
+    def open(cls, url: str, *, work_mem: str | None = None) -> PostgresEngine:
+        """Open the database at ``url``. Raises :class:`OperationalError`, whose text is for the owner."""
+        problem: OperationalError
+        engine = cls(url, work_mem or WORK_MEM)
+        try:
+            connection = connect(url, engine._work_mem)
+        except psycopg.Error as error:
+            problem = cannot_open(url, error)
+        else:
+            try:
+                check(connection)
+            except BaseException:
+                connection.close()
+                raise
+            engine._idle.append(Line(connection))
+            return engine
+        raise problem
+
+    def close(self) -> None:
+        """No call is answered any more; a connection in use is closed when its call ends."""
+        self._deadlines.close()
+        self._closed = True
+        self._forget()
+
+    def schema(self) -> Schema:
+        """What the database declares: tables, views, columns, keys. It is read once."""
+        if self._schema is None:
+            self._schema = self._call(lambda line: read_schema(line.connection))
+        return self._schema
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """What is unwise about the role, and whether policies hide rows from it."""
+        return self._call(lambda line: read_concerns(line.connection))
+
+    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
+        """Views whose tables their owner may not read or that are gone, and tables of servers that do not answer."""
+
+        def tried(line: Line) -> tuple[Concern, ...]:
+            reasons = {name: self._unreadable(line, name, names) for name, names in columns.items()}
+            return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)
+
+        return self._call(tried)
+
+    def _unreadable(self, line: Line, name: str, columns: Sequence[str]) -> str | None:
+        table = self.schema().table(name)
+        items = [_read(table, column) for column in columns] or [exp.Literal.number(1)]
+        try:
+            line.execute(exp.select(*items).from_(_from(table)).limit(0).sql(POSTGRES.name))
+        except psycopg.Error as error:
+            if line.lost:
+                raise
+            return _why_unreadable(error)
+        return None
+
+    def rely_on(self, tables: Iterable[str]) -> None:
+        """From now on :meth:`run` answers only while these tables are declared as they were when they were read."""
+        known = self.schema().tables
+        self._relied = {name: known[name] for name in tables}
+        self._verified = time.monotonic()
+
+    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+        """The exact integers of a release, groups in the order of their keys. Secret.
+
+        Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
+        whatever went wrong.
+        """
+
+        def answer(line: Line) -> ExactTable:
+            self._verify(line)
+            return read_table(line.execute, plan)
+
+        return self._call(answer, timeout, cancellation)
+
+    def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
+        """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
+        import pyarrow as pa
+
+        source = self.schema().table(table)
+        items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
+        sql = exp.select(*items).from_(_from(source)).sql(POSTGRES.name)
+        rows = self._call(lambda line: line.execute(sql).fetchall())
+        values = list(zip(*rows, strict=True)) or [()] * len(columns)
+        types = [arrow_type(source.readable(name)[1]) for name in columns]
+        return pa.table([pa.array(v, t) for v, t in zip(values, types, strict=True)], names=list(columns))
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        return self._call(lambda line: frozenset(str(row[0]) for row in line.execute(_ZONES).fetchall()))
+
+    def public_profile(self, table: str) -> Profile:
+        """How many rows there are in a table that the owner declared public; of no other table may it be asked.
+
+        It may be written to while it is read here. So no column is unique but those that the database keeps so, and
+        rows are taken to be several: one row more shall not double what one person adds to a join.
+        """
+        source = self.schema().table(table)
+        count = exp.select("COUNT(*)").from_(_from(source)).sql(POSTGRES.name)
+        return Profile(max(self._call(lambda line: int(_first(line.execute(count))[0])), 2))
+
+    def lasting(self, table: str) -> bool:
+        """Never: others write to the database."""
+        return False
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
+        source = self.schema().table(table)
+        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql(POSTGRES.name)
+        repeats, nulls = self._call(lambda line: _first(line.execute(sql)), timeout)
+        return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def agree(
+        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
+    ) -> tuple[bool, ...]:
+        """For each other way, whether no row leads to somebody else by it than by its own. For the owner alone."""
+        sql = way_scan(self._rows, table, people, own, others).sql(POSTGRES.name)
+        return tuple(not differs for differs in self._call(lambda line: _first(line.execute(sql)), timeout))
+
+    def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
+        source = self.schema().table(table)
+        return exp.select(*(exp.alias_(_read(source, name), new) for new, name in columns.items())).from_(_from(source))
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
+        table, parent = (self.schema().table(name) for name, _ in (column, key))
+        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
+        sql = scan.sql(POSTGRES.name)
+        return seems_to_refer(*self._call(lambda line: _first(line.execute(sql)), timeout))
+
+    def _verify(self, line: Line) -> None:
+        """Raise where a table that plans rely on has changed; looked up anew after a while."""
+        if self._relied and time.monotonic() - self._verified >= VERIFIED:
+            found = read_schema(line.connection).tables
+            if any(found.get(name) != table for name, table in self._relied.items()):
+                raise SchemaChanged
+            self._verified = time.monotonic()
+
+    def _call(
+        self,
+        work: Callable[[Line], _R],
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> _R:
+        """Run ``work`` on a connection. A failure is told outside the handler, so that no error holds its cause."""
+        started = time.monotonic()
+        cancellation = cancellation or Cancellation()
+        problem: Error
+        interruption = Interruption()
+        with self.load.within(timeout) as ours:
+            if not ours:
+                raise too_long(timeout)
+            left = None if timeout is None else timeout - (time.monotonic() - started)
+            with self._deadlines.within(left, interruption) as deadline, cancellation.watching(interruption):
+                try:
+                    return self._answer(work, timeout, interruption)
+                except Exception as error:
+                    failures.log(_kind(error), error)
+                    problem = too_large() if _is_too_large(error) else failed()
+                    if deadline.passed:
+                        problem = too_long(timeout)
+                    if cancellation.cancelled:
+                        problem = cancelled()
+        raise problem
+
+    def _answer(self, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
+        """Work on an idle connection; on a new one where there is none, or where it has died since it was used."""
+        with self._lock:
+            if self._closed:
+                raise InterruptedError
+            line = self._idle.pop() if self._idle else None
+        if line is not None:
+            try:
+                return self._on(line, work, timeout, interruption)
+            except psycopg.Error:
+                if interruption.wanted or not line.lost:
+                    raise
+            self._forget()
+        return self._on(Line(connect(self._url, self._work_mem)), work, timeout, interruption)
+
+    def _on(self, line: Line, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
+        """Work on one connection, and keep it unless something went wrong with it."""
+        finished = False
+        try:
+            interruption.watch(line)
+            line.limit(timeout)
+            result = work(line)
+            finished = True
+            return result
+        finally:
+            unharmed = interruption.leave() and finished
+            with self._lock:
+                if unharmed and not self._closed:
+                    self._idle.append(line)
+                else:
+                    line.close()
+
+    def _forget(self) -> None:
+        with self._lock:
+            while self._idle:
+                self._idle.pop().close()
+
+
+_ZONES = "SELECT name FROM pg_catalog.pg_timezone_names"
+
+
+def _why_unreadable(error: psycopg.Error) -> str:
+    """Before any row is read, for the owner: what is wrong with a table, and what to do."""
+    match error.sqlstate or "":
+        case "42501":
+            return "dpsql's role may not read all that it is made of: GRANT SELECT, to the owner of a view too"
+        case "55000":
+            return "it has no rows to read yet: REFRESH MATERIALIZED VIEW"
+        case state if state.startswith(("08", "HV")):
+            return "the server that its rows are on does not answer: check its address and USER MAPPING"
+        case state:
+            return f"it cannot be read (SQLSTATE {state or 'unknown'}): does SELECT * FROM it work as dpsql's role?"
+
+
+def _kind(error: Exception) -> str:
+    """What the owner's log may say of an error: its class and SQLSTATE, none of its words."""
+    sqlstate = error.sqlstate if isinstance(error, psycopg.Error) else None
+    return type(error).__name__ + (f" {sqlstate}" if sqlstate else "")
+
+
+def _is_too_large(error: Exception) -> bool:
+    """Whether memory or the disk for what does not fit into it gave out, or ``temp_file_limit`` was reached."""
+    return isinstance(error, psycopg.Error) and error.sqlstate in ("53000", "53100", "53200", "53400")
+
+
+def _first(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:
+    row = cursor.fetchone()
+    if row is None:
+        raise AssertionError("an aggregate has one row")
+    return row
+
+
+def _from(table: SchemaTable) -> exp.Table:
+    return exp.table_(table.name, db=table.schema or POSTGRES.default_schema, quoted=True)
+
+
+def _read(table: SchemaTable, name: str) -> exp.Expr:
+    """A column in the rewriter's type, with what has no such value as NULL."""
+    column, type_ = table.readable(name)
+    known = Column(column.name, type_, engine_type=column.engine_type)
+    return read_column(known, exp.column(column.name, quoted=True), POSTGRES)

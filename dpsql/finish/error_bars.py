@@ -1,0 +1,297 @@
+"""The error bars of an answer: which columns have them, and the two columns that ``dpsql.intervals`` puts beside each.
+
+What columns there are follows from text and policy alone; what is in them, from released numbers.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from dpsql.engines import Cancellation
+from dpsql.finish.by_replicates import Tables, effort, tried_ends
+from dpsql.finish.chosen_rows import NOTE, stretch, stretched
+from dpsql.finish.other_notes import less_shown
+from dpsql.finish.present_groups import present_columns
+from dpsql.finish.propagate import Ends, Piece, Row, exact_ends, located, row_number
+from dpsql.finish.replicates import generator, replicated
+from dpsql.inference.consistency import Derived, infer_all
+from dpsql.inference.estimates import EXACT, decoded, running_half_widths, value_of
+from dpsql.prepare import Prepared, margin_name
+from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.reply import AnswerColumn
+from dpsql.sandbox import Sandbox
+from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
+from rewriter.outer import Either, Listed, Mean, Measured, Running, row_column, slots_of
+from rewriter.plan import Plan
+
+Column = Sequence[Ends | tuple[str, str] | None]
+"""The ends of every cell; of an array, which is a text, two texts."""
+Cells = Sequence[tuple[Scalar | None, ...]]
+
+
+def pieced(
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    prepared: Prepared,
+    *,
+    consistent: bool,
+    derived: Mapping[int, Derived] | None = None,
+    silent: bool = False,
+) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
+    """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them.
+
+    ``silent``: no noise was added, as in tests.
+    """
+    tables, plans, derived = less_shown(tables, plans, prepared.shapes, derived or {})
+    released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived)
+    pieces: list[Piece] = []
+    for shape in prepared.shapes:
+        table = released[shape.name]
+        numbers: list[Scalar | None] = []
+        for place in shape.measurements:
+            first = len(numbers)
+            numbers += [row_number(len(pieces), row) for row in range(first, first + len(tables[place].keys))]
+            pieces.append(_piece(plans[place], tables[place], table, first))
+        extra = [
+            ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
+            for column in table.columns
+            if column.margins is not None
+        ]
+        own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
+        extra += present_columns(shape, own[0], own[1], table, silent=silent)
+        rows = ReleasedColumn(row_column(0), BIGINT, tuple(numbers))
+        released[shape.name] = replace(table, columns=(*table.columns, *extra, rows))
+    return released, tuple(pieces)
+
+
+def exact_bars(measured: Sequence[Measured], rows: Cells, pieces: Sequence[Piece]) -> tuple[Column | None, ...]:
+    """The interval of every cell of every column; None for a column of which nothing exact is known.
+
+    ``rows`` end with the numbers of the released rows that each of them was made from.
+    """
+    width = len(measured)
+    places = [[located(number, pieces) for number in row[width:]] for row in rows]
+    found: list[Column | None] = []
+    for at, column in enumerate(measured):
+        if isinstance(column.form, Running):
+            found.append(_running_bars(column.form, [row[at] for row in rows], places))
+            continue
+        if isinstance(column.form, Listed):
+            found.append(_listed_bars(column.form, places))
+            continue
+        ends = _exact(column, places) if column.noisy else None
+        if ends is not None:
+            ends = [None if row[at] is None else pair for pair, row in zip(ends, rows, strict=True)]
+        found.append(None if ends is None else tuple(ends))
+    return tuple(found)
+
+
+def _exact(column: Measured, places: Sequence[Sequence[Row | None]]) -> Sequence[Ends | None] | None:
+    """The interval of a column in each row; of several branches, that of the branch whose rows are there."""
+    if not isinstance(column.form, Either):
+        return exact_ends(column, places)
+    found: list[Ends | None] = [None] * len(places)
+    for branch in column.form.branches:
+        slots = slots_of(branch.form)
+        own = [number for number, row in enumerate(places) if slots and all(row[slot] is not None for slot in slots)]
+        ends = exact_ends(branch, [places[number] for number in own]) if branch.noisy else None
+        for number, pair in zip(own, ends or (), strict=bool(ends)):
+            found[number] = pair
+    return found
+
+
+def tried_bars(
+    prepared: Prepared,
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    rows: Cells,
+    released: Tables,
+    virtual: Tables,
+    sandbox: Sandbox,
+    cancellation: Cancellation,
+    consistent: bool,
+) -> dict[int, Column]:
+    """The intervals of columns of which nothing exact is known, from replicates of what was released."""
+
+    def replicates(count: int) -> list[Tables]:
+        drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
+        return [pieced(one, plans, prepared, consistent=consistent)[0] | dict(virtual) for one in drawn]
+
+    work = effort(tables, plans, prepared.families)
+    every = {**released, **virtual}
+    return dict(tried_ends(prepared.question, rows, every, work, replicates, sandbox, cancellation))
+
+
+def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> Piece:
+    running = lru_cache(maxsize=8)(lambda window: running_half_widths(noisy, plan, window))
+    if all(block.prefix is None for block in plan.blocks):
+        return Piece(plan, noisy.noise, table, first, running)
+    return Piece(plan, decoded(noisy, plan).table.noise, table, first, running)
+
+
+def _running_bars(
+    form: Running, shown: Sequence[Scalar | None], places: Sequence[Sequence[Row | None]]
+) -> tuple[Ends | None, ...]:
+    slot, name = form.term
+    found: list[Ends | None] = []
+    for value, row in zip(shown, places, strict=True):
+        place = row[slot]
+        if place is None or not isinstance(value, int | float | Decimal):
+            found.append(None)
+            continue
+        piece, number = place
+        width = piece.running(form.window)[name][number - piece.first]
+        low, high = float(value) - width, float(value) + width
+        estimator = piece.outputs[name].estimator
+        found.append((max(low, 0.0) if getattr(estimator, "minimum", None) == 0 else low, high))
+    return tuple(found)
+
+
+def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[tuple[str, str] | None, ...]:
+    """Two arrays, of the lower and of the upper ends of all items."""
+    items = [exact_ends(Measured(item), places) or [None] * len(places) for item in form.items]
+    found: list[tuple[str, str] | None] = []
+    for number, row in enumerate(places):
+        sides: list[list[str]] = [[], []]
+        for item, ends in zip(form.items, items, strict=True):
+            place, pair = row[item.term[0]], ends[number]
+            for side, texts in enumerate(sides):
+                if place is None or pair is None:
+                    texts.append("NULL")
+                    continue
+                end = _outwards(place[0].outputs[item.term[1]].type, up=bool(side))(pair[side])
+                texts.append("NULL" if end is None else str(end))
+        low, high = ("{" + ",".join(texts) + "}" for texts in sides)
+        found.append((low, high))
+    return tuple(found)
+
+
+def selected_bars(
+    prepared: Prepared, rows: Cells, bars: Sequence[Column | None], released: Tables, *, laplace: bool
+) -> tuple[tuple[Column | None, ...], tuple[str, ...]]:
+    """The intervals, wider where the rows were chosen from more by their noisy numbers; and what to say then."""
+    most = max((table.rows for table in released.values()), default=0)
+    by = stretch(len(rows), most, laplace=laplace) if prepared.chosen else 1.0
+    if by == 1.0 or not any(bars):
+        return tuple(bars), ()
+    found = [None if bar is None else stretched([row[at] for row in rows], bar, by) for at, bar in enumerate(bars)]
+    return tuple(found), (NOTE,)
+
+
+def in_zone(columns: Sequence[AnswerColumn], rows: Cells, zone: str) -> tuple[tuple[Scalar | None, ...], ...]:
+    """Instants as a client gets them: with a zone, the session's."""
+    places = [place for place, column in enumerate(columns) if column.type.kind is Kind.TIMESTAMPTZ]
+    if not places:
+        return tuple(rows)
+    found = []
+    for row in rows:
+        cells = list(row)
+        for place in places:
+            value = cells[place]
+            cells[place] = shown(value, zone) if isinstance(value, datetime.datetime) else value
+        found.append(tuple(cells))
+    return tuple(found)
+
+
+def has_interval(column: Measured, kind: Type) -> bool:
+    """Whether a column gets ends beside it: a number that was measured, or times or an array that were picked."""
+    picked = isinstance(column.form, Listed) or (kind.temporal and isinstance(column.form, Mean))
+    return column.noisy and (kind.numeric or picked)
+
+
+def widened_columns(columns: Sequence[AnswerColumn], measured: Sequence[Measured]) -> tuple[AnswerColumn, ...]:
+    """With ``<column>_low`` and ``<column>_high`` right after every measured number, in the column's own type."""
+    found: list[AnswerColumn] = []
+    for column, one in zip(columns, measured, strict=True):
+        found.append(column)
+        if has_interval(one, column.type):
+            found += [AnswerColumn(f"{column.name}_{end}", column.type) for end in ("low", "high")]
+    return tuple(found)
+
+
+def widened_rows(
+    columns: Sequence[AnswerColumn], measured: Sequence[Measured], rows: Cells, bars: Sequence[Column | None]
+) -> tuple[tuple[Scalar | None, ...], ...]:
+    """The rows of those columns. An end that is not known is NULL."""
+    parts: list[Sequence[Scalar | None]] = []
+    for at, (column, one) in enumerate(zip(columns, measured, strict=True)):
+        parts.append([row[at] for row in rows])
+        if has_interval(one, column.type):
+            ends = bars[at] or (None,) * len(rows)
+            for side, keep in ((0, min), (1, max)):
+                if isinstance(one.form, Listed):
+                    parts.append([None if pair is None else pair[side] for pair in ends])
+                    continue
+                as_type = _outwards(column.type, up=bool(side))
+                typed = [None if pair is None else as_type(float(pair[side])) for pair in ends]
+                # A number of more digits than a float has is inside of its interval, too.
+                inside = zip(typed, parts[-1 - side], strict=True)
+                parts.append([None if end is None else keep(end, value) for end, value in inside])  # type: ignore[type-var]
+    return tuple(zip(*parts, strict=True)) if parts and rows else tuple(() for _ in rows)
+
+
+def known_margins(rows: Cells, bars: Sequence[Column | None]) -> tuple[tuple[float | None, ...], ...]:
+    """The distance of each cell to the farther end of its interval."""
+    if not any(bars):
+        return ((None,) * len(bars),) * len(rows)
+    parts = [
+        (None,) * len(rows)
+        if ends is None
+        else tuple(_margin(row[at], pair) for row, pair in zip(rows, ends, strict=True))
+        for at, ends in enumerate(bars)
+    ]
+    return tuple(zip(*parts, strict=True))
+
+
+def widened_margins(
+    columns: Sequence[AnswerColumn], measured: Sequence[Measured], known: Sequence[tuple[float | None, ...]]
+) -> tuple[tuple[float | None, ...], ...]:
+    """The margins of widened rows: ends have none of their own."""
+    more = [2 if has_interval(one, column.type) else 0 for column, one in zip(columns, measured, strict=True)]
+    return tuple(
+        tuple(cell for margin, count in zip(row, more, strict=True) for cell in (margin, *(None,) * count))
+        for row in known
+    )
+
+
+def _margin(value: Scalar | None, ends: Ends | tuple[str, str] | None) -> float | None:
+    if ends is None or not isinstance(value, int | float | Decimal):
+        return None
+    low, high = map(float, ends)
+    return None if math.isinf(low) or math.isinf(high) else max(high - float(value), float(value) - low, 0.0)
+
+
+def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
+    """An end in a column's type: never moved inwards, but for dust of floating point."""
+    if kind.kind is Kind.DOUBLE:
+        return lambda end: None if math.isinf(end) else end
+    if kind.temporal:
+        return lambda end: None if math.isinf(end) else _time(end, kind, up=up)
+    places = kind.scale if kind.kind is Kind.DECIMAL else 0
+    turn = math.ceil if up else math.floor
+    dust = -1e-12 if up else 1e-12
+    low, high = kind.limits if kind.kind is Kind.INTEGER else (1 - 10**kind.precision, 10**kind.precision - 1)
+
+    def exact(end: float) -> Scalar | None:
+        if math.isinf(end):
+            return None
+        steps = end * 10.0**places
+        units: int = min(max(turn(steps + dust * max(1.0, abs(steps))), low), high)
+        return Decimal(units).scaleb(-places, EXACT) if kind.kind is Kind.DECIMAL else units
+
+    return exact
+
+
+def _time(end: float, kind: Type, *, up: bool) -> Scalar | None:
+    """A day, or a second, of the years 1 to 9999. Floats have times to ten microseconds or so."""
+    seconds = 1 if kind.kind is Kind.DATE else 86_400
+    dust = -1e-3 if up else 1e-3
+    steps = (math.ceil if up else math.floor)(end * seconds + dust)
+    steps = min(max(steps, seconds), datetime.date.max.toordinal() * seconds)
+    return value_of(steps, Fraction(1, seconds), kind)

@@ -1,0 +1,147 @@
+"""Which groups of a release are there, as far as its released numbers tell. Post-processing of these numbers.
+
+A group is there where its released number of rows is above a threshold that empty groups exceed so rarely that in 99 of
+100 answers none of them does, however many there are. The threshold follows from the noise and the number of groups;
+without noise it is 0, and the groups are those that SQL has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.calibrate import Calibration
+from dpsql.inference.estimates import linear_half_width
+from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable, Shape
+from rewriter.declared import BOOLEAN, Scalar
+from rewriter.plan import Linear, Plan
+
+ALPHA = 0.01
+"""How often any empty group of an answer is taken for one that is there."""
+
+
+def threshold(counted: Linear, noise: Mapping[str, Noise], cells: int) -> float:
+    """The number of rows that none of so many empty groups is above, but once in 100 times.
+
+    The noises of groups are independent, so each may be above it with probability 1 - 0.99^(1/cells).
+
+    >>> from fractions import Fraction
+    >>> rows, noise = Linear((("s0", Fraction(1)),)), {"s0": Noise("laplace", Fraction(10))}
+    >>> threshold(rows, noise, 1), threshold(rows, noise, 100)
+    (39.0, 85.0)
+    """
+    each = -math.expm1(math.log1p(-ALPHA) / max(cells, 1))
+    return linear_half_width(counted, noise, 2 * each)
+
+
+def present_columns(
+    shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool = False
+) -> list[ReleasedColumn]:
+    """For each presence that the outer SELECT asks for, the column that says which rows have it.
+
+    ``tables`` and ``plans`` are those of the shape's measurements, whose rows are one below the other in ``released``.
+    ``silent``: no noise was added, whatever the tables say of it.
+    """
+    if not shape.presences:
+        return []
+    keys = [column.values for column in released.columns[: len(shape.keys)]]
+    groups = list(zip(*keys, strict=True))
+    there = list(_there(shape, tables, plans, released, silent=silent))
+    named = list(_listed(shape, tables, plans))
+    found: list[ReleasedColumn] = []
+    for presence in shape.presences:
+        places = presence.places
+        if len(places) == len(shape.keys):
+            values = there
+        else:
+            known = {tuple(group[at] for at in places) for group, one in zip(groups, there, strict=True) if one}
+            values = [tuple(group[at] for at in places) in known for group in groups]
+        if presence.listed:
+            shown = [all(one[at] for at in places) for one in named]
+            values = [one or other for one, other in zip(values, shown, strict=True)]
+        found.append(ReleasedColumn(presence.column, BOOLEAN, tuple(values)))
+    return found
+
+
+def _there(
+    shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool
+) -> Iterator[bool]:
+    """Of each row, whether its number of rows says that it is there. A total over all rows is."""
+    name = f"a{shape.counted}"
+    counts = next(column.values for column in released.columns if column.name == name)
+    cells, row = sum(len(table.keys) for table in tables), 0
+    for table, plan in zip(tables, plans, strict=True):
+        least = 0.0 if silent else threshold(_rows_of(plan, shape.counted), table.noise, cells)
+        for group in table.keys:
+            yield not group or _exceeds(counts[row], least, _shrunk(released, row))
+            row += 1
+
+
+def _exceeds(count: Scalar | None, least: float, factor: float) -> bool:
+    """``factor`` is what is left of the noise's standard deviation where other measurements joined in, whose groups are
+    rounded together: each moves by less than 1."""
+    rounded = 1.0 if factor != 1 and least else 0.0
+    return isinstance(count, int) and count > least * factor + rounded
+
+
+def _shrunk(released: ReleasedTable, row: int) -> float:
+    return 1.0 if released.shrunk is None else released.shrunk[row]
+
+
+def _rows_of(plan: Plan, place: int) -> Linear:
+    estimator = next(one.estimator for one in plan.outputs if one.name == f"a{place}")
+    if not isinstance(estimator, Linear):
+        raise AssertionError("a number of rows is a sum of what was measured")
+    return estimator
+
+
+def _listed(shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> Iterator[tuple[bool, ...]]:
+    """Of each row, which of its keys have values that the owner listed; those that a total adds up over have."""
+    for number, (table, plan) in enumerate(zip(tables, plans, strict=True)):
+        places = shape.sets[number] if shape.sets else tuple(range(len(shape.keys)))
+        for group in table.keys:
+            known = {
+                place: column.listed and (value is not None or column.lists_null)
+                for place, column, value in zip(places, plan.keys, group, strict=True)
+            }
+            yield tuple(known.get(place, True) for place in range(len(shape.keys)))
+
+
+def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) -> Iterator[str]:
+    """How many rows speak for a group, and what their number costs where nobody asked for it. From text and price."""
+    whole = sum((one.loss for one in calibrations), PrivacyLoss())
+    for shape in shapes:
+        own = [calibrations[place] for place in shape.measurements if calibrations[place].plan.keys]
+        if not shape.presences or not own:
+            continue
+        cells = sum(one.plan.cells or 0 for one in own)
+        least = max(threshold(_rows_of(one.plan, shape.counted), one.noise, cells) for one in own)
+        keys = ", ".join(key.text for key in shape.keys)
+        named = all(key.listed for one in own for key in one.plan.keys)
+        listed = named and any(one.listed for one in shape.presences)
+        yield (
+            f"groups of {keys} are left out where the measured number of rows is at most {least:,.0f}, since they may"
+            f" be empty{', unless the policy lists them one by one' if listed else ''};"
+            " SET dpsql.empty_groups = show has all of them"
+        )
+        if shape.bought:
+            yield (
+                "the number of rows of each group is measured too, to know which groups there are:"
+                f" {_share(own, shape.counted, whole)}"
+            )
+
+
+def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) -> str:
+    """What is paid for the number of rows, of the statement's whole price."""
+    paid = 0.0
+    for one in calibrations:
+        names = {name for name, _ in _rows_of(one.plan, place).terms}
+        for measured in one.measured:
+            of_rows = {statistic.name for statistic in measured.block.statistics}
+            if of_rows & names:
+                if not of_rows <= names:
+                    return "together with what was asked for, in one measurement"
+                price, total = (measured.share.rho, whole.rho) if whole.rho else (measured.share.epsilon, whole.epsilon)
+                paid += float(price / total)
+    return f"{100 * paid:.0f} % of the price"

@@ -1,0 +1,71 @@
+"""A table that agrees with the finer one that it was made of, as that one was shown.
+
+What was shown of a finer table is rounded, and nothing in it is below 0. Its sums are what a reader compares the
+coarser table with; but numbers that were cut off at 0 and added up are too high, and where most groups are empty far
+too high. So a group agrees exactly where it has few parts, or where that moves it by no more than a fraction of its own
+standard deviation; elsewhere it is the unbiased sum.
+
+Why four: of so many empty groups, the sum of what is shown is still as accurate as the unbiased sum, its 95 % interval
+still holds it 95.8 % of the time, and with fewer empty ones it is better. Of eight it is worse (1.27 times; 91 %).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dpsql.inference.estimates import Column, finished, measured, spread
+from dpsql.releases import NoisyTable
+from rewriter.plan import Plan
+
+FEW = 4
+"""Parts whose sum as they are shown is never less accurate than the unbiased sum."""
+
+FARTHEST = 0.4
+"""How far agreement may move the sum of more parts, in its standard deviations."""
+
+SMALL = 0.25
+"""Noise up to this standard deviation, in units, is less after it was rounded to units than before."""
+
+
+def agreeing(
+    table: NoisyTable, plan: Plan, finer: NoisyTable, parents: Sequence[int], shrunk: Sequence[float]
+) -> list[Column]:
+    """Every part of ``table``, whose groups are sums of those of ``finer``: the sums of what is shown of ``finer``.
+
+    ``parents`` are the groups of the finer ones, -1 for none; ``shrunk`` is each group's standard deviation over the
+    one that the table's noise has.
+    """
+    size = len(table.keys)
+    columns = finished(table, plan, summed=False)
+    shown = [sums_of(column, parents, size) for column in finished(finer, plan, summed=False)]
+    counts = sums_of([1] * len(parents), parents, size)
+    near = [True] * size
+    for part, sums in zip(plan.parts, shown, strict=True):
+        numerators, denominator = measured(table, part.estimator, part.unit)
+        deviation = math.sqrt(spread(table, part.estimator, part.unit))
+        for group, (total, numerator) in enumerate(zip(sums, numerators, strict=True)):
+            own, count = deviation * shrunk[group], counts[group]
+            close = abs(total * denominator - numerator) <= FARTHEST * own * denominator
+            rounded = count * _bias(own / math.sqrt(count)) <= FARTHEST * own
+            near[group] = near[group] and (count <= FEW or close or rounded)
+    return [
+        [total if close else own for total, own, close in zip(sums, column, near, strict=True)]
+        for sums, column in zip(shown, columns, strict=True)
+    ]
+
+
+def _bias(deviation: float) -> float:
+    """What rounding and cutting off at 0 add to a part that is 0, at most: the upper half of Laplace noise from 1/2 on,
+    and more than that of Gaussian noise; inf where rounding adds more noise than it removes."""
+    if deviation > SMALL:
+        return math.inf
+    return 0.5 / -math.expm1(-math.sqrt(2) / deviation) * math.exp(-math.sqrt(0.5) / deviation) if deviation else 0.0
+
+
+def sums_of(column: Sequence[int], parents: Sequence[int], size: int) -> list[int]:
+    sums = [0] * size
+    for number, parent in zip(column, parents, strict=True):
+        if parent >= 0:
+            sums[parent] += number
+    return sums

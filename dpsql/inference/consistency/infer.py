@@ -1,0 +1,394 @@
+"""Tables that agree with each other: the measurements of one family, made consistent. It sees released numbers alone.
+
+Generalised least squares with the true variances, then non-negative from the top down, then integers by largest
+remainder: a total equals the sum of its parts, exactly, in every table that is answered (Hay et al. 2010; seed 001,
+Constrained Inference). Nothing is clamped before it was added up.
+
+Measurements join in where their groups are public; rows that are in none of them are a group of their own, which
+nobody measured, unless there are no such rows by proof (:mod:`dpsql.inference.consistency.leaves`). Selected groups
+say nothing about a total, since the others are not shown: each of those stands alone. So do groups that were measured
+for their running sums, whose noises depend on each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+from scipy.sparse.linalg import lsqr
+
+from dpsql.inference.consistency.evidence import Derived, Measurements, independent
+from dpsql.inference.consistency.leaves import cells_of, leaves
+from dpsql.inference.estimates import Column, completed, finished, infer, measured, named, spread, table_of
+from dpsql.inference.numeric import (
+    FloatArray,
+    IntArray,
+    lattice,
+    nonnegative_lattice,
+    round_lattice,
+    round_tree,
+    top_down,
+)
+from dpsql.releases import Family, NoisyTable, ReleasedColumn, ReleasedTable, Shape
+from rewriter.declared import INTEGER, Scalar
+from rewriter.plan import Linear, Moment, Part, Plan, Ratio
+
+_MOST_STEPS = 1_000
+_WHOLE = 1e-6
+"""Estimates this near to whole numbers are whole: what was measured agreed already."""
+
+
+def infer_all(
+    tables: Sequence[NoisyTable],
+    plans: Sequence[Plan],
+    families: Sequence[Family],
+    shapes: Sequence[Shape],
+    *,
+    consistent: bool,
+    derived: Mapping[int, Derived] | None = None,
+) -> dict[str, ReleasedTable]:
+    """The tables that the outer SELECT reads, by name, from all measurements of a statement.
+
+    ``derived`` are those that were made of earlier releases, which say more than these sums of them. ``consistent``
+    False gives the unbiased measurements as they are, rounded where the column is of whole numbers.
+    """
+    summed = {place for shape in shapes if shape.summed for place in shape.measurements}
+    finished: dict[int, ReleasedTable] = {}
+    for family in families:
+        if consistent:
+            finished |= _consistent(family, tables, plans, derived or {})
+        for place in family.measurements:
+            if place not in finished and derived and place in derived:
+                finished[place] = _alone(tables[place], plans[place], derived[place], consistent, place in summed)
+            elif place not in finished:
+                finished[place] = infer(tables[place], plans[place], consistent=consistent, summed=place in summed)
+    return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
+
+
+def _consistent(
+    family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan], derived: Mapping[int, Derived]
+) -> dict[int, ReleasedTable]:
+    """The tables of a family that can be made consistent; none where there is only one."""
+    if len({plans[place].identity for place in family.measurements}) < 2:
+        return {}
+    own = {place: derived[place] for place in family.measurements if place in derived and _joins_in(plans[place])}
+    all_ = independent(family, tables, plans, own) if own else Measurements(family, tuple(tables), tuple(plans))
+    joint = _joint(all_)
+    return {} if joint is None else _together(joint, all_, shown=len(tables))
+
+
+def _joins_in(plan: Plan) -> bool:
+    """Whether the groups are public, and what is measured of them adds up and has noises of its own."""
+    adds_up = not plan.keys or all(part.additive for part in plan.parts)
+    public = plan.exhaustive or bool(plan.groups)
+    return public and not plan.alone and adds_up and all(block.prefix is None for block in plan.blocks)
+
+
+def _alone(noisy: NoisyTable, plan: Plan, derived: Derived, consistent: bool, summed: bool) -> ReleasedTable:
+    """Sums over the groups must stay unbiased: they agree with no finer table whose parts were cut off at 0."""
+    columns = derived.columns if not summed and derived.columns is not None else finished(noisy, plan, summed=summed)
+    return table_of(noisy, plan, columns if consistent else None, {}, derived.shrunk)
+
+
+def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
+    """One table of several grouping sets: the keys that a set does not have are NULL, and marked. So is, in a row of
+    its own, what is left of a total of groups; there a key of text is a name that no group has."""
+    sets = shape.sets
+    if shape.others:
+        sets = (tuple(range(len(shape.keys))), ())
+        tables = (tables[0], completed(tables[1], tables[0], len(shape.keys)))
+    if not sets:
+        return tables[0]
+    columns: list[ReleasedColumn] = []
+    marks: list[ReleasedColumn] = []
+    for at, key in enumerate(shape.keys):
+        values: list[Scalar | None] = []
+        added_up: list[int] = []
+        for places, table in zip(sets, tables, strict=True):
+            given = at in places
+            values += table.columns[places.index(at)].values if given else [None] * table.rows
+            added_up += [0 if given else 1] * table.rows
+        column = ReleasedColumn(key.name, key.type, tuple(values))
+        columns.append(named(column) if shape.others else column)
+        marks.append(ReleasedColumn(f"g{at}", INTEGER, tuple(added_up)))
+    outputs: list[ReleasedColumn] = []
+    for at, first in enumerate(tables[0].columns[len(sets[0]) :]):
+        parts = [table.columns[len(places) + at] for places, table in zip(sets, tables, strict=True)]
+        margins = [margin for part in parts for margin in (part.margins or ())]
+        reaches = [reach for part in parts for reach in (part.reaches or ())]
+        whole = len(margins) == sum(len(part.values) for part in parts)
+        outputs.append(
+            replace(
+                first,
+                values=tuple(value for part in parts for value in part.values),
+                margins=tuple(margins) if whole and first.margins is not None else None,
+                reaches=tuple(reaches) if len(reaches) == sum(len(part.values) for part in parts) else None,
+            )
+        )
+    shrunk = [factor for table in tables for factor in table.shrunk or (1.0,) * table.rows]
+    return ReleasedTable((*columns, *marks, *outputs), tuple(shrunk))
+
+
+# One family
+
+
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """Measurements that constrain each other. ``groupings[m][leaf]`` is the cell of measurement m that a leaf is in.
+
+    ``chain`` are places of measurements from the coarsest on, each a coarsening of the next.
+    """
+
+    members: tuple[int, ...]
+    copies: Mapping[int, int]
+    groupings: tuple[IntArray, ...]
+    sizes: tuple[int, ...]
+    chain: tuple[int, ...]
+
+    @property
+    def is_tree(self) -> bool:
+        return len(self.chain) == len(self.members)
+
+
+def _joint(all_: Measurements) -> _Joint | None:
+    """The part of a family that can be made consistent: public groups, of parts that add up."""
+    family, tables, plans = all_.family, all_.tables, all_.plans
+    first: dict[str, int] = {}
+    copies: dict[int, int] = {}
+    members: list[tuple[int, tuple[int, ...]]] = []
+    for place, keys in zip(family.measurements, family.keys, strict=True):
+        if not _joins_in(plans[place]):
+            continue
+        known = first.setdefault(plans[place].identity, place)
+        if known != place:
+            copies[place] = known
+        else:
+            members.append((place, keys))
+    if len(members) < 2:
+        return None
+    members.sort(key=lambda member: len(member[1]))
+    groups = [(keys, tables[place].keys) for place, keys in members]
+    finest = leaves(groups[::-1], _open_keys(members, plans))
+    if finest is None:
+        return None
+    cells = [cells_of(finest, keys, own) for keys, own in groups]
+    return _Joint(
+        tuple(place for place, _ in members),
+        copies,
+        tuple(grouped for grouped, _ in cells),
+        tuple(size for _, size in cells),
+        _chain([keys for keys, _ in groups]),
+    )
+
+
+def _open_keys(members: Sequence[tuple[int, tuple[int, ...]]], plans: Sequence[Plan]) -> set[int]:
+    """The keys of a family that rows of people may have undeclared values of."""
+    return {
+        key
+        for place, keys in members
+        for key, column in zip(keys, plans[place].keys, strict=True)
+        if not (plans[place].exhaustive or column.closed)
+    }
+
+
+def _chain(keys: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """From the finest measurement up: each time the one with the most keys that is a coarsening of the last."""
+    chain = [len(keys) - 1]
+    for place in range(len(keys) - 2, -1, -1):
+        if set(keys[place]) < set(keys[chain[-1]]):
+            chain.append(place)
+    return tuple(reversed(chain))
+
+
+def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, ReleasedTable]:
+    """The tables of the first ``shown`` places."""
+    tables, plans = all_.tables, all_.plans
+    count = len(plans[joint.members[0]].parts)
+    estimated = [_estimate(joint, all_, _part_of(plans, joint, at)) for at in range(count)]
+    columns = {place: [estimate.columns[at] for estimate in estimated] for at, place in enumerate(joint.members)}
+    shrunk = [_shrinkage(joint, at, estimated) for at in range(len(joint.members))]
+    found: dict[int, ReleasedTable] = {}
+    for at, place in enumerate(joint.members):
+        if place >= shown:
+            continue
+        pairs = {}
+        for output in plans[place].outputs:
+            if isinstance(output.estimator, Ratio | Moment):
+                sides = _sides(output.estimator)
+                pairs[output.name] = tuple(_side(joint, all_, side)[at] for side in sides)
+        found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
+    return found | {copy: found[place] for copy, place in joint.copies.items()}
+
+
+def _sides(estimator: Ratio | Moment) -> tuple[str, ...]:
+    """The statistics that a mean or a moment is made of."""
+    if isinstance(estimator, Ratio):
+        return estimator.above, estimator.below
+    return tuple(name for name, _ in estimator.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimated:
+    """One part: finished integers of each measurement, and how much less they spread than what was measured."""
+
+    columns: tuple[Column, ...]
+    factors: tuple[FloatArray, ...]
+
+
+def _part_of(plans: Sequence[Plan], joint: _Joint, at: int) -> list[Part]:
+    return [plans[place].parts[at] for place in joint.members]
+
+
+def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Estimated:
+    numbers = [
+        _number(all_, place, part.estimator, part.unit, size)
+        for place, part, size in zip(joint.members, parts, joint.sizes, strict=True)
+    ]
+    values, variances = [one.values for one in numbers], [one.variances for one in numbers]
+    estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
+    factors = tuple(_ratio(after, one.said) for one, after in zip(numbers, posterior, strict=True))
+    nonnegative = parts[0].estimator.minimum is not None
+    return _Estimated(_rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative), factors)
+
+
+def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:
+    """What inference left of the variances that were said; 1 where nothing was said."""
+    known = (said > 0) & np.isfinite(said)
+    return np.divide(after, said, out=np.ones_like(after), where=known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """One number of every cell, its variance as a measurement (inf: it is none), and the one that its noise says."""
+
+    values: FloatArray
+    variances: FloatArray
+    said: FloatArray
+
+
+def _number(all_: Measurements, place: int, estimator: Linear, unit: Fraction, size: int) -> _Number:
+    table = all_.tables[place]
+    if not all(name in table.statistics for name, _ in estimator.terms):
+        return _Number(np.zeros(size), np.full(size, math.inf), np.full(size, math.inf))
+    said = _padded([spread(table, estimator, unit)] * len(table.keys), size, math.inf)
+    if place in all_.unmeasured:
+        return _Number(np.zeros(size), np.full(size, math.inf), said)
+    source = all_.fresh.get(place, table)
+    numerators, denominator = measured(source, estimator, unit)
+    values = _padded([numerator / denominator for numerator in numerators], size, 0.0)
+    return _Number(values, _padded([spread(source, estimator, unit)] * len(numerators), size, math.inf), said)
+
+
+def _padded(numbers: Sequence[float], size: int, rest: float) -> FloatArray:
+    return np.array([*numbers, *[rest] * (size - len(numbers))], dtype=np.float64)
+
+
+def _rounded(
+    joint: _Joint,
+    estimates: Sequence[FloatArray],
+    posterior: Sequence[FloatArray],
+    values: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    *,
+    nonnegative: bool,
+) -> tuple[Column, ...]:
+    """Integers of every measurement that agree, from least-squares estimates that agree."""
+    if not joint.groupings[0].size:  # nobody can be in any group: a WHERE that no declared key satisfies
+        return tuple([0] * size for size in joint.sizes)
+    levels = [estimates[at] for at in joint.chain]
+    # Of what nothing determines, an estimate is any number that adds up.
+    told = [np.isfinite(spread) for spread in posterior]
+    negative = nonnegative and any(
+        bool((estimate[sure] < -_WHOLE).any()) for estimate, sure in zip(estimates, told, strict=True)
+    )
+    if joint.is_tree:
+        parents = _parents(joint)
+        if negative:
+            levels = top_down(parents, levels, [posterior[at] for at in joint.chain])
+        rounded = round_tree(parents, levels)
+        back = dict(zip(joint.chain, rounded, strict=True))
+        return tuple(back[at] for at in range(len(joint.members)))
+    fractions = [np.abs(level - np.rint(level))[sure] for level, sure in zip(estimates, told, strict=True)]
+    if not negative and all(bool((fraction < _WHOLE).all()) for fraction in fractions):
+        return tuple([round(number) for number in level.tolist()] for level in estimates)
+    total = max(0.0, float(estimates[0].sum())) if nonnegative and told[0].all() else None
+    values_of_leaves = _leaf_values(
+        joint, estimates, values, variances, total, nonnegative=nonnegative, negative=negative
+    )
+    finest = round_lattice(joint.groupings, values_of_leaves)
+    columns = []
+    for grouping, size in zip(joint.groupings, joint.sizes, strict=True):
+        column = [0] * size
+        for cell, leaf in zip(grouping.tolist(), finest, strict=True):
+            column[cell] += leaf
+        columns.append(column)
+    return tuple(columns)
+
+
+def _leaf_values(
+    joint: _Joint,
+    estimates: Sequence[FloatArray],
+    values: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    total: float | None,
+    *,
+    nonnegative: bool,
+    negative: bool,
+) -> FloatArray:
+    """Finest groups that add up to the estimates; of what cannot be negative, the nearest that are not.
+
+    ``total`` is what all of them are together, where that is known.
+    """
+    last = joint.groupings[-1]
+    if not negative and np.bincount(last, minlength=joint.sizes[-1]).max() == 1:
+        return np.asarray(estimates[-1][last])
+    if nonnegative:
+        return nonnegative_lattice(joint.groupings, joint.sizes, values, variances, total=total)
+    return _spread_out(joint, estimates)
+
+
+def _spread_out(joint: _Joint, estimates: Sequence[FloatArray]) -> FloatArray:
+    """Finest groups that nobody measured: the smallest numbers that add up to the estimates of every measurement."""
+    count = len(joint.groupings[0])
+    ones, leaves = np.ones(count), np.arange(count)
+    sums = vstack(
+        [
+            csr_array((ones, (g, leaves)), shape=(size, count))
+            for g, size in zip(joint.groupings, joint.sizes, strict=True)
+        ]
+    )
+    found = lsqr(sums, np.concatenate(estimates), atol=1e-15, btol=1e-15, iter_lim=_MOST_STEPS)[0]
+    return np.asarray(found)
+
+
+def _parents(joint: _Joint) -> list[IntArray]:
+    """For each measurement of the chain, the cell of the one before it that each cell is in."""
+    parents: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+    for coarse, fine in zip(joint.chain, joint.chain[1:], strict=False):
+        parent = np.zeros(joint.sizes[fine], dtype=np.int64)
+        parent[joint.groupings[fine]] = joint.groupings[coarse]
+        parents.append(parent)
+    return parents
+
+
+def _side(joint: _Joint, all_: Measurements, name: str) -> list[FloatArray]:
+    """One side of a mean's pair, made consistent as a part is, in the steps of each measurement."""
+    numbers, units = [], []
+    for place, size in zip(joint.members, joint.sizes, strict=True):
+        unit = next(one.granularity for one in all_.plans[place].statistics if one.name == name)
+        numbers.append(_number(all_, place, Linear(((name, unit),)), Fraction(1), size))
+        units.append(float(unit))
+    estimates, _ = lattice(joint.groupings, joint.sizes, [n.values for n in numbers], [n.variances for n in numbers])
+    return [estimate / unit for estimate, unit in zip(estimates, units, strict=True)]
+
+
+def _shrinkage(joint: _Joint, at: int, estimated: Sequence[_Estimated]) -> FloatArray:
+    """By how much the standard deviation of each cell of a measurement fell; the same for each part of it."""
+    size = joint.sizes[at]
+    if not estimated:
+        return np.ones(size)
+    return np.asarray(np.sqrt(np.max([estimate.factors[at] for estimate in estimated], axis=0)))

@@ -1,0 +1,42 @@
+"""The row of the groups that are not shown, among those that are: what it is called, and what it does not have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dpsql.releases import ReleasedColumn, ReleasedTable
+from rewriter.declared import Kind, Scalar
+from rewriter.split import label
+
+
+def completed(left: ReleasedTable, groups: ReleasedTable, keys: int) -> ReleasedTable:
+    """What is left of a total, with every output of the groups: NULL where it does not add up over them."""
+    known = {column.name: column for column in left.columns}
+    columns = tuple(known.get(column.name) or _unknown(column) for column in groups.columns[keys:])
+    return replace(left, columns=columns)
+
+
+def _unknown(column: ReleasedColumn) -> ReleasedColumn:
+    """One cell of which nothing is known."""
+    nothing = math.inf
+    return replace(
+        column,
+        values=(None,),
+        margins=None if column.margins is None else (nothing,),
+        reaches=None if column.reaches is None else ((nothing, nothing),),
+    )
+
+
+def named(column: ReleasedColumn) -> ReleasedColumn:
+    """A key whose last row is that of the groups that are not shown: called by a name that none of the others has.
+
+    >>> from rewriter.types import TEXT
+    >>> named(ReleasedColumn("k0", TEXT, ("flu", None, None))).values
+    ('flu', None, '(other)')
+    """
+    if column.type.kind is not Kind.TEXT:
+        return column
+    shown: Sequence[Scalar | None] = column.values[:-1]
+    return replace(column, values=(*shown, label(shown)))

@@ -1,0 +1,27 @@
+"""Half-widths of intervals."""
+
+from dpsql.inference.intervals.fieller import quotient_ends
+from dpsql.inference.intervals.rank_error import reach
+from dpsql.inference.intervals.widths import (
+    ALPHA,
+    ONE_SIDED,
+    Z,
+    count_ends,
+    half_width,
+    mean_reaches,
+    variance,
+    widest_mean_half_width,
+)
+
+__all__ = [
+    "ALPHA",
+    "ONE_SIDED",
+    "Z",
+    "count_ends",
+    "half_width",
+    "mean_reaches",
+    "quotient_ends",
+    "reach",
+    "variance",
+    "widest_mean_half_width",
+]

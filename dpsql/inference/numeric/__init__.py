@@ -1,0 +1,20 @@
+"""Least squares, projections and rounding over arrays."""
+
+from dpsql.inference.numeric.arrays import FloatArray, IntArray
+from dpsql.inference.numeric.largest_remainder import apportion, round_lattice, round_tree
+from dpsql.inference.numeric.least_squares import lattice, tree
+from dpsql.inference.numeric.projection import monotone, nonnegative_lattice, simplex, top_down
+
+__all__ = [
+    "FloatArray",
+    "IntArray",
+    "apportion",
+    "lattice",
+    "monotone",
+    "nonnegative_lattice",
+    "round_lattice",
+    "round_tree",
+    "simplex",
+    "top_down",
+    "tree",
+]

@@ -1,0 +1,158 @@
+"""Integers in place of estimates, such that a total is still the sum of its parts, at any magnitude.
+
+By largest remainder (Hamilton's method): everything is rounded down, and the units that are missing go to the largest
+fractions. Doubles are taken for the exact numbers that they are, and sums are of Python's integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpsql.inference.numeric.arrays import BoolArray, FloatArray, IntArray, checked_parents, checked_slack
+from dpsql.inference.numeric.groupings import Grouping, bare, chain, nested
+
+EXACT = 2.0**52
+"""Below it, the sums of whole doubles are exact."""
+
+
+def apportion(values: Sequence[float], total: int) -> list[int]:
+    """Integers whose sum is ``total``, each within 1 of its value where the values' sum is within 1 of ``total``.
+
+    None is negative where no value is and ``total`` is not. Where the values add up to something else, as sums of large
+    doubles do, each value first takes a part of the difference in proportion to its size: that is how it came about.
+
+    >>> apportion([0.5, 0.25, 0.25], 1), apportion([2.0**100, 0.0], 2**100 + 12345)
+    ([1, 0, 0], [1267650600228229401496703217721, 0])
+    >>> apportion([0.0, 0.0, 0.0], 7)
+    [3, 2, 2]
+    """
+    numbers = [float(value) for value in values]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("only finite numbers can be apportioned")
+    if not numbers:
+        if total:
+            raise ValueError(f"no numbers cannot add up to {total}")
+        return []
+    whole = [math.floor(number) for number in numbers]
+    missing = total - sum(whole)
+    if 0 <= missing <= len(whole):
+        order = sorted(range(len(whole)), key=lambda i: (whole[i] - numbers[i], -numbers[i]))
+    else:
+        whole, remainders = _in_proportion(numbers, total)
+        missing = total - sum(whole)
+        order = sorted(range(len(whole)), key=lambda i: -remainders[i])
+    for place in order[:missing]:
+        whole[place] += 1
+    return whole
+
+
+def _in_proportion(numbers: Sequence[float], total: int) -> tuple[list[int], list[int]]:
+    """Values plus their parts of what is missing from ``total``, rounded down, and the remainders, in a common unit."""
+    ratios = [number.as_integer_ratio() for number in numbers]
+    unit = max(below for _, below in ratios)  # powers of two, all of them
+    exact = [above * (unit // below) for above, below in ratios]
+    sizes = [abs(number) for number in exact]
+    size = sum(sizes)
+    if not size:
+        sizes, size = [1] * len(numbers), len(numbers)
+    missing = total * unit - sum(exact)
+    pairs = [divmod(number * size + missing * part, unit * size) for number, part in zip(exact, sizes, strict=True)]
+    return [whole for whole, _ in pairs], [rest for _, rest in pairs]
+
+
+def round_tree(
+    parents: Sequence[IntArray], values: Sequence[FloatArray], slack: Sequence[BoolArray] | None = None
+) -> list[list[int]]:
+    """Integers of which every node is still the sum of its children, from the roots down.
+
+    Roots to the nearest; the children of a node apportion its integer, each within 1 of its value where the values add
+    up. Where ``slack`` says that a node has more than its children, they apportion what they add up to, to the nearest
+    and never more than the node. A node without children keeps what it has.
+
+    >>> round_tree([[], [0, 0, 0]], [[1.0], [0.4, 0.3, 0.3]])
+    [[1], [1, 0, 0]]
+    """
+    numbers = [np.asarray(level, dtype=np.float64) for level in values]
+    sizes = [level.size for level in numbers]
+    places, hidden = checked_parents(parents, sizes), checked_slack(slack, sizes)
+    if not all(np.isfinite(level).all() for level in numbers):
+        raise ValueError("only finite numbers can be rounded")
+    rounded = [[round(number) for number in numbers[0].tolist()]]
+    for place, level, more in zip(places[1:], numbers[1:], hidden, strict=False):
+        rounded.append(_children(place, level, rounded[-1], more))
+    return rounded
+
+
+def round_lattice(groupings: Sequence[IntArray], finest: FloatArray) -> list[int]:
+    """Integers for the finest cells, for groupings that cross: the sums over every grouping are consistent, being sums.
+
+    Along a chain of groupings, taken greedily from the coarsest, sums are apportioned as in `round_tree`: each is near
+    its value. The sums over the others are as near as what adds up to them.
+
+    >>> round_lattice([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]], [0.25, 0.25, 0.25, 0.25])
+    [1, 0, 0, 0]
+    """
+    cells = np.asarray(finest, dtype=np.float64)
+    if any(len(grouping) != cells.size for grouping in groupings):
+        raise ValueError("every grouping says where each finest cell is")
+    levels: list[Grouping] = []
+    for grouping in sorted(map(_without_empty_cells, groupings), key=lambda g: g.size):
+        if (not levels or nested(grouping, levels[-1]) is not None) and cells.size:
+            levels.append(grouping)
+    levels.append(bare(np.arange(cells.size), cells.size))
+    line = chain(levels)
+    if line is None:
+        raise ValueError("groupings that nest are a chain")
+    rounded = round_tree(line.parents, [levels[place].sums(cells) for place in line.order])
+    return rounded[line.order.index(len(levels) - 1)]
+
+
+def _without_empty_cells(grouping: IntArray) -> Grouping:
+    """What is in no cell of it is in one more."""
+    known, cells = np.unique(np.asarray(grouping, dtype=np.int64), return_inverse=True)
+    return bare(cells, known.size)
+
+
+def _children(parents: IntArray, values: FloatArray, wholes: list[int], slack: BoolArray) -> list[int]:
+    """The level below: all families at once where every sum of it is exact in doubles, else one by one."""
+    if not values.size:
+        return []
+    order = np.argsort(parents, kind="stable")
+    family, starts = np.unique(parents[order], return_index=True)
+    number = values[order]
+    exact = float(np.abs(values).sum()) < EXACT and max(map(abs, wholes)) < EXACT
+    parts = np.split(number, starts[1:])
+    if slack.any():
+        wholes = list(wholes)
+        for place, part in zip(family.tolist(), parts, strict=True):
+            if slack[place]:
+                wholes[place] = min(wholes[place], round(math.fsum(part.tolist())))
+    result = [0] * values.size
+    if exact:
+        integers, wrong = _at_once(number, starts, np.array([wholes[place] for place in family.tolist()]))
+        for place, integer in zip(order.tolist(), integers.tolist(), strict=True):
+            result[place] = integer
+    else:
+        wrong = np.arange(family.size)
+    ends = [*starts[1:].tolist(), values.size]
+    for which in wrong.tolist():
+        members = order[starts[which] : ends[which]].tolist()
+        for place, integer in zip(members, apportion(parts[which].tolist(), wholes[family[which]]), strict=True):
+            result[place] = integer
+    return result
+
+
+def _at_once(number: FloatArray, starts: IntArray, wholes: IntArray) -> tuple[IntArray, IntArray]:
+    """Families of consecutive numbers apportioned, and the families in which plain remainders do not suffice."""
+    down = np.floor(number)
+    counts = np.diff(np.append(starts, number.size))
+    missing = wholes - np.add.reduceat(down, starts).astype(np.int64)
+    families = np.repeat(np.arange(starts.size), counts)
+    order = np.lexsort((-number, down - number, families))
+    first = order[np.arange(number.size) - np.repeat(starts, counts) < np.repeat(missing, counts)]
+    integers = down.astype(np.int64)
+    integers[first] += 1
+    return integers, np.flatnonzero((missing < 0) | (missing > counts))

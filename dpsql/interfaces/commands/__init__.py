@@ -1,0 +1,5 @@
+"""The command line."""
+
+from dpsql.interfaces.commands.commands import main
+
+__all__ = ["main"]

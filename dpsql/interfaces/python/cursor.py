@@ -1,0 +1,175 @@
+"""PEP 249's cursor: one answer at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
+from dpsql.interfaces.python.dbapi_types import Description, arrow_type, describe
+from rewriter.declared import Scalar
+
+if TYPE_CHECKING:
+    from dpsql.interfaces.python.connection import Connection, Parameters
+    from dpsql.reply import Answer, Budget, Explanation
+
+Row = tuple[Scalar | None, ...]
+
+
+class Cursor:
+    """One answer at a time, with what PEP 249 does not know: its price and its error bars.
+
+    ``epsilon``, ``price``, ``margins``, ``notices`` and ``remaining`` belong to the last statement, and stay
+    when its rows have been fetched. ``rownumber`` counts the rows handed out.
+    """
+
+    lastrowid: None = None
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.arraysize = 1
+        self._answer: Answer | None = None
+        self._closed = False
+        self._next = 0
+
+    def execute(self, operation: str, parameters: Parameters | None = None) -> Cursor:
+        """Answer the statement and charge for it. Returns the cursor itself."""
+        self._check_open()
+        self._answer, self._next = None, 0
+        self._answer = self.connection.answer(operation, parameters)
+        return self
+
+    def executemany(self, operation: str, parameters: Sequence[Parameters]) -> None:
+        """Refused: it writes, which is not allowed, or all answers but the last would be paid for and thrown away."""
+        self._check_open()
+        hint = "call execute for each set of parameters, and fetch each answer"
+        raise NotSupportedError("executemany is for writing, and dpsql only reads", sqlstate="0A000", hint=hint)
+
+    def fetchone(self) -> Row | None:
+        rows = self.fetchmany(1)
+        return rows[0] if rows else None
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        rows = self._result().rows
+        stop = self._next + (self.arraysize if size is None else max(size, 0))
+        taken = list(rows[self._next : stop])
+        self._next += len(taken)
+        return taken
+
+    def fetchall(self) -> list[Row]:
+        return self.fetchmany(len(self._result().rows))
+
+    def arrow(self) -> Any:
+        """The rows not fetched yet as a ``pyarrow.Table`` of the answer's types."""
+        import pyarrow
+
+        columns = self._result().columns
+        rows = self.fetchall()
+        arrays = [
+            pyarrow.array([row[position] for row in rows], arrow_type(column.type))
+            for position, column in enumerate(columns)
+        ]
+        return pyarrow.Table.from_arrays(arrays, names=[column.name for column in columns])
+
+    def df(self) -> Any:
+        """The rows not fetched yet as a ``pandas.DataFrame``."""
+        return self.arrow().to_pandas()
+
+    def pl(self) -> Any:
+        """The rows not fetched yet as a ``polars.DataFrame``."""
+        import polars
+
+        return polars.from_arrow(self.arrow())
+
+    def explain(self, operation: str, parameters: Parameters | None = None) -> Explanation:
+        """The plan, the price and the expected error; free, reads no data."""
+        self._check_open()
+        return self.connection.explain(operation, parameters)
+
+    def close(self) -> None:
+        """Closing twice is allowed; anything else on a closed cursor is an InterfaceError."""
+        self._answer, self._closed = None, True
+
+    def setinputsizes(self, sizes: Sequence[object]) -> None:
+        """Does nothing, as PEP 249 allows."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Does nothing, as PEP 249 allows."""
+
+    @property
+    def description(self) -> tuple[Description, ...] | None:
+        """A 7-tuple per column, or None before a statement and after one without rows."""
+        if self._answer is None or not self._answer.columns:
+            return None
+        return tuple(describe(column.name, column.type) for column in self._answer.columns)
+
+    @property
+    def rowcount(self) -> int:
+        """The number of rows of the answer, -1 where there is none."""
+        return -1 if self.description is None or self._answer is None else len(self._answer.rows)
+
+    @property
+    def rownumber(self) -> int | None:
+        return None if self.description is None else self._next
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ε that the last statement paid, 0 where it was free."""
+        return self._last().epsilon
+
+    @property
+    def price(self) -> PrivacyLoss:
+        """What the last statement was charged, exactly."""
+        return self._last().price
+
+    @property
+    def margins(self) -> tuple[tuple[float | None, ...], ...]:
+        """Per row and column of the whole answer, the half-width of the cell's 95 % interval, where known."""
+        return self._last().margins
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        return self._last().notices
+
+    @property
+    def remaining(self) -> Budget:
+        """What was left after the last statement."""
+        return self._last().remaining
+
+    def _last(self) -> Answer:
+        self._check_open()
+        if self._answer is None:
+            raise ProgrammingError("no statement has been answered", sqlstate="24000")
+        return self._answer
+
+    def _result(self) -> Answer:
+        answer = self._last()
+        if not answer.columns:
+            raise ProgrammingError(f"{answer.tag} has no rows", sqlstate="24000")
+        return answer
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InterfaceError("the cursor is closed", sqlstate="24000")
+        self.connection.check_open()
+
+    def __iter__(self) -> Iterator[Row]:
+        return self
+
+    def __next__(self) -> Row:
+        row = self.fetchone()
+        if row is None:
+            raise StopIteration
+        return row
+
+    def __enter__(self) -> Cursor:
+        self._check_open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,6 @@
+"""The durable, append-only list of charges."""
+
+from dpsql.ledger.charges import EVERYBODY, Charge, Limits, Missing, decimal
+from dpsql.ledger.ledger import Due, Ledger
+
+__all__ = ["EVERYBODY", "Charge", "Due", "Ledger", "Limits", "Missing", "decimal"]

@@ -1,0 +1,343 @@
+"""A ledger in PostgreSQL: what is in it is charged, and two proxies on two machines share one budget.
+
+Guarantee: charges are only ever added, and the server itself adds none beyond the limits. A group of charges is one
+message: begin, lock the row of everybody's total, decide and add in one statement, commit. It arrives whole or not at
+all, so that no client holds the lock while it thinks, or is cut off. READ COMMITTED is enough: the deciding statement
+takes its snapshot after the lock was had, and nobody adds without the lock.
+
+Why an unknown outcome does no harm: where a connection ends before the answer came, the same message is sent again,
+with the same ids. If the first one was committed its ids are found, under the lock, and that is the answer; if it
+arrives late, it finds them itself and adds nothing. So nothing is charged twice, nor read for before an answer came.
+
+Losses are ``numeric`` and exact. The server has to wait for its disk (``fsync``); one that fails over to another that
+has not received the last charges is noticed by their number while this process lives.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.ledger.charges import (
+    EVERYBODY,
+    NOTHING,
+    Busy,
+    Charge,
+    Failed,
+    Group,
+    Limits,
+    Lost,
+    Missing,
+    Spent,
+    Total,
+    Unsound,
+    check_belongs,
+    decimal,
+    exceeded,
+    together,
+)
+from dpsql.ledger.postgres_sql import ADDING, FORMAT, SCHEMA, TOTALS
+from dpsql.postgresql import DEFAULTS, reason
+
+_Connection = psycopg.Connection[tuple[Any, ...]]
+_Read = TypeVar("_Read")
+
+OLDEST = 15
+
+_SETTINGS: tuple[LiteralString, ...] = (
+    "SET search_path = pg_catalog, pg_temp",
+    "SET default_transaction_isolation = 'read committed'",
+    "SET default_transaction_read_only = off",
+    "SET standard_conforming_strings = on",
+    "SET timezone = 'UTC'",
+    "SET datestyle = 'ISO, YMD'",
+    "SET client_min_messages = error",
+    "SET row_security = off",  # an error where rows are hidden, and not a smaller sum
+    "SET jit = off",
+    # A commit waits for the disk. What is stronger than that, such as waiting for a second server, is left as it is.
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+)
+# What says that the transaction was given up because of others; and that the ledger is not what it was.
+_OTHERS = {"55P03", "57014", "40P01", "40001", "53300"}
+_CHANGED = ("42P01", "42703", "3F000", "23")
+
+
+class PostgresJournal:
+    """One process's hold on the ledger: a connection that writes and one that reads, each for one thread at a time."""
+
+    def __init__(self, url: str, facts: Mapping[str, str], timeout: float, *, create: bool = True) -> None:
+        """Open or create, for a policy with these facts. Raises Busy, Failed, Unsound; no text holds a password."""
+        self._url, self._timeout = url, timeout
+        self._writer: _Connection | None = None
+        self._reader: _Connection | None = None
+        self._last = 0
+        try:
+            self._guarded(lambda: self._prepare(facts, create))
+            self.identity = self._read(lambda reader: self._verify(reader, facts))
+        except BaseException:
+            self.close()
+            raise
+
+    def append(self, groups: Sequence[Group], limits: Limits) -> list[Spent | None]:
+        """All groups in one message; where not all of them fit, each in one of its own."""
+        if len(groups) > 1 and self._add([charge for group in groups for charge in group], limits) is None:
+            return [None] * len(groups)
+        answers: list[Spent | None] = []
+        seen: dict[str, Spent] = {}
+        for group in groups:
+            who = group[0].analyst
+            # Sums only grow: what did not fit when another charge of this analyst was refused does not fit now.
+            known = seen.get(who)
+            if known is None or not exceeded(limits, known, together(group)):
+                known = self._add(group, limits)
+            if known is not None:
+                seen[who] = known
+            answers.append(known)
+        return answers
+
+    def read_total(self, analyst: str) -> Total:
+        return self._read(lambda reader: _totals(reader, analyst)).get(analyst, NOTHING)
+
+    def read_charges(self, analyst: str | None, limit: int) -> tuple[Charge, ...]:
+        """The newest first."""
+        rows = self._read(
+            lambda reader: reader.execute(
+                "SELECT id, time, analyst, epsilon::text, rho::text, delta::text, statement, tables"
+                " FROM dpsql_ledger.charge WHERE %s::text IS NULL OR analyst = %s ORDER BY number DESC LIMIT %s",
+                (analyst, analyst, limit),
+            ).fetchall()
+        )
+        return tuple(
+            Charge(id_, time_, who, _loss(parts), statement, tuple(json.loads(tables)))
+            for id_, time_, who, *parts, statement, tables in rows
+        )
+
+    def holds(self, charge: str) -> bool:
+        found = "SELECT count(*) FROM dpsql_ledger.charge WHERE id = %s"
+        return bool(self._read(lambda reader: reader.execute(found, (charge,)).fetchall())[0][0])
+
+    def close(self) -> None:
+        for connection in (self._writer, self._reader):
+            if connection is not None:
+                connection.close()
+
+    # Opening
+
+    def _connect(self) -> _Connection:
+        """A new connection, in autocommit. Raises psycopg.Error, or Unsound for a server that keeps no promise."""
+        patience = f"{max(1, math.ceil(self._timeout * 1000))}"
+        wishes = {"connect_timeout": str(max(2, math.ceil(self._timeout))), "tcp_user_timeout": patience}
+        quick = {"application_name": "dpsql ledger", "keepalives_idle": "5", "keepalives_interval": "2"}
+        parameters = DEFAULTS | quick | wishes | conninfo_to_dict(self._url) | {"client_encoding": "UTF8"}
+        # Binding on this side: only then can several statements be one message.
+        connection: _Connection = psycopg.connect(
+            make_conninfo("", **parameters), autocommit=True, cursor_factory=psycopg.ClientCursor
+        )
+        try:
+            for setting in _SETTINGS:
+                connection.execute(setting)
+            for name in ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"):
+                connection.execute("SELECT set_config(%s, %s, false)", (name, patience))
+            _check_server(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, facts: Mapping[str, str], create: bool) -> None:
+        writer = self._writing()
+        with writer.transaction():
+            # Two proxies that start together: one of them makes it.
+            writer.execute("SELECT pg_advisory_xact_lock(hashtextextended('dpsql_ledger', 0))")
+            fresh = not writer.execute("SELECT FROM pg_namespace WHERE nspname = 'dpsql_ledger'").fetchall()
+            if fresh and not create:
+                raise Missing("there is none yet")
+            if fresh:
+                writer.execute(SCHEMA)
+                facts = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}
+            # One that was begun without a fact belongs to the first policy that states it.
+            for fact in facts.items():
+                writer.execute("INSERT INTO dpsql_ledger.fact VALUES (%s, %s) ON CONFLICT DO NOTHING", fact)
+
+    def _verify(self, reader: _Connection, wanted: Mapping[str, str]) -> str:
+        """The ledger's identity, after its facts and totals were found to be sound."""
+        with reader.transaction():
+            reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            facts: dict[str, str] = dict(reader.execute("SELECT fact, value FROM dpsql_ledger.fact").fetchall())
+            if facts.get("format") != FORMAT or "identity" not in facts:
+                raise Unsound("the ledger is of another format")
+            check_belongs(facts, wanted)
+            sums = {
+                name: Total(_loss(parts), charges)
+                for name, *parts, charges in reader.execute(
+                    "SELECT coalesce(analyst, ''), sum(epsilon)::text, sum(rho)::text, sum(delta)::text, count(*)"
+                    " FROM dpsql_ledger.charge GROUP BY ROLLUP (analyst) HAVING count(*) > 0"
+                )
+            }
+            kept = {name: total for name, total in _totals(reader).items() if total != NOTHING}
+            if kept != sums:
+                raise Unsound("the totals of the ledger are not the sums of its charges")
+            last, many = reader.execute(
+                "SELECT coalesce(max(number), 0), count(*) FROM dpsql_ledger.charge"
+            ).fetchall()[0]
+            if last != many:
+                raise Unsound("charges are missing from the ledger")
+            self._last = many
+        return str(facts["identity"])
+
+    # Writing
+
+    def _add(self, charges: Group, limits: Limits) -> Spent | None:
+        """Add all of the charges or none; what was spent where they do not fit."""
+        rows = [*_columns(charges)]
+        concerned = sorted({EVERYBODY, *(charge.analyst for charge in charges)} & set(limits))
+        boxes = [limits[name].limit for name in concerned]
+        most = [[decimal(part) for part in parts] for parts in zip(*map(_parts, boxes), strict=True)] or [[], [], []]
+        message = {
+            **dict(
+                zip(
+                    ("ids", "times", "analysts", "epsilons", "rhos", "deltas", "statements", "tables"),
+                    rows,
+                    strict=True,
+                )
+            ),
+            "limited": concerned,
+            **dict(zip(("most_epsilon", "most_rho", "most_delta"), most, strict=True)),
+            "identity": self.identity,
+            "last": self._last,
+        }
+        identity, before, known, fits, spent = self._submit(message)
+        if identity != self.identity or before < self._last or known not in (0, len(charges)):
+            raise Unsound("the ledger is not the one that was opened, or has lost charges")
+        if not known and not fits:
+            self._last = before
+            return {name: _loss(parts) for name, parts in sorted(spent.items())}
+        self._last = before + len(charges) - known
+        return None
+
+    def _submit(self, message: Mapping[str, object]) -> tuple[Any, ...]:
+        """The server's answer to the message, which is sent again for as long as connections end before it comes."""
+        deadline, sent, pause = time.monotonic() + self._timeout, False, 0.01
+        while True:
+            try:
+                writer = self._writing()
+                sent = True
+                return _ask(writer, message)
+            except psycopg.Error as error:
+                if self._writer is not None and not self._writer.closed:
+                    _roll_back(self._writer)
+                    problem = self._translated(error)
+                    break
+                if time.monotonic() > deadline:
+                    problem = (Lost if sent else Failed)(reason(self._url, error))
+                    break
+            time.sleep(pause)
+            pause = min(2 * pause, 0.5)
+        raise problem
+
+    def _writing(self) -> _Connection:
+        if self._writer is None or self._writer.closed:
+            self._writer = self._connect()
+        return self._writer
+
+    # Reading
+
+    def _read(self, question: Callable[[_Connection], _Read]) -> _Read:
+        """Asked again, once, where the connection has died since."""
+        return self._guarded(lambda: question(self._reading()), again=True)
+
+    def _reading(self) -> _Connection:
+        if self._reader is None or self._reader.closed:
+            self._reader = self._connect()
+        return self._reader
+
+    def _guarded(self, act: Callable[[], _Read], again: bool = False) -> _Read:
+        """No error of the driver's leaves, nor goes along as a context: it may hold the connection string."""
+        try:
+            return act()
+        except psycopg.Error as error:
+            if not (again and self._reader is not None and self._reader.closed):
+                problem = self._translated(error)
+                again = False
+        if again:
+            return self._guarded(act)
+        raise problem
+
+    def _translated(self, error: psycopg.Error) -> Exception:
+        """Raised by a server that still answers: nothing was changed."""
+        state = error.sqlstate or ""
+        if state in _OTHERS:
+            return Busy()
+        why = reason(self._url, error)
+        return Unsound(why) if state.startswith(_CHANGED) else Failed(why)
+
+
+def _ask(connection: _Connection, message: Mapping[str, object]) -> tuple[Any, ...]:
+    """Send the message, and find the deciding statement's answer after the lock's."""
+    cursor = connection.execute(ADDING, message)
+    answer: tuple[Any, ...] = ()
+    while True:
+        if cursor.description:
+            (answer,) = cursor.fetchall()
+        if not cursor.nextset():
+            return answer
+
+
+def _roll_back(connection: _Connection) -> None:
+    """After an error inside the message the server waits for the end of the transaction; nothing of it stays."""
+    try:
+        connection.rollback()
+    except psycopg.Error:
+        connection.close()
+
+
+def _check_server(connection: _Connection) -> None:
+    version = connection.info.server_version // 10_000
+    if version < OLDEST:
+        raise Unsound(f"PostgreSQL {version} is too old: a ledger needs {OLDEST} or newer")
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        raise Unsound("the database of the ledger is not encoded in UTF8")
+    fsync, standby = connection.execute("SELECT current_setting('fsync'), pg_is_in_recovery()").fetchall()[0]
+    if fsync != "on":
+        raise Unsound("the server does not wait for its disk (fsync is off): what is charged there can be lost")
+    if standby:
+        raise Failed("the server is a standby, and takes no charges")
+
+
+def _totals(connection: _Connection, analyst: str | None = None) -> dict[str, Total]:
+    rows = connection.execute(TOTALS, {"analyst": analyst})
+    return {name: Total(_loss(parts), charges) for name, *parts, charges in rows}
+
+
+def _columns(charges: Group) -> Sequence[list[object]]:
+    rows = (
+        (c.id, c.time, _text(c.analyst), *map(decimal, _parts(c.loss)), _text(c.statement), _text(json.dumps(c.tables)))
+        for c in charges
+    )
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _text(value: str) -> str:
+    """PostgreSQL has no character 0."""
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _parts(loss: PrivacyLoss) -> tuple[Fraction, Fraction, Fraction]:
+    return loss.epsilon, loss.rho, loss.delta
+
+
+def _loss(parts: Sequence[str]) -> PrivacyLoss:
+    try:
+        epsilon, rho, delta = (Fraction(part) for part in parts)
+        return PrivacyLoss(epsilon, rho, delta)
+    except ValueError:
+        raise Unsound("a loss in the ledger is not a number") from None

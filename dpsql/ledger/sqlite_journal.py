@@ -1,0 +1,296 @@
+"""The SQLite file of a ledger: what is in it is charged, and survives a crash or a loss of power.
+
+Charges are only ever added. Running totals, one row per analyst and one for all, are kept in the same transaction
+and are compared with the sum of the charges whenever the file is opened.
+
+Why a lock file beside it: writers take turns on ``<path>-lock`` and never meet inside SQLite. Its own waiting backs
+off to 100 ms steps and starves a writer for seconds; and SQLite before 3.51.3 can corrupt a write-ahead log when one
+process writes while another moves the log into the file. The lock vanishes with the process that holds it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import json
+import os
+import random
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from fractions import Fraction
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.ledger.charges import (
+    ACCOUNTING,
+    EVERYBODY,
+    NOTHING,
+    Admission,
+    Busy,
+    Charge,
+    Group,
+    Limits,
+    Missing,
+    Spent,
+    Total,
+    Unsound,
+    check_belongs,
+)
+
+FORMAT = "1"
+
+_SCHEMA = """
+CREATE TABLE ledger (fact TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE charge (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    time TEXT NOT NULL,
+    analyst TEXT NOT NULL CHECK (analyst <> ''),
+    epsilon TEXT NOT NULL,
+    rho TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    statement TEXT NOT NULL,
+    tables TEXT NOT NULL
+) STRICT;
+CREATE TABLE total (
+    analyst TEXT PRIMARY KEY,
+    epsilon TEXT NOT NULL,
+    rho TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    charges INTEGER NOT NULL
+) STRICT;
+CREATE TRIGGER charge_stays BEFORE UPDATE ON charge BEGIN SELECT raise(ABORT, 'charges are only added'); END;
+CREATE TRIGGER charge_stays_in BEFORE DELETE ON charge BEGIN SELECT raise(ABORT, 'charges are only added'); END;
+"""
+
+
+class SQLiteJournal:
+    """One process's hold on the file: a connection that writes and one that reads. Each is for one thread at a time."""
+
+    def __init__(self, path: str, facts: Mapping[str, str], timeout: float, *, create: bool = True) -> None:
+        """Open or create, for a policy with these facts. Raises Busy, Unsound, OSError or sqlite3.Error."""
+        self._path, self._timeout = path, timeout
+        if not create and not os.path.exists(path):
+            raise Missing("there is none yet")
+        self._lock = os.open(f"{path}-lock", os.O_CREAT | os.O_RDWR, 0o600)
+        self._connections: list[sqlite3.Connection] = []
+        try:
+            with self._turn():
+                if not os.path.exists(path):
+                    self._begin(facts)
+                self._file = _file(path)
+                self._writer = self._connect(path)
+                self._prepare(facts)
+            self._reader = self._connect(path)
+            self.identity = self._verify(facts)
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, path: str) -> sqlite3.Connection:
+        # isolation_level=None: transactions begin and end where this file says so.
+        connection = sqlite3.connect(path, timeout=self._timeout, isolation_level=None, check_same_thread=False)
+        self._connections.append(connection)
+        for setting in ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON"):
+            connection.execute(f"PRAGMA {setting}")
+        return connection
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Hold the lock file. Polling at random moments: no waiter is favoured, none sleeps long."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as cause:
+                if time.monotonic() > deadline:
+                    raise Busy from cause
+                time.sleep(random.uniform(0.0001, 0.001))  # noqa: S311  when to ask again is no secret
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def _begin(self, facts: Mapping[str, str]) -> None:
+        """Make a ledger beside its place, and move it there when it is whole and on the disk.
+
+        So a file that is there and empty is one that lost what was in it, and not one that nobody has begun.
+        """
+        if os.path.exists(f"{self._path}-wal"):
+            raise Unsound("its log is there without it")
+        new = f"{self._path}-new"
+        for left in (new, f"{new}-journal"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(left)
+        # For the owner's eyes: SQLite gives the files that it puts beside this one the same mode.
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = self._connect(new)
+        with _transaction(connection, "EXCLUSIVE"):
+            for statement in _SCHEMA.split(";\n"):
+                # A trigger's body ends inside its line; executescript would commit half of this.
+                connection.execute(statement)
+            first = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}
+            connection.executemany("INSERT INTO ledger VALUES (?, ?)", first.items())
+        connection.close()
+        os.replace(new, self._path)
+        _sync_directory(self._path)
+
+    def _prepare(self, facts: Mapping[str, str]) -> None:
+        """Adopt: a ledger that was begun before a fact was kept belongs to the first policy that states it."""
+        if self._writer.execute("PRAGMA journal_mode=WAL").fetchone()[0] != "wal":
+            raise Unsound("the file system does not allow a write-ahead log")
+        with _transaction(self._writer, "IMMEDIATE"):
+            if not self._writer.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                raise Unsound("the file is empty: what was charged in it is lost; remove it only if nothing ever was")
+            known = dict(self._writer.execute("SELECT fact, value FROM ledger"))
+            if known.get("format") == FORMAT:
+                new = [(fact, value) for fact, value in facts.items() if fact not in known and fact != ACCOUNTING]
+                self._writer.executemany("INSERT INTO ledger VALUES (?, ?)", new)
+
+    def _verify(self, wanted: Mapping[str, str]) -> str:
+        """The ledger's identity, after its facts and totals were found to be sound."""
+        with _transaction(self._reader, "DEFERRED"):
+            facts = dict(self._reader.execute("SELECT fact, value FROM ledger"))
+            if facts.get("format") != FORMAT or "identity" not in facts:
+                raise Unsound("the ledger is of another format")
+            check_belongs(facts, wanted)
+            if self._kept_totals() != self._summed_totals():
+                raise Unsound("the totals of the ledger are not the sums of its charges")
+        return str(facts["identity"])
+
+    def _kept_totals(self) -> dict[str, Total]:
+        rows = self._reader.execute("SELECT analyst, epsilon, rho, delta, charges FROM total")
+        return {analyst: Total(_loss(parts), charges) for analyst, *parts, charges in rows}
+
+    def _summed_totals(self) -> dict[str, Total]:
+        sums: dict[str, Total] = {}
+        grouped = "SELECT analyst, epsilon, rho, delta, count(*) FROM charge GROUP BY 1, 2, 3, 4"
+        for name, *parts, count in self._reader.execute(grouped):
+            loss = _loss(parts)
+            many = PrivacyLoss(loss.epsilon * count, loss.rho * count, loss.delta * count)
+            for whose in (name, EVERYBODY):
+                before = sums.get(whose, NOTHING)
+                sums[whose] = Total(before.spent + many, before.charges + count)
+        last = self._reader.execute("SELECT coalesce(max(number), 0), count(*) FROM charge").fetchone()
+        if last[0] != last[1]:
+            raise Unsound("charges are missing from the ledger")
+        return sums
+
+    def append(self, groups: Sequence[Group], limits: Limits) -> list[Spent | None]:
+        """One transaction for all of them."""
+        with self.writing():
+            admission = Admission(self.total, limits)
+            refusals = admission.decide(groups)
+            if admission.admitted:
+                self.add(admission.admitted, admission.totals())
+        return refusals
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """A transaction that alone may write. It is durable when this block has been left; raises Busy before."""
+        with self._turn(), _transaction(self._writer, "IMMEDIATE"):
+            if _file(self._path) != self._file:
+                raise Unsound("the file of the ledger was moved or replaced while it was open")
+            yield
+
+    def total(self, analyst: str) -> Total:
+        """Inside :meth:`writing`: the running total that the next charge adds to."""
+        return _total(self._writer, analyst)
+
+    def add(self, charges: Sequence[Charge], totals: dict[str, Total]) -> None:
+        """Inside :meth:`writing`: charges in their order, and the totals that they lead to."""
+        self._writer.executemany(
+            "INSERT INTO charge (id, time, analyst, epsilon, rho, delta, statement, tables)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(c.id, c.time.isoformat(), c.analyst, *_text(c.loss), c.statement, _list(c.tables)) for c in charges],
+        )
+        self._writer.executemany(
+            "INSERT OR REPLACE INTO total VALUES (?, ?, ?, ?, ?)",
+            [(analyst, *_text(total.spent), total.charges) for analyst, total in totals.items()],
+        )
+
+    def read_total(self, analyst: str) -> Total:
+        return _total(self._reader, analyst)
+
+    def read_charges(self, analyst: str | None, limit: int) -> tuple[Charge, ...]:
+        """The newest first."""
+        rows = self._reader.execute(
+            "SELECT id, time, analyst, epsilon, rho, delta, statement, tables FROM charge"
+            " WHERE ?1 IS NULL OR analyst = ?1 ORDER BY number DESC LIMIT ?2",
+            (analyst, limit),
+        )
+        return tuple(
+            Charge(id_, datetime.fromisoformat(time_), who, _loss(parts), statement, tuple(json.loads(tables)))
+            for id_, time_, who, *parts, statement, tables in rows
+        )
+
+    def holds(self, charge: str) -> bool:
+        return bool(self._reader.execute("SELECT count(*) FROM charge WHERE id = ?", (charge,)).fetchone()[0])
+
+    def close(self) -> None:
+        """Give back files and locks. The last one to close moves the log into the file, so it waits for its turn."""
+        if self._lock < 0:
+            return
+        with contextlib.suppress(Busy), self._turn():
+            for connection in self._connections:
+                connection.close()
+        os.close(self._lock)
+        self._lock = -1
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection, kind: str) -> Iterator[None]:
+    try:
+        connection.execute(f"BEGIN {kind}")
+    except sqlite3.OperationalError as cause:
+        # The low byte is the primary code. Someone holds the file without our lock: a tool of the owner's.
+        if cause.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise Busy from cause
+        raise
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _file(path: str) -> tuple[int, int]:
+    state = os.stat(path)
+    return state.st_dev, state.st_ino
+
+
+def _total(connection: sqlite3.Connection, analyst: str) -> Total:
+    row = connection.execute("SELECT epsilon, rho, delta, charges FROM total WHERE analyst = ?", (analyst,)).fetchone()
+    return Total(_loss(row[:3]), row[3]) if row else NOTHING
+
+
+def _loss(parts: Sequence[str]) -> PrivacyLoss:
+    try:
+        epsilon, rho, delta = (Fraction(part) for part in parts)
+        return PrivacyLoss(epsilon, rho, delta)
+    except (ValueError, TypeError, ZeroDivisionError) as cause:
+        raise Unsound("a loss in the ledger is not a number") from cause
+
+
+def _text(loss: PrivacyLoss) -> tuple[str, str, str]:
+    return str(loss.epsilon), str(loss.rho), str(loss.delta)
+
+
+@functools.lru_cache(maxsize=256)
+def _list(tables: tuple[str, ...]) -> str:
+    return json.dumps(tables)
+
+
+def _sync_directory(path: str) -> None:
+    """The name of a new file is durable only when its directory is."""
+    directory = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

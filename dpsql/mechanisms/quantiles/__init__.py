@@ -1,0 +1,19 @@
+"""Quantiles and modes by the exponential mechanism."""
+
+from dpsql.mechanisms.quantiles.mode import Commonest
+from dpsql.mechanisms.quantiles.one import Exponential, Quantile, TooFar, together, unit_weight
+from dpsql.mechanisms.quantiles.several import COUNT, Joint
+from dpsql.mechanisms.quantiles.spread import SHARE, Around
+
+__all__ = [
+    "COUNT",
+    "SHARE",
+    "Around",
+    "Commonest",
+    "Exponential",
+    "Joint",
+    "Quantile",
+    "TooFar",
+    "together",
+    "unit_weight",
+]

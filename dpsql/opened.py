@@ -1,0 +1,227 @@
+"""Opening a policy: the engine, what it declares, the ledger, the store of releases and the sandbox."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from dpsql.accounting import Accountant, Accounting
+from dpsql.engines import Engine, Look, Patience, Schema, Way, busy
+from dpsql.errors import Error, NotSupportedError, OperationalError
+from dpsql.ledger import Ledger
+from dpsql.policy import (
+    DATABASE,
+    LEDGER,
+    Agreement,
+    Claim,
+    Kind,
+    Limits,
+    Place,
+    Policy,
+    PolicyError,
+    Problem,
+    catalog,
+    declared_columns,
+    fit,
+    join,
+    with_secret,
+)
+from dpsql.purchases import Purchases
+from dpsql.releases import ReleaseStore
+from dpsql.sandbox import Sandbox
+from rewriter.declared import Catalog
+from rewriter.plan import Plan
+
+PATIENCE = 10.0
+"""Seconds that a statement waits for the engine before it is charged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A policy with everything that it names, open."""
+
+    policy: Policy
+    catalog: Catalog
+    engine: Engine
+    accountant: Accountant
+    shares: Mapping[str, Accountant]
+    ledger: Ledger
+    store: ReleaseStore
+    purchases: Purchases
+    sandbox: Sandbox
+    timeout: float
+    """Seconds that one release may run in the engine."""
+
+    def wait_for_engine(self, patience: Patience) -> None:
+        """Take a turn of the engine for this thread, which has to give it back, right before a charge.
+
+        Raises 53300 where there is none, and 57014 where the statement is cancelled or late: nothing was charged.
+        """
+        entered = self.engine.load.enter(min(PATIENCE, patience.left), patience.cancellation)
+        patience.check()
+        if not entered:
+            raise busy()
+
+    def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
+        """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""
+        version = self.policy.data_version
+        return self.purchases.claimed({f"{plan.identity} {version}" for plan in plans}, patience)
+
+    def close(self) -> None:
+        self.purchases.close()
+        self.store.close()
+        self.ledger.close()
+        self.sandbox.close()
+        self.engine.close()
+
+
+def open_policy(path: str | os.PathLike[str], let_pass: Collection[Kind] = ()) -> Opened:
+    """Open all that a policy names, and load its public tables. Raises :class:`dpsql.errors.Error`.
+
+    ``let_pass`` is for :mod:`dpsql.testing` alone: problems that keep a policy from being opened elsewhere.
+    """
+    try:
+        policy = Policy.load(path)
+        engine = open_engine(policy.database, policy.limits)
+        try:
+            return _open(policy, engine, let_pass)
+        except BaseException:
+            engine.close()
+            raise
+    except PolicyError as problems:
+        hint = "dpsql check lists all that is wrong"
+        raise OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint) from None
+
+
+def open_engine(database: Place, limits: Limits | None = None) -> Engine:
+    """The engine of a database. Raises :class:`dpsql.errors.Error`."""
+    memory = limits.memory if limits is not None else None
+    if database.kind == "duckdb":
+        from dpsql.engines.duckdb import DuckDBEngine
+
+        threads = limits.threads if limits is not None else None
+        return DuckDBEngine.open(database.path, threads=threads, memory_limit=f"{memory}MiB" if memory else None)
+    if database.kind == "postgresql":
+        from dpsql.engines.postgres import PostgresEngine
+
+        return PostgresEngine.open(with_secret(database.target, DATABASE), work_mem=f"{memory}MB" if memory else None)
+    raise NotSupportedError(
+        f"databases of kind {database.kind} are not served yet",
+        sqlstate="0A000",
+        hint="use duckdb:PATH or postgresql://USER@HOST/DATABASE",
+    )
+
+
+def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:
+    """The filter of the declared total, and those of the analysts who have a share of it."""
+    accounting = Accounting(policy.budget.accounting)
+    shares = {
+        name: Accountant(accounting, analyst.budget.epsilon, policy.budget.delta)
+        for name, analyst in (policy.analysts or {}).items()
+        if analyst.budget is not None
+    }
+    return Accountant(accounting, policy.budget.epsilon, policy.budget.delta), shares
+
+
+def open_ledger(policy: Policy, *, create: bool = True) -> Ledger:
+    """The ledger of a policy, made if there is none and ``create`` allows it. Raises :class:`OperationalError`."""
+    total, shares = accountants(policy)
+    unit = ".".join(policy.privacy_unit) if policy.privacy_unit else "row"
+    return Ledger.open(with_secret(str(policy.ledger), LEDGER), total, shares, unit=unit, create=create)
+
+
+def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
+    """Beside the ledger; where that is a server, beside the policy, unless the policy names a place."""
+    at = policy.releases.path if policy.releases is not None else None
+    if policy.ledger.kind == "sqlite":
+        return ReleaseStore.open(policy.ledger.path, at=at)
+    beside = f"{os.path.abspath(policy.path or 'dpsql')}-releases"
+    return ReleaseStore.open(beside, at=at or beside, paid=ledger.extent)
+
+
+def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Claim, Look | None]:
+    """What the rows say of the keys that a policy relies on, for the owner. None where the engine cannot say.
+
+    A key that has to be certain is not looked at where rows can change: that it is one today proves nothing.
+    """
+    looks: dict[Claim, Look | None] = {}
+    for claim in claims:
+        if claim.lasting and not engine.lasting(claim.table):
+            continue
+        try:
+            looks[claim] = engine.look(claim.table, claim.columns, seconds)
+        except Error:
+            looks[claim] = None
+    return looks
+
+
+def agreeing(engine: Engine, claims: Iterable[Agreement], seconds: float) -> dict[Agreement, bool | None]:
+    """Whether ways lead to the same people, for the owner, by one scan of a table. None where the engine cannot say.
+
+    Rows that can change are not looked at: that they agree today proves nothing.
+    """
+    waiting: dict[tuple[str, tuple[str, str], Way], list[Agreement]] = {}
+    for claim in claims:
+        if all(map(engine.lasting, claim.tables)):
+            waiting.setdefault((claim.table, claim.people, claim.own), []).append(claim)
+    seen: dict[Agreement, bool | None] = {}
+    for (table, people, own), asked in waiting.items():
+        answers: Sequence[bool | None]
+        try:
+            answers = engine.agree(table, people, own, [claim.other for claim in asked], seconds)
+        except Error:
+            answers = [None] * len(asked)
+        seen.update(zip(asked, answers, strict=True))
+    return seen
+
+
+def referring(
+    engine: Engine, columns: Iterable[tuple[str, str]], unit: tuple[str, str] | None, seconds: float
+) -> set[tuple[str, str]]:
+    """Those of columns that seem to hold keys of people, for the owner."""
+    found: set[tuple[str, str]] = set()
+    for column in columns:
+        try:
+            if unit is not None and engine.refers(column, unit, seconds):
+                found.add(column)
+        except Error:
+            continue
+    return found
+
+
+def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
+    """Raise :class:`PolicyError` where a declared table cannot be read: its statements would be paid in vain."""
+    found = fit(policy, schema)
+    concerns = engine.unreadable(declared_columns(found.catalog))
+    if concerns:
+        raise PolicyError(
+            [Problem(join("tables", found.names[one.table or ""]), one.text, "error") for one in concerns]
+        )
+
+
+def _open(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Opened:
+    schema = engine.schema()
+    drafted = fit(policy, schema)
+    _check_readable(policy, schema, engine)
+    looks = look_at(engine, drafted.claims, policy.limits.seconds)
+    agreed = agreeing(engine, drafted.agreements, policy.limits.seconds)
+    checked = catalog(policy, schema, None, looks, agreed, let_pass)
+    public = [name for name, table in checked.tables.items() if table.public]
+    profiles = {name: engine.public_profile(name) for name in public}
+    known = catalog(policy, schema, profiles, looks, agreed, let_pass)
+    engine.rely_on(known.tables)
+    total, shares = accountants(policy)
+    ledger = open_ledger(policy)
+    try:
+        store = _store(policy, ledger)
+        purchases = Purchases(store.place.with_name(f"{store.place.name}-claims"))
+        sandbox = Sandbox.open()
+        for table in known.tables.values():
+            if table.public:
+                sandbox.load_public(table.name, engine.public_rows(table.name, list(table.columns)))
+    except BaseException:
+        ledger.close()
+        raise
+    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, policy.limits.seconds)

@@ -1,0 +1,36 @@
+"""The owner's policy file."""
+
+from dpsql.policy.check_policy import problems
+from dpsql.policy.declared_catalog import catalog, declared_columns, fit
+from dpsql.policy.fields import Place
+from dpsql.policy.other_people import Agreement
+from dpsql.policy.policy import Limits, Policy, Share, Statement
+from dpsql.policy.problem import Kind, PolicyError, Problem, join
+from dpsql.policy.proposal import database_to_write, first_policy
+from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
+from dpsql.policy.undeclared_people import unsaid
+from dpsql.policy.unique_keys import Claim
+
+__all__ = [
+    "DATABASE",
+    "LEDGER",
+    "Agreement",
+    "Claim",
+    "Kind",
+    "Limits",
+    "Place",
+    "Policy",
+    "PolicyError",
+    "Problem",
+    "Share",
+    "Statement",
+    "catalog",
+    "database_to_write",
+    "declared_columns",
+    "first_policy",
+    "fit",
+    "join",
+    "problems",
+    "unsaid",
+    "with_secret",
+]

@@ -1,0 +1,381 @@
+"""Policy and database together: the catalog, the only facts that the rewriter knows.
+
+Guarantee: what the policy does not name is not in the catalog; what is declared fits the database's own types; and
+``nullable`` and ``enforced`` are claims of the database, never of the policy; ``unique`` too, or it was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, match, suggestion
+from dpsql.engines.duckdb import enumerated
+from dpsql.policy import policy as declared
+from dpsql.policy.declared_literals import typed, typed_range, typed_step
+from dpsql.policy.other_people import Agreement, Agreements, OtherPeople
+from dpsql.policy.policy import BOUNDS, Policy
+from dpsql.policy.problem import Kind as ProblemKind
+from dpsql.policy.problem import PolicyError, Problem, join
+from dpsql.policy.unique_keys import Claim, Known, Looks, UniqueKeys
+from dpsql.policy.unit_path import UnitPaths, inexact
+from rewriter.declared import Catalog, Column, Hop, Kind, Scalar, Table
+
+_NOBODY = (
+    "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
+    "tables whose rows are about people, without public"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How a policy fits a database. ``catalog`` holds what fits; it may be used only if no problem is an error.
+
+    ``names`` maps the database's name of each table to the policy's. ``claims`` are the keys that are relied on and
+    that no constraint enforces, and ``agreements`` the ways of which it matters that they lead to the same people.
+    """
+
+    catalog: Catalog
+    problems: tuple[Problem, ...]
+    names: Mapping[str, str]
+    claims: tuple[Claim, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+
+def catalog(
+    policy: Policy,
+    schema: Schema,
+    public_profiles: Mapping[str, Profile] | None = None,
+    looks: Looks | None = None,
+    agreed: Agreements | None = None,
+    let_pass: Collection[ProblemKind] = (),
+) -> Catalog:
+    """The catalog of ``policy`` over a database. Raises :class:`dpsql.policy.problem.PolicyError` with every error
+    found.
+
+    ``public_profiles`` holds what was measured of public tables, by the policy's or the database's name of the table,
+    ``looks`` what was seen of the keys that no constraint enforces, and ``agreed`` of the ways that lead to people.
+    Problems of the kinds ``let_pass`` are none: for tests alone, over data that hold no secret.
+    """
+    found = fit(policy, schema, public_profiles, looks, agreed)
+    errors = [problem for problem in found.errors if problem.kind not in let_pass]
+    if errors:
+        raise PolicyError(errors)
+    return found.catalog
+
+
+def fit(
+    policy: Policy,
+    schema: Schema,
+    public_profiles: Mapping[str, Profile] | None = None,
+    looks: Looks | None = None,
+    agreed: Agreements | None = None,
+) -> Fit:
+    """The catalog as far as it goes, and everything that does not fit."""
+    problems: list[Problem] = []
+    agreements: tuple[Agreement, ...] = ()
+    names = _tables(policy, schema, problems)
+    if all(spec.public for spec in policy.tables.values()):
+        problems.append(Problem("tables", _NOBODY))
+    specs = {real: policy.tables[name] for real, name in names.items()}
+    unit = _unit(policy, schema, names, problems)
+    paths = _paths(policy, schema, specs, names, unit, problems)
+    if unit is not None:
+        others = OtherPeople(schema, specs, names, unit, paths, agreed or {})
+        problems += others.problems()
+        agreements = tuple(dict.fromkeys(others.agreements()))
+    keys = UniqueKeys(schema, specs, names, unit, paths, looks or {}, problems)
+    tables: dict[str, Table] = {}
+    for real, spec in specs.items():
+        if real in paths:
+            drafted = _Draft(policy, schema.tables[real], spec, join("tables", names[real]), keys.known[real], problems)
+            tables[real] = drafted.table(
+                paths[real],
+                _named(real, unit, paths),
+                _profile(public_profiles or {}, real, names[real]),
+                entity=unit is not None and unit[0] == real,
+            )
+    for real, table in list(tables.items()):
+        tables[real] = _with_domains(
+            table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems
+        )
+    known = Catalog(tables, unit, policy.minmax == "declared")
+    return Fit(known, tuple(problems), names, tuple(keys.claims), agreements)
+
+
+def declared_columns(known: Catalog) -> dict[str, tuple[str, ...]]:
+    """The tables that a catalog declares, by the database's names, with their columns."""
+    return {name: tuple(table.columns) for name, table in known.tables.items()}
+
+
+def _profile(profiles: Mapping[str, Profile], *names: str) -> Profile | None:
+    return next((profiles[name] for name in names if name in profiles), None)
+
+
+def _tables(policy: Policy, schema: Schema, problems: list[Problem]) -> dict[str, str]:
+    """The declared tables that exist: the database's name of each to the policy's name of it."""
+    names: dict[str, str] = {}
+    for name in policy.tables:
+        real = match(name, schema.tables)
+        path = join("tables", name)
+        if real is None:
+            problems.append(Problem(path, f"the database has no table {name}: {suggestion(name, schema.tables)}"))
+        elif any(real.lower() == other.lower() for other in names):
+            problems.append(Problem(path, f"the table {real} is declared twice, or differs only by case from another"))
+        else:
+            names[real] = name
+    return names
+
+
+def _unit(policy: Policy, schema: Schema, names: Mapping[str, str], problems: list[Problem]) -> tuple[str, str] | None:
+    """The privacy unit in the database's names; None under ``row``, and where it does not exist."""
+    if policy.privacy_unit is None:
+        return None
+    name, column = policy.privacy_unit
+    table = match(name, names) or next((real for real, spelt in names.items() if spelt == name), None)
+    if table is None:
+        message = f"the table {name} is not declared under tables: add it ('columns: {{}}' is enough)"
+        if match(name, schema.tables) is None:
+            message = f"the database has no table {name}: {suggestion(name, schema.tables)}"
+        problems.append(Problem("privacy_unit", message))
+        return None
+    columns = schema.tables[table].columns
+    found = match(column, columns)
+    if found is None:
+        problems.append(Problem("privacy_unit", f"{table} has no column {column}: {suggestion(column, columns)}"))
+        return None
+    if policy.tables[names[table]].public:
+        problems.append(Problem("privacy_unit", f"{table} is declared public, and its rows are people: remove public"))
+        return None
+    if not columns[found].exact:
+        problems.append(Problem("privacy_unit", f"{table}.{found} {inexact(columns[found])}"))
+        return None
+    return table, found
+
+
+def _paths(
+    policy: Policy,
+    schema: Schema,
+    specs: Mapping[str, declared.Table],
+    names: Mapping[str, str],
+    unit: tuple[str, str] | None,
+    problems: list[Problem],
+) -> dict[str, tuple[Hop, ...]]:
+    """The path of every table that has one; public tables and rows as units have the empty path."""
+    if policy.privacy_unit is None:
+        for real, spec in specs.items():
+            for key in ("unit", *BOUNDS):
+                if getattr(spec, key) is not None:
+                    message = "has no meaning under privacy_unit: row, where each row is its own unit: remove it"
+                    problems.append(Problem(join("tables", names[real], key), message))
+            source = schema.tables[real]
+            if not spec.public and (source.view or "rowid" in map(str.lower, source.columns)):
+                message = "the rows cannot be told apart: a table without a column rowid is needed, not a view"
+                problems.append(Problem(join("tables", names[real]), message))
+        return dict.fromkeys(specs, ())
+    paths: dict[str, tuple[Hop, ...]] = {real: () for real, spec in specs.items() if spec.public}
+    if unit is None:
+        return paths
+    finder = UnitPaths(schema, specs, names, unit, problems)
+    for real in specs:
+        if real not in paths and (path := finder.of(real)) is not None:
+            paths[real] = path
+    return paths
+
+
+def _named(table: str, unit: tuple[str, str] | None, paths: Mapping[str, tuple[Hop, ...]]) -> list[str]:
+    """Columns of ``table`` that the policy names by naming the unit and the ways to it."""
+    found = [unit[1]] if unit is not None and unit[0] == table else []
+    found += [hop.column for hop in paths[table][:1]]
+    found += [hop.parent_column for path in paths.values() for hop in path if hop.parent == table]
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """One declared table on its way into the catalog."""
+
+    policy: Policy
+    source: SchemaTable
+    spec: declared.Table
+    path: str
+    keys: Known
+    problems: list[Problem]
+
+    def table(self, path: tuple[Hop, ...], named: Iterable[str], profile: Profile | None, *, entity: bool) -> Table:
+        columns: dict[str, Column] = {}
+        for name, spec in self._visible().items():
+            column = self._column(name, spec, profile, entity=entity)
+            if column is not None:
+                columns[column.name] = column
+        for name in named:
+            column = None if name in columns else self._column(name, declared.Column(), profile, entity=entity)
+            if column is not None:
+                columns[name] = column
+        return Table(
+            name=self.source.name,
+            columns=columns,
+            public=self.spec.public,
+            path=path,
+            max_rows=self.spec.max_rows or (1 if entity else None),
+            max_groups=self.spec.max_groups,
+            max_rows_per_group=self.spec.max_rows_per_group,
+            rows=profile.rows if profile and self.spec.public else None,
+            schema=self.source.schema,
+            keys=(*self.source.composite_keys, *(frozenset(key) for key in self.keys.certain if len(key) > 1)),
+            claimed=tuple(frozenset(key) for key in self.keys.claimed),
+            one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
+        )
+
+    def _visible(self) -> Mapping[str, declared.Column]:
+        """The declared columns; of a public table that declares none, every column that has a type."""
+        if self.spec.columns is not None:
+            return self.spec.columns
+        if not self.spec.public:
+            return {}
+        supported = (name for name, column in self.source.columns.items() if column.type is not None)
+        return dict.fromkeys(supported, declared.Column())
+
+    def _column(self, name: str, spec: declared.Column, profile: Profile | None, *, entity: bool) -> Column | None:
+        path = join(self.path, "columns", name)
+        real = match(name, self.source.columns)
+        if real is None:
+            hint = suggestion(name, self.source.columns)
+            self.problems.append(Problem(path, f"{self.source.name} has no column {name}: {hint}"))
+            return None
+        source = self.source.columns[real]
+        if source.type is None:
+            self.problems.append(Problem(path, f"the type {source.engine_type} is not supported: leave the column out"))
+            return None
+        values = self._values(source, spec, path)
+        return Column(
+            name=real,
+            type=source.type,
+            nullable=not source.not_null,
+            unique=self._unique(real, profile),
+            values=values,
+            closed=values is not None and _has_no_other(source, values),
+            range=self._range(source, spec, path),
+            engine_type=source.engine_type,
+            max_distinct=spec.max_distinct,
+            max_total=self._max_total(source, spec, path),
+            step=self._step(source, spec, path),
+            learns_total=not entity and self._learns_total(source, spec),
+        )
+
+    def _unique(self, column: str, profile: Profile | None) -> bool:
+        measured = self.spec.public and profile is not None and column in profile.unique
+        return measured or (column,) in self.keys.certain or self.source.is_unique(column)
+
+    def _values(self, source: SchemaColumn, spec: declared.Column, path: str) -> tuple[Scalar | None, ...] | None:
+        if spec.values is None or source.type is None:
+            return None
+        values: list[Scalar | None] = []
+        for index, written in enumerate(spec.values):
+            try:
+                value = None if written is None else typed(written, source.type)
+            except ValueError as error:
+                self.problems.append(Problem(join(path, "values", index), str(error)))
+                continue
+            values.append(value)
+        if len(set(values)) < len(values):
+            twice = next(value for index, value in enumerate(values) if value in values[:index])
+            self.problems.append(Problem(join(path, "values"), f"{twice!r} is listed twice: list each value once"))
+        return tuple(dict.fromkeys(values))
+
+    def _range(self, source: SchemaColumn, spec: declared.Column, path: str) -> tuple[Scalar, Scalar] | None:
+        if spec.range is None or source.type is None:
+            return None
+        try:
+            return typed_range(*spec.range, source.type)
+        except ValueError as error:
+            self.problems.append(Problem(join(path, "range"), str(error)))
+            return None
+
+    def _max_total(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
+        if spec.max_total is None or source.type is None:
+            return None
+        problem = ""
+        if not source.type.numeric:
+            problem = f"a {source.type} has no total: leave it out"
+        elif self.spec.public:
+            problem = "a public table holds no people, and its values are not clipped: leave it out"
+        elif self.policy.privacy_unit is None:
+            problem = "has no meaning under privacy_unit: row, where each row is its own unit: give the column a range"
+        if problem:
+            self.problems.append(Problem(join(path, "max_total"), problem))
+            return None
+        return spec.max_total
+
+    def _learns_total(self, source: SchemaColumn, spec: declared.Column) -> bool:
+        """Whether the total of one person is left to be learned: of numbers with a range, many of a person."""
+        numbers = source.type is not None and source.type.numeric and spec.range is not None
+        open_ = spec.max_total is None and self.policy.statement.bounds is not None
+        return numbers and open_ and not self.spec.public and self.policy.privacy_unit is not None
+
+    def _step(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
+        if spec.step is None or source.type is None:
+            return None
+        try:
+            return typed_step(spec.step, spec.range, source.type)
+        except ValueError as error:
+            self.problems.append(Problem(join(path, "step"), str(error)))
+            return None
+
+
+def _with_domains(
+    table: Table,
+    source: SchemaTable,
+    spec: declared.Table,
+    path: str,
+    tables: Mapping[str, Table],
+    problems: list[Problem],
+) -> Table:
+    """The table, with each ``values_from`` in the database's names. A domain is read from public tables alone."""
+    columns = dict(table.columns)
+    for name, declaration in (spec.columns or {}).items():
+        real = match(name, columns)
+        if declaration.values_from is None or real is None:
+            continue
+        try:
+            listed = _domain_source(columns[real], declaration.values_from, tables)
+        except ValueError as error:
+            problems.append(Problem(join(path, "columns", name, "values_from"), str(error)))
+            continue
+        closed = _refers(source, real, *listed)
+        columns[real] = replace(columns[real], values_from=listed, closed=closed)
+    return replace(table, columns=columns)
+
+
+def _has_no_other(source: SchemaColumn, values: Iterable[Scalar | None]) -> bool:
+    """Whether the type of a column has no other values than these: an enumeration, or booleans."""
+    if source.type is not None and source.type.kind is Kind.BOOLEAN:
+        return {True, False} <= set(values)
+    labels = enumerated(source.engine_type)
+    return source.exact and labels is not None and set(labels) <= set(values)
+
+
+def _refers(source: SchemaTable, column: str, table: str, listed: str) -> bool:
+    """Whether the database keeps every value of a column among those of a public one, NULL apart."""
+    return source.columns[column].exact and any(
+        key.columns == (column,) and key.parent == table and key.parent_columns == (listed,)
+        for key in source.foreign_keys
+    )
+
+
+def _domain_source(column: Column, reference: tuple[str, str], tables: Mapping[str, Table]) -> tuple[str, str]:
+    """The public column that ``reference`` names. Raises ValueError."""
+    source = tables.get(match(reference[0], tables) or "")
+    if source is None or not source.public:
+        raise ValueError(f"{reference[0]} is not declared as a public table: declare it with 'public: true'")
+    listed = source.columns.get(match(reference[1], source.columns) or "")
+    if listed is None:
+        raise ValueError(f"{source.name} has no column {reference[1]}: {suggestion(reference[1], source.columns)}")
+    if listed.type.kind is not column.type.kind:
+        raise ValueError(f"{source.name}.{listed.name} is {listed.type}, and {column.name} is {column.type}")
+    return source.name, listed.name

@@ -1,0 +1,330 @@
+"""How the values of a policy file are read: each function takes what was written and gives an exact, valid value.
+
+Guarantee: what comes back is valid; what is not raises :func:`wrong`, with a message that says what would be right.
+No message repeats a password or a whole file.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from dpsql.policy.yaml_text import Written, date, number, timestamp
+from dpsql.postgresql import without_password
+from rewriter.declared import Hop, Scalar
+
+
+def wrong(message: str) -> PydanticCustomError:
+    """The error that pydantic collects. The message goes in as data: its braces are no template."""
+    return PydanticCustomError("policy", "{message}", {"message": message})
+
+
+def single(value: object) -> Written:
+    """One value as it was written; an error for a list, a mapping or nothing at all."""
+    if isinstance(value, Written):
+        return value
+    if isinstance(value, str | int | Fraction | Decimal) and not isinstance(value, bool):
+        return Written(str(value))
+    kind = {dict: "a mapping", list: "a list", type(None): "empty"}.get(type(value), "something else")
+    raise wrong(f"one value is expected here, this is {kind}")
+
+
+def exact(value: object) -> Fraction:
+    """A decimal number, exactly.
+
+    >>> exact("0.1"), exact("1e-6")
+    (Fraction(1, 10), Fraction(1, 1000000))
+    """
+    if isinstance(value, Fraction):
+        return value
+    try:
+        return Fraction(number(single(value)))
+    except ValueError as error:
+        if isinstance(error, PydanticCustomError):
+            raise
+        raise wrong(f"{error}: write a decimal number such as 0.5 or 1e-6") from None
+
+
+def epsilon(value: object) -> Fraction:
+    number = exact(value)
+    if number <= 0:
+        raise wrong(f"{show(number)} is not above 0: epsilon is a positive number such as 1")
+    if number > 1_000_000:
+        raise wrong(f"{show(number)} protects nobody: choose an epsilon of about 1 to 10")
+    return number
+
+
+def delta(value: object) -> Fraction:
+    number = exact(value)
+    if not 0 <= number < 1:
+        raise wrong(f"{show(number)} is not a probability: choose one far below 1 / number of people, such as 1e-6")
+    return number
+
+
+def positive(value: object) -> Fraction:
+    number = exact(value)
+    if number <= 0:
+        raise wrong(f"{show(number)} is not above 0")
+    return number
+
+
+def part(value: object) -> Fraction:
+    number = exact(value)
+    if not 0 < number < 1:
+        raise wrong(f"{show(number)} is not a part of a price: choose one between 0 and 1, such as 0.2")
+    return number
+
+
+def show(number: Fraction) -> str:
+    """An exact number, short; for people.
+
+    >>> show(Fraction(1, 1000000)), show(Fraction(5, 2)), show(Fraction(10))
+    ('1e-06', '2.5', '10')
+    """
+    try:
+        return f"{float(number):g}"
+    except OverflowError:
+        return "a number beyond 1e308"
+
+
+def count(value: object) -> int:
+    text = single(value)
+    if not re.fullmatch(r"[0-9][0-9_]{0,17}", text) or int(text.replace("_", "")) < 1:
+        raise wrong(f"{text[:40]!r} is not a whole number of at least 1")
+    return int(text.replace("_", ""))
+
+
+def seconds(value: object) -> float:
+    number = exact(value)
+    if not 0 < number <= 86_400:
+        raise wrong(f"{show(number)} is not a number of seconds, above 0 and at most a day")
+    return float(number)
+
+
+def mebibytes(value: object) -> int:
+    """A size of memory, such as 512MB or 4GB, as a number of MiB."""
+    text = single(value)
+    found = re.fullmatch(r"([0-9]{1,9})\s*([MG])i?B", text, re.IGNORECASE)
+    size = 0 if found is None else int(found[1]) * (1024 if found[2] in "gG" else 1)
+    if size < 16:
+        raise wrong(f"{text[:40]!r} is not a size of at least 16MB, such as 512MB or 4GB")
+    return size
+
+
+def flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = single(value).lower()
+    if word not in ("true", "false"):
+        raise wrong(f"{word[:40]!r} is neither true nor false")
+    return word == "true"
+
+
+def choice(*options: str) -> Callable[[object], str]:
+    """A reader of one word of ``options``."""
+
+    def choose(value: object) -> str:
+        word = str(single(value))
+        if word not in options:
+            raise wrong(f"{word[:40]!r} is not one of {', '.join(options)}")
+        return word
+
+    return choose
+
+
+def text(value: object) -> str:
+    found = str(single(value))
+    if not found.strip() or "\0" in found:
+        raise wrong("an empty text")
+    return found
+
+
+_SCRAM = re.compile(r"SCRAM-SHA-256\$[1-9][0-9]{0,8}:[A-Za-z0-9+/]+=*\$[A-Za-z0-9+/]{43}=:[A-Za-z0-9+/]{43}=")
+
+
+def password(value: object) -> str:
+    """A SCRAM-SHA-256 verifier as PostgreSQL writes them, or a plain password."""
+    found = text(value)
+    if found.startswith("SCRAM-SHA-256$") and not _SCRAM.fullmatch(found):
+        raise wrong("a broken verifier: it has the form SCRAM-SHA-256$iterations:salt$storedkey:serverkey")
+    return found
+
+
+def hops(value: object) -> tuple[Hop, ...]:
+    """The declared steps towards the unit, ``column -> table.column`` or a list of them.
+
+    >>> hops("patient_id -> patient.id")
+    (Hop(column='patient_id', parent='patient', parent_column='id', enforced=False),)
+    """
+    if not isinstance(value, list | tuple):
+        return (_hop(value),)
+    if not value:
+        raise wrong("an empty list: write 'column -> table.column'")
+    return tuple(_hop(item) for item in value)
+
+
+def _hop(value: object) -> Hop:
+    if isinstance(value, Hop):
+        return value
+    written = single(value)
+    column, arrow, target = (part.strip() for part in written.partition("->"))
+    table, dot, parent_column = (part.strip() for part in target.rpartition("."))
+    if not (column and arrow and table and dot and parent_column):
+        raise wrong(f"{written[:80]!r} is not a step: write 'column -> table.column'")
+    return Hop(column, table, parent_column)
+
+
+def keys(value: object) -> tuple[tuple[str, ...], ...]:
+    """The columns of one key, ``[order_id, line]``, or a list of several keys, ``[[id], [order_id, line]]``.
+
+    >>> keys(["order_id", "line"]), keys([["id"], ["order_id", "line"]])
+    ((('order_id', 'line'),), (('id',), ('order_id', 'line')))
+    """
+    items = value if isinstance(value, list | tuple) else [value]
+    if not items:
+        raise wrong("an empty list: name the columns of which no two rows share all values, such as [order_id]")
+    nested = [isinstance(item, list | tuple) for item in items]
+    if any(nested) and not all(nested):
+        raise wrong("columns and lists of columns are mixed: [a, b] is one key, [[a], [b]] are two")
+    return tuple(map(_key, items)) if nested[0] else (_key(items),)
+
+
+def _key(items: Sequence[object]) -> tuple[str, ...]:
+    columns = tuple(text(item) for item in items)
+    if not columns or len({column.lower() for column in columns}) < len(columns):
+        raise wrong("a key is a list of columns, each once")
+    return columns
+
+
+def domain(value: object) -> tuple[Written | None, ...]:
+    """A list of single values as written; None is NULL."""
+    if not isinstance(value, list | tuple):
+        raise wrong("a list is expected here, such as [F, M]")
+    if not value:
+        raise wrong("an empty list has no value to answer about: list the values, or leave the key out")
+    if nested := [index for index, item in enumerate(value) if isinstance(item, dict | list)]:
+        raise wrong(f"item {nested[0]} is not a single value")
+    return tuple(None if item is None else single(item) for item in value)
+
+
+def ends(value: object) -> tuple[Written, Written]:
+    """A lowest and a highest value as written: two numbers or two dates, in order."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise wrong("two values are expected here: [lowest, highest]")
+    low, high = (single(item) for item in value)
+    one, other = _end(low), _end(high)
+    if isinstance(one, datetime.datetime) != isinstance(other, datetime.datetime):
+        raise wrong(f"{low} and {high} are not of one kind: give two numbers or two dates")
+    if one > other:  # type: ignore[operator]
+        raise wrong(f"low {low} is above high {high}")
+    return low, high
+
+
+def _end(written: Written) -> int | Decimal | datetime.datetime:
+    """A number, or the moment that a date begins with."""
+    for reader in (number, date, timestamp):
+        try:
+            found: Scalar = reader(written)
+        except ValueError as error:
+            if "digits" in str(error) or "calendar" in str(error):
+                raise wrong(str(error)) from None
+            continue
+        if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
+            return datetime.datetime.combine(found, datetime.time())
+        return found  # type: ignore[return-value]
+    raise wrong(f"{written[:40]!r} is neither a number nor a date YYYY-MM-DD")
+
+
+def reference(value: object) -> tuple[str, str]:
+    """A column, ``table.column``."""
+    if isinstance(value, tuple):
+        return value
+    written = text(value)
+    table, dot, column = (part.strip() for part in written.rpartition("."))
+    if not (table and dot and column):
+        raise wrong(f"{written[:80]!r} is not a column: write table.column")
+    return table, column
+
+
+def unit(value: object) -> tuple[str, str] | None:
+    """The privacy unit: the key column of the people, or None for ``row``."""
+    if isinstance(value, str) and value.strip() == "row":
+        return None
+    try:
+        return reference(value)
+    except PydanticCustomError:
+        raise wrong("names no unit: write table.column of the people's key, or row") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a database or a ledger is; the path of a file is absolute.
+
+    >>> Place.of("duckdb:clinic.duckdb", Path("/srv")).target
+    '/srv/clinic.duckdb'
+    """
+
+    kind: Literal["duckdb", "sqlite", "postgresql", "spark"]
+    target: str = field(repr=False)
+
+    @classmethod
+    def of(cls, written: str, folder: Path) -> Place:
+        """Read ``written``; a relative path starts at ``folder``. Raises ValueError."""
+        kind, _, target = (part.strip() for part in written.partition(":"))
+        if kind in ("postgres", "postgresql") and target.startswith("//"):
+            return cls("postgresql", f"postgresql:{target}")
+        if kind == "spark" and target.startswith("sc://"):
+            return cls("spark", target)
+        if kind in ("duckdb", "sqlite") and target and not target.startswith((":memory:", "//")):
+            path = os.path.abspath(folder / Path(target).expanduser())
+            return cls("duckdb" if kind == "duckdb" else "sqlite", path)
+        raise ValueError("not understood")
+
+    @property
+    def path(self) -> str:
+        """The path of a file; for a server there is none, and its address is given."""
+        return self.target
+
+    @property
+    def holds_password(self) -> bool:
+        return self.kind == "postgresql" and without_password(self.target) != self.target
+
+    def __str__(self) -> str:
+        return self.target if self.kind == "postgresql" else f"{self.kind}:{self.target}"
+
+
+_PLACES = {
+    "duckdb": "duckdb:PATH",
+    "sqlite": "sqlite:PATH",
+    "postgresql": "postgresql://…",
+    "spark": "spark:sc://…",
+}
+
+
+def place(*kinds: str) -> Callable[[object, ValidationInfo], Place]:
+    """A reader of a :class:`Place` of one of ``kinds``; the folder of relative paths is in pydantic's context."""
+    right = ", ".join(_PLACES[kind] for kind in kinds)
+
+    def locate(value: object, info: ValidationInfo) -> Place:
+        if isinstance(value, Place):
+            return value
+        written = text(value)
+        try:
+            found = Place.of(written, (info.context or {}).get("folder") or Path())
+        except ValueError:
+            raise wrong(f"not understood: write one of {right}") from None
+        if found.kind not in kinds:
+            raise wrong(f"{found.kind} cannot serve here: write one of {right}")
+        return found
+
+    return locate

@@ -1,0 +1,343 @@
+"""The owner's policy file: which database, whose privacy, how much of it, and what analysts may see.
+
+Guarantee: a :class:`Policy` that exists is complete and consistent in itself, with exact numbers; whether it fits the
+database is the question of :mod:`dpsql.policy.check_policy`. All errors of a file are found in one pass, each with its
+key path and what would be right. Unknown keys are errors: a misspelt ``max_row`` would silently mean no bound.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from dpsql.policy import fields
+from dpsql.policy.fields import Place, wrong
+from dpsql.policy.problem import PolicyError, Problem, join
+from dpsql.policy.yaml_text import Written, read
+from rewriter.declared import Hop
+
+SELECTIONS = 1000
+"""By default one key selection may use a thousandth of the total δ."""
+
+Accounting = Annotated[Literal["zcdp", "pure", "approx"], BeforeValidator(fields.choice("zcdp", "pure", "approx"))]
+MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice("refused", "declared"))]
+Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
+Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
+Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
+Part = Annotated[Fraction, BeforeValidator(fields.part)]
+Count = Annotated[int, BeforeValidator(fields.count)]
+Seconds = Annotated[float, BeforeValidator(fields.seconds)]
+Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
+Flag = Annotated[bool, BeforeValidator(fields.flag)]
+Text = Annotated[str, BeforeValidator(fields.text)]
+Password = Annotated[str, BeforeValidator(fields.password)]
+Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
+Owner = Annotated[Literal["public"], BeforeValidator(fields.choice("public"))]
+Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
+Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
+Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
+Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
+Unit = Annotated[tuple[str, str] | None, BeforeValidator(fields.unit)]
+Database = Annotated[Place, BeforeValidator(fields.place("duckdb", "postgresql", "spark"))]
+Releases = Annotated[Place, BeforeValidator(fields.place("sqlite"))]
+LedgerPlace = Annotated[Place, BeforeValidator(fields.place("sqlite", "postgresql"))]
+
+
+def _names(value: object) -> object:
+    if not isinstance(value, Mapping):
+        raise wrong("a mapping from names is expected here, such as {name: {}}")
+    return value
+
+
+def _freeze(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(mapping))
+
+
+_Item = TypeVar("_Item")
+ByName = Annotated[Mapping[str, _Item], BeforeValidator(_names), AfterValidator(_freeze)]
+
+
+class _Section(BaseModel):
+    """A mapping of the file: frozen, and with no key that is not declared here."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _mapping(cls, data: object) -> object:
+        if data is None:
+            return {}
+        if not isinstance(data, Mapping | BaseModel):
+            raise wrong(f"a mapping is expected here, with keys of {', '.join(cls.model_fields)}")
+        return data
+
+
+class Budget(_Section):
+    """What all analysts together may learn about one unit, ever: (ε, δ), and how charges add up.
+
+    ``accounting`` is ``zcdp`` where δ > 0 and ``pure`` where δ = 0, unless it is given.
+    """
+
+    epsilon: Epsilon
+    delta: Delta = Fraction(0)
+    accounting: Accounting = Field(default="", validate_default=True)
+
+    @field_validator("accounting", mode="before")
+    @classmethod
+    def _default(cls, value: object, info: ValidationInfo) -> object:
+        return value or ("zcdp" if info.data.get("delta", 1) else "pure")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Budget:
+        if self.accounting == "pure" and self.delta:
+            raise wrong("pure accounting has no delta: leave delta out, or choose zcdp")
+        if self.accounting != "pure" and not self.delta:
+            raise wrong(f"{self.accounting} accounting needs a delta above 0: add one such as 1e-6, or choose pure")
+        return self
+
+
+class Statement(_Section):
+    """The price of one statement: its default ε, the most an analyst may set, and the δ of one key selection.
+
+    ``bounds`` is the part of the price that the first statement over undeclared bounds pays for them; None refuses it.
+    """
+
+    epsilon: Epsilon
+    max_epsilon: Epsilon
+    delta: Delta
+    bounds: Part | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Statement:
+        if self.epsilon > self.max_epsilon:
+            least, most = fields.show(self.epsilon), fields.show(self.max_epsilon)
+            raise wrong(f"epsilon {least} is above max_epsilon {most}: lower it")
+        return self
+
+
+class Share(_Section):
+    """An analyst's own cap; everything also counts against the total."""
+
+    epsilon: Epsilon
+
+
+class Analyst(_Section):
+    """A name that may log in. Without a password: from loopback only."""
+
+    password: Password | None = Field(default=None, repr=False)
+    budget: Share | None = None
+
+
+class Limits(_Section):
+    """What statements may take: ``seconds`` and ``memory`` (MiB) of the database each time it is asked, ``threads`` of
+    a DuckDB, and how many ``statements`` and ``connections`` there are at once, together and of one analyst.
+    """
+
+    seconds: Seconds = 300.0
+    memory: Mebibytes | None = None
+    threads: Count | None = None
+    statements: Count = 32
+    statements_per_analyst: Count = 16
+    connections: Count = 2000
+    connections_per_analyst: Count = 1500
+
+
+class Column(_Section):
+    """What is declared of a column. Scalars are as written; :mod:`dpsql.policy.declared_catalog` reads them as the
+    column's type.
+
+    ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values,
+    ``max_total`` the most that one person's values add up to, ``step`` the distance of neighbours in ``range``.
+    ``owner: public``: whom the values refer to beside the owner of the row is nobody's secret.
+    """
+
+    values: Domain | None = None
+    values_from: Reference | None = None
+    range: Ends | None = None
+    max_distinct: Count | None = None
+    max_total: Positive | None = None
+    step: Positive | None = None
+    owner: Owner | None = None
+
+    @model_validator(mode="after")
+    def _one_domain(self) -> Column:
+        given = [name for name in ("values", "values_from", "range") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise wrong(f"{' and '.join(given)} exclude each other: keep one")
+        if self.step is not None and self.range is None:
+            raise wrong("step needs a range: the low end is the first value, and step the distance to the next")
+        return self
+
+
+BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
+
+
+class Table(_Section):
+    """What is declared of a table. ``columns`` is None where it is absent: all columns of a public table.
+
+    ``key`` lists sets of columns of which no two rows share all values.
+    """
+
+    public: Flag = False
+    unit: Hops | None = None
+    key: Keys | None = None
+    max_rows: Count | None = None
+    max_groups: Count | None = None
+    max_rows_per_group: Count | None = None
+    columns: ByName[Column] | None = None
+
+    @model_validator(mode="after")
+    def _public_has_no_people(self) -> Table:
+        given = [key for key in ("unit", *BOUNDS) if getattr(self, key) is not None]
+        if self.public and given:
+            raise wrong(f"a public table holds no people: remove public, or {' and '.join(given)}")
+        return self
+
+
+class Policy(_Section):
+    """A policy file, complete and consistent. ``privacy_unit`` is None where each row is its own unit.
+
+    >>> text = '''
+    ... database: duckdb:clinic.duckdb
+    ... ledger: sqlite:clinic.ledger
+    ... privacy_unit: patient.id
+    ... budget: {epsilon: 10, delta: 1e-6}
+    ... tables: {patient: {columns: {sex: {values: [F, M]}}}}
+    ... '''
+    >>> policy = Policy.parse(text)
+    >>> policy.budget.accounting, policy.statement.epsilon, policy.statement.delta
+    ('zcdp', Fraction(1, 10), Fraction(1, 1000000000))
+    """
+
+    database: Database
+    ledger: LedgerPlace
+    privacy_unit: Unit
+    budget: Budget
+    statement: Statement = Field(default=None, validate_default=True)
+    analysts: ByName[Analyst] | None = None
+    tables: ByName[Table]
+    data_version: Text = ""
+    releases: Releases | None = None
+    minmax: MinMax = "refused"
+    limits: Limits = Limits()
+    path: Path | None = Field(default=None, exclude=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Policy:
+        """The policy in the file at ``path``. Raises :class:`dpsql.policy.problem.PolicyError`."""
+        try:
+            text = Path(path).read_text(encoding="utf-8-sig")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "not a UTF-8 text"
+            raise PolicyError([Problem(str(path), f"cannot be read: {reason}")]) from None
+        return cls.parse(text, Path(path))
+
+    @classmethod
+    def parse(cls, text: str, path: Path | None = None) -> Policy:
+        """The policy spelt by ``text``; relative paths in it start at the folder of ``path``."""
+        tree = read(text)
+        if not isinstance(tree, dict):
+            raise PolicyError([Problem("", f"a policy is a mapping with the keys {', '.join(_keys(cls))}")])
+        unknown: list[Problem] = []
+        known = _prune(cls, tree, "", unknown)
+        folder = (path.parent if path else Path()).absolute()
+        try:
+            policy = cls.model_validate({**known, "path": path}, context={"folder": folder})
+        except ValidationError as error:
+            raise PolicyError([*unknown, *_problems(error)]) from None
+        if unknown:
+            raise PolicyError(unknown)
+        return policy
+
+    @field_validator("statement", mode="before")
+    @classmethod
+    def _prices(cls, value: object, info: ValidationInfo) -> object:
+        """Fill in the defaults, which follow from the budget."""
+        if not isinstance(value, Mapping | None):
+            return value
+        budget = info.data.get("budget")
+        total, delta = (budget.epsilon, budget.delta) if budget else (Fraction(1), Fraction(0))
+        given = {key: item for key, item in (value or {}).items() if item is not None}
+        most = _or(fields.epsilon, given.get("max_epsilon"), min(Fraction(1), total))
+        defaults = {"max_epsilon": most, "epsilon": min(Fraction(1, 10), most), "delta": delta / SELECTIONS}
+        return defaults | given
+
+    @field_validator("statement", mode="after")
+    @classmethod
+    def _within_budget(cls, value: Statement, info: ValidationInfo) -> Statement:
+        budget = info.data.get("budget")
+        if budget and value.delta > budget.delta:
+            raise wrong(f"delta {fields.show(value.delta)} is above budget.delta {fields.show(budget.delta)}: lower it")
+        return value
+
+
+def _or(read: Any, value: object, default: Fraction) -> Fraction:
+    """``value`` where it is valid: a default must not hide the error of another key."""
+    try:
+        return default if value is None else read(value)
+    except PydanticCustomError:
+        return default
+
+
+def _keys(section: type[BaseModel]) -> list[str]:
+    return [key for key in section.model_fields if (section, key) != (Policy, "path")]
+
+
+_SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = {
+    (Policy, "budget"): (Budget, False),
+    (Policy, "limits"): (Limits, False),
+    (Policy, "statement"): (Statement, False),
+    (Policy, "analysts"): (Analyst, True),
+    (Policy, "tables"): (Table, True),
+    (Analyst, "budget"): (Share, False),
+    (Table, "columns"): (Column, True),
+}
+"""The sections inside a section; True where its keys are names that the owner chooses."""
+
+
+def _prune(section: type[BaseModel], tree: Mapping[str, Any], path: str, unknown: list[Problem]) -> dict[str, Any]:
+    """``tree`` without the keys that no section declares; they go to ``unknown``, with the nearest key that exists."""
+    known = _keys(section)
+    kept: dict[str, Any] = {}
+    for key, value in tree.items():
+        here = join(path, key)
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean {near[0]}?" if near else f"the keys here are {', '.join(known)}"
+            unknown.append(Problem(here, f"unknown key: {hint}"))
+            continue
+        inner, named = _SECTIONS.get((section, key), (None, False))
+        if inner is None or not isinstance(value, dict):
+            kept[key] = value
+        elif named:
+            kept[key] = {
+                name: _prune(inner, item, join(here, name), unknown) if isinstance(item, dict) else item
+                for name, item in value.items()
+            }
+        else:
+            kept[key] = _prune(inner, value, here, unknown)
+    return kept
+
+
+def _problems(error: ValidationError) -> Iterator[Problem]:
+    for item in error.errors(include_input=False, include_url=False):
+        message = "missing: this key must be given" if item["type"] == "missing" else item["msg"]
+        yield Problem(join("", *item["loc"]), message)

@@ -1,0 +1,235 @@
+"""How each private table reaches the privacy unit: the declared steps, or the database's only foreign-key path.
+
+Guarantee: a path that comes back starts at its table, ends at the key of the privacy unit, and joins columns of one
+type, so that no join of it can raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dpsql.engines import Schema, SchemaColumn, SchemaTable, match, suggestion
+from dpsql.policy.policy import Table
+from dpsql.policy.problem import Problem, join
+from rewriter.declared import Hop, Kind
+
+MAX_HOPS = 8
+
+
+class _Lost(Exception):
+    """A table without a path; what is wrong was reported where it was found."""
+
+
+@dataclass(slots=True)
+class UnitPaths:
+    """The paths of the tables that a policy declares, found once each.
+
+    ``declared`` holds what the policy says of each table, ``names`` how the policy spells it; both by the database's
+    name of the table. ``problems`` collects what is wrong.
+    """
+
+    schema: Schema
+    declared: Mapping[str, Table]
+    names: Mapping[str, str]
+    unit: tuple[str, str]
+    problems: list[Problem]
+    _found: dict[str, tuple[Hop, ...] | None] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+
+    def of(self, table: str) -> tuple[Hop, ...] | None:
+        """The path of ``table``; None where there is none, and then a problem was reported."""
+        if table not in self._found:
+            self._open.append(table)
+            try:
+                self._found[table] = self._resolve(table)
+            except _Lost:
+                self._found[table] = None
+            finally:
+                self._open.pop()
+        return self._found[table]
+
+    def _resolve(self, table: str) -> tuple[Hop, ...]:
+        steps = self.declared[table].unit
+        if table == self.unit[0]:
+            if steps is not None:
+                raise self._report(table, "this is the table of the privacy unit itself: remove unit")
+            return ()
+        if steps is None:
+            return self._only_path(table)
+        return self._follow(table, steps)
+
+    def _follow(self, table: str, steps: tuple[Hop, ...]) -> tuple[Hop, ...]:
+        """The declared ``steps``, continued by the path of the table that they end at."""
+        path: list[Hop] = []
+        current = table
+        for step in steps:
+            if path and (path[-1].parent, path[-1].parent_column) == self.unit:
+                raise self._report(table, f"the privacy unit is reached before '{_show(step)}': remove that step")
+            path.append(self._step(table, current, step))
+            current = path[-1].parent
+        last = path[-1]
+        if (last.parent, last.parent_column) == self.unit:
+            self._same_way(table, path)
+            return tuple(path)
+        unit = ".".join(self.unit)
+        if last.parent == self.unit[0]:
+            raise self._report(table, f"ends at {last.parent}.{last.parent_column}, and the privacy unit is {unit}")
+        if last.parent in self._open:
+            raise self._report(table, f"goes round in a circle: {' -> '.join([*self._open, last.parent])}")
+        rest = self.of(last.parent)
+        if rest is None:
+            raise self._report(table, f"ends at {last.parent}, which has no way to {unit} itself")
+        whole = [*path, *rest]
+        self._same_way(table, whole)
+        return tuple(whole)
+
+    def _same_way(self, table: str, path: list[Hop]) -> None:
+        """Behind its first step a way is that of the table it has come to, so that joined rows have one owner."""
+        for place, hop in enumerate(path[:-1], start=1):
+            theirs, ours = self.of(hop.parent), tuple(path[place:])
+            if hop.parent in self._open or theirs is None:
+                raise self._report(table, f"leads through {hop.parent}, which has no way of its own")
+            if theirs != ours:
+                text = f"goes on from {hop.parent} by '{_show(ours[0])}', and the rows of {hop.parent} belong to people"
+                raise self._report(table, f"{text} by '{_show(theirs[0])}': end at {hop.parent}, or change its unit")
+
+    def _step(self, table: str, current: str, step: Hop) -> Hop:
+        """One step in the database's names, with what the database declares of it."""
+        child = self.schema.tables[current]
+        parent_name = match(step.parent, self.declared) or self._declared_as(step.parent)
+        if parent_name is None:
+            message = f"the table {step.parent} is not declared under tables: add it ('columns: {{}}' is enough)"
+            if match(step.parent, self.schema.tables) is None:
+                message = f"the database has no table {step.parent}: {suggestion(step.parent, self.schema.tables)}"
+            raise self._report(table, message)
+        if self.declared[parent_name].public:
+            raise self._report(table, f"{step.parent} is public, so nobody's rows are reached through it")
+        parent = self.schema.tables[parent_name]
+        column = self._column(table, child, step.column)
+        parent_column = self._column(table, parent, step.parent_column)
+        self._joinable(table, child, column, parent, parent_column)
+        enforced = _enforces(child, column, parent_name, parent_column)
+        self._advise(table, Hop(column, parent_name, parent_column, enforced))
+        return Hop(column, parent_name, parent_column, enforced)
+
+    def _declared_as(self, name: str) -> str | None:
+        """The database's name of a table that the policy spells with its schema."""
+        return next((real for real, spelt in self.names.items() if spelt == name), None)
+
+    def _column(self, table: str, owner: SchemaTable, name: str) -> str:
+        found = match(name, owner.columns)
+        if found is None:
+            raise self._report(table, f"{owner.name} has no column {name}: {suggestion(name, owner.columns)}")
+        return found
+
+    def _joinable(self, table: str, child: SchemaTable, column: str, parent: SchemaTable, parent_column: str) -> None:
+        """Columns of two types would be compared by a cast, and a cast that fails tells of a row."""
+        one, other = child.columns[column], parent.columns[parent_column]
+        for owner, found in ((child, one), (parent, other)):
+            if found.type is None:
+                raise self._report(table, f"{owner.name}.{found.name} has the type {found.engine_type}: not supported")
+            if not found.exact:
+                raise self._report(table, f"{owner.name}.{found.name} {inexact(found)}")
+        if not joinable(one, other):
+            types = f"{column} is {one.engine_type} and {parent.name}.{parent_column} is {other.engine_type}"
+            raise self._report(table, f"{types}: a foreign key needs one type")
+
+    def _advise(self, table: str, hop: Hop) -> None:
+        if not hop.enforced:
+            text = (
+                f"the database does not declare the foreign key '{_show(hop)}': rows that dangle are dropped by a join"
+            )
+            self.problems.append(Problem(self._path(table), f"{text} that costs time", "warning"))
+
+    def _only_path(self, table: str) -> tuple[Hop, ...]:
+        """The only way that the database's foreign keys lead, each table on it going its own."""
+        steps = self._first_steps(table)
+        unit = ".".join(self.unit)
+        if not steps:
+            hint = "add 'unit: column -> table.column', or 'public: true' if no row is about a person"
+            raise self._report(table, f"no foreign key leads to {unit}: {hint}", key="")
+        if len(steps) > 1:
+            ways = "; ".join(map(_show, steps[:3]))
+            text = (
+                f"{len(steps)} foreign keys lead to {unit}, so that a row may be about several people: {ways}. Choose"
+            )
+            raise self._report(
+                table, f"{text} the one whose person is protected as unit, and see what check says", key=""
+            )
+        (hop,) = steps
+        if hop.parent not in self.declared:
+            message = f"its path to {unit} leads through {hop.parent}: declare that table, too ('columns: {{}}')"
+            raise self._report(table, message, key="")
+        self._joinable(table, self.schema.tables[table], hop.column, self.schema.tables[hop.parent], hop.parent_column)
+        if (hop.parent, hop.parent_column) == self.unit:
+            return (hop,)
+        rest = self.of(hop.parent)
+        if rest is None:
+            raise self._report(table, f"leads through {hop.parent}, which has no way to {unit} itself", key="")
+        return (hop, *rest)
+
+    def _first_steps(self, table: str) -> list[Hop]:
+        """The foreign keys of a table that lead to the unit, without those whose people are nobody's secret."""
+        columns = self.declared[table].columns or {}
+        open_ = {name.lower() for name, column in columns.items() if column.owner is not None}
+        public = tuple(name for name, spec in self.declared.items() if spec.public)
+        paths = foreign_key_paths(self.schema, table, self.unit, (*self._open, *public))
+        return list(dict.fromkeys(path[0] for path in paths if path[0].column.lower() not in open_))
+
+    def _path(self, table: str, key: str = "unit") -> str:
+        return join("tables", self.names[table], *([key] if key else []))
+
+    def _report(self, table: str, message: str, key: str = "unit") -> _Lost:
+        self.problems.append(Problem(self._path(table, key), message))
+        return _Lost()
+
+
+def foreign_key_paths(
+    schema: Schema, table: str, unit: tuple[str, str], seen: tuple[str, ...]
+) -> Iterator[tuple[Hop, ...]]:
+    """Every path of declared single-column foreign keys that visits no table twice."""
+    for key in schema.tables[table].foreign_keys:
+        if len(key.columns) != 1 or key.parent in seen or key.parent not in schema.tables:
+            continue
+        hop = Hop(key.columns[0], key.parent, key.parent_columns[0], enforced=True)
+        if (hop.parent, hop.parent_column) == unit:
+            yield (hop,)
+        elif len(seen) < MAX_HOPS:
+            for rest in foreign_key_paths(schema, hop.parent, unit, (*seen, hop.parent)):
+                yield (hop, *rest)
+
+
+def inexact(key: SchemaColumn) -> str:
+    """What to say of a key of which two values may be read as one: rows of two people would be joined."""
+    better = ", such as numeric(38,0)" if key.engine_type.lower().startswith("numeric") else ""
+    return f"has the type {key.engine_type}, of which two keys may be read as one: give it one that is exact{better}"
+
+
+def joinable(one: SchemaColumn, other: SchemaColumn) -> bool:
+    """Whether two columns can be compared without a cast that may fail."""
+    if one.type is None or other.type is None:
+        return False
+    if one.engine_type.lower() == other.engine_type.lower():
+        return True
+    if one.type.kind is Kind.TEXT:
+        return other.type.kind is Kind.TEXT and all(_is_plain_text(found.engine_type) for found in (one, other))
+    if one.type.kind is other.type.kind is Kind.DECIMAL:
+        types = (one.type, other.type)
+        return max(kind.precision - kind.scale for kind in types) + max(kind.scale for kind in types) <= 38
+    return one.type.kind is other.type.kind
+
+
+def _enforces(child: SchemaTable, column: str, parent: str, parent_column: str) -> bool:
+    return any(
+        (key.columns, key.parent, key.parent_columns) == ((column,), parent, (parent_column,))
+        for key in child.foreign_keys
+    )
+
+
+def _is_plain_text(engine_type: str) -> bool:
+    return engine_type.lower().split("(")[0].strip() in ("varchar", "text", "string", "character varying")
+
+
+def _show(hop: Hop) -> str:
+    return f"{hop.column} -> {hop.parent}.{hop.parent_column}"

@@ -1,0 +1,105 @@
+"""The relations of the schema ``dpsql``: the budget, the charges and the declared columns, readable from SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpsql.accounting import Accountant, PrivacyLoss
+from dpsql.releases import ReleasedColumn, ReleasedTable
+from rewriter.declared import BIGINT, BOOLEAN, DOUBLE, TEXT, TIMESTAMP, Scalar, Type
+
+if TYPE_CHECKING:
+    from dpsql.opened import Opened
+
+VIRTUAL_COLUMNS: Mapping[str, Mapping[str, Type]] = {
+    "dpsql_budget": {
+        "analyst": TEXT,
+        "accounting": TEXT,
+        "epsilon": DOUBLE,
+        "delta": DOUBLE,
+        "spent_epsilon": DOUBLE,
+        "left_epsilon": DOUBLE,
+        "statements_left": BIGINT,
+    },
+    "dpsql_charges": {
+        "time": TIMESTAMP,
+        "analyst": TEXT,
+        "epsilon": DOUBLE,
+        "rho": DOUBLE,
+        "delta": DOUBLE,
+        "tables": TEXT,
+        "statement": TEXT,
+    },
+    "dpsql_columns": {
+        "table_name": TEXT,
+        "column_name": TEXT,
+        "data_type": TEXT,
+        "public": BOOLEAN,
+        "low": TEXT,
+        "high": TEXT,
+        "key_set": BOOLEAN,
+    },
+}
+"""Columns of each relation: depend on policy and ledger alone."""
+
+
+def virtual_table(name: str, opened: Opened, analyst: str) -> ReleasedTable:
+    """The rows of one relation as ``analyst`` may see them: their own charges, the total and their own share."""
+    rows = {"dpsql_budget": _budget, "dpsql_charges": _charges, "dpsql_columns": _columns}[name](opened, analyst)
+    columns = VIRTUAL_COLUMNS[name]
+    return ReleasedTable(
+        tuple(
+            ReleasedColumn(column, kind, tuple(row[place] for row in rows))
+            for place, (column, kind) in enumerate(columns.items())
+        )
+    )
+
+
+Row = tuple[Scalar | None, ...]
+
+
+def _budget(opened: Opened, analyst: str) -> list[Row]:
+
+    each = opened.accountant.price(opened.policy.statement.epsilon, Fraction(0))
+    scopes: list[tuple[str | None, Accountant, PrivacyLoss]] = [(None, opened.accountant, opened.ledger.spent())]
+    if (share := opened.shares.get(analyst)) is not None:
+        scopes.append((analyst, share, opened.ledger.spent(analyst)))
+    return [
+        (
+            name,
+            str(accountant.accounting),
+            float(accountant.epsilon),
+            float(accountant.delta),
+            accountant.epsilon_of(spent),
+            max(0.0, float(accountant.epsilon) - accountant.epsilon_of(spent)),
+            accountant.statements_left(spent, each),
+        )
+        for name, accountant, spent in scopes
+    ]
+
+
+def _charges(opened: Opened, analyst: str) -> list[Row]:
+    return [
+        (
+            charge.time.replace(tzinfo=None),
+            charge.analyst,
+            float(charge.loss.epsilon),
+            float(charge.loss.rho),
+            float(charge.loss.delta),
+            ", ".join(charge.tables),
+            charge.statement,
+        )
+        for charge in opened.ledger.charges(analyst)
+    ]
+
+
+def _columns(opened: Opened, analyst: str) -> list[Row]:
+    found: list[Row] = []
+    for table in opened.catalog.tables.values():
+        for column in table.columns.values():
+            low, high = (None, None) if column.range is None else (str(column.range[0]), str(column.range[1]))
+            finite = column.values is not None or column.values_from is not None
+            found.append((table.name, column.name, str(column.type), table.public, low, high, finite))
+    return found

@@ -1,0 +1,7 @@
+"""What a statement costs, and the error to expect."""
+
+from dpsql.price.expected_error import error_notes, expected_errors
+from dpsql.price.learn_bounds import Bounds, Settled
+from dpsql.price.pricing import Priced, Pricing, notices
+
+__all__ = ["Bounds", "Priced", "Pricing", "Settled", "error_notes", "expected_errors", "notices"]

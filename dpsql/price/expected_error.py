@@ -1,0 +1,332 @@
+"""The error to expect of every column of an answer, before any data is read: from plans and their noise alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from dpsql.accounting import Target
+from dpsql.calibrate import NOMINAL_GROUP, Calibration, quantile_half_width
+from dpsql.inference.estimates import expected_half_width, expected_moment, group_noise, infer, running_margins
+from dpsql.inference.intervals import half_width, quotient_ends
+from dpsql.prepare import Prepared
+from dpsql.releases import Noise, NoisyTable, ReleasedColumn, Shape
+from dpsql.reply import AnswerColumn
+from rewriter.outer import Affine, Either, Form, Mean, Other, Quotient, Running
+from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
+
+Sizes = Mapping[str, float]
+"""How large outputs are that were released before, by the identity of their plan and their name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was released before of the groups that a statement asks about: how large outputs are, and by what their
+    errors differ from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1).
+    """
+
+    sizes: Sizes = field(default_factory=dict)
+    errors: Sizes = field(default_factory=dict)
+
+
+NOTHING = Known()
+
+
+def expected_errors(
+    prepared: Prepared, calibrations: Sequence[Calibration], known: Known = NOTHING
+) -> tuple[float | None, ...]:
+    """The 95 % half-width of every column; None for what is no measured number, or of no form that is known.
+
+    Means, quantiles and quotients are those of the groups that were released before; where none were, of a group of
+    ``NOMINAL_GROUP`` rows, over which the values of quantiles are spread evenly: what they are above and below the line
+    follows from :func:`nominal_size`. Of several grouping sets, the one with the most noise.
+    """
+    slots = _slots(prepared, calibrations)
+    return tuple(_half_width(column.form, slots, known) for column in prepared.measured)
+
+
+def nominal_size(output: Output, calibration: Calibration) -> float:
+    """How large an output is in a group of ``NOMINAL_GROUP`` people, by public facts.
+
+    A count is taken for 1,000; a sum for 1,000 times half of the most that one person may add; a mean and a quantile
+    for the half of its range's larger end.
+    """
+    estimator = output.estimator
+    if isinstance(estimator, Ratio):
+        return float(max(abs(estimator.low), abs(estimator.high))) / 2
+    if isinstance(estimator, Moment):
+        noises = [calibration.noise[name] for name, _ in estimator.cells]
+        return abs(expected_moment(estimator, noises, NOMINAL_GROUP)[0]) or 1.0
+    if isinstance(estimator, Chosen):
+        choice = next(one for one in calibration.plan.choices if one.name == estimator.choice)
+        return float(max(abs(choice.low), abs(choice.high)) * choice.granularity) / 2 or 1.0
+    if estimator.integer and estimator.minimum == 0:
+        return float(NOMINAL_GROUP)
+    bounds = {statistic.name: statistic.bound for statistic in calibration.plan.statistics}
+    return NOMINAL_GROUP * float(sum(abs(weight) * bounds[name] for name, weight in estimator.terms)) / 2
+
+
+def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Sizes:
+    """The median size of each output over its groups, where it was released before; rounded down to powers of √2, so
+    that the price of a question does not follow the noise of its own answers.
+    """
+    sizes: dict[str, float] = {}
+    for options in prepared.plans:
+        for plan in options:
+            table = stored(plan) if plan.blocks or plan.choices else None
+            for column in infer(table, plan).columns[len(plan.keys) :] if table is not None else ():
+                known = [abs(float(value)) for value in column.values if isinstance(value, int | float | Decimal)]
+                if median := float(np.median(known)) if known else 0.0:
+                    sizes[_size_name(plan, column.name)] = 2 ** (math.floor(2 * math.log2(median)) / 2)
+    return sizes
+
+
+def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Known:
+    """What is known of the statement's groups from the store."""
+    errors: dict[str, float] = {}
+    for options in prepared.plans:
+        for plan in options:
+            table = stored(plan) if plan.blocks or plan.choices else None
+            if table is None or not table.keys:
+                continue
+            for output, column in zip(plan.outputs, infer(table, plan).columns[len(plan.keys) :], strict=True):
+                found = _error_found(column, output, plan, table)
+                if found is not None:
+                    errors[_size_name(plan, output.name)] = 2 ** (math.ceil(2 * math.log2(found)) / 2)
+    return Known(released_sizes(prepared, stored), errors)
+
+
+def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: NoisyTable) -> float | None:
+    """The median error of an output over its groups, against that of a nominal group with the same noise."""
+    estimator = output.estimator
+    if isinstance(estimator, Chosen):
+        widths = [max(pair) for pair in column.reaches or () if math.isfinite(max(pair))]
+        unit = float(table.noise[estimator.choice].scale) if estimator.choice in table.noise else 0.0
+    elif isinstance(estimator, Ratio | Moment):
+        widths = [width for width in column.margins or () if width is not None and math.isfinite(width)]
+        steps = {statistic.name: statistic.granularity for statistic in plan.statistics}
+        unit = expected_half_width(estimator, group_noise(plan.blocks, table.noise), steps, NOMINAL_GROUP)
+    else:
+        return None
+    return float(np.median(widths)) / unit if widths and unit and float(np.median(widths)) else None
+
+
+def excess_of(
+    prepared: Prepared,
+    wanted: Target,
+    known: Known,
+    calibrated: Callable[[Fraction], tuple[Calibration, ...]],
+    *,
+    certain: bool = False,
+) -> Callable[[Fraction], float]:
+    """By what factor the widest column is wider than it may be, at a price.
+
+    Where a column's error is not known before it is answered, the outputs of the releases stand in for it. ``certain``:
+    of those columns alone whose error follows from the noise, whatever the data are.
+    """
+
+    def excess(epsilon: Fraction) -> float:
+        calibrations = calibrated(epsilon)
+        slots = _slots(prepared, calibrations)
+        forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [
+            (branch, slots) for one in prepared.measured for branch in _branches(one.form)
+        ]
+        if _unknown_columns(prepared):
+            for calibration in calibrations:
+                forms += [(_alone(output), [[calibration]]) for output in calibration.plan.outputs]
+        ratios = [0.0]
+        for form, places in forms:
+            if certain and (_depends(form, places) or (wanted.relative and not _is_known(form, places, known))):
+                continue
+            error = _half_width(form, places, known)
+            if error is not None and (allowed := wanted.of(_size(form, places, known.sizes))):
+                ratios.append(error / allowed)
+        return max(ratios)
+
+    return excess
+
+
+def _depends(form: Form, slots: Sequence[Sequence[Calibration]]) -> bool:
+    """Whether a column's error depends on the data: on how many people are in a group, and where their values lie."""
+    if isinstance(form, Mean):
+        return not isinstance(_output(slots[form.term[0]][0], form.term[1]).estimator, Linear)
+    return isinstance(form, Quotient)
+
+
+def _is_known(form: Form, slots: Sequence[Sequence[Calibration]], known: Known) -> bool:
+    """Whether the sizes of all that a column is made of were released before."""
+    terms = [term for term, _ in form.terms] if isinstance(form, Affine) else []
+    return bool(terms) and all(_size_name(slots[at][0].plan, name) in known.sizes for at, name in terms)
+
+
+def target_notes(
+    prepared: Prepared,
+    wanted: Target,
+    epsilon: Fraction,
+    calibrations: Sequence[Calibration],
+    known: Known,
+    *,
+    reached: bool,
+) -> tuple[str, ...]:
+    """What to say of a price that came from an error."""
+    notes = [f"an error of {wanted} takes ε = {float(epsilon):g}"]
+    if wanted.relative:
+        notes = [f"{notes[0]}; it is a part of what was released before, else of a group of {NOMINAL_GROUP:,} people"]
+    slots = _slots(prepared, calibrations)
+    pairs = zip(prepared.columns, prepared.measured, strict=True)
+    guessed = [name for (name, _), one in pairs if _depends(one.form, slots)]
+    if not reached:
+        notes[0] = f"an error of {wanted} may take more than the owner allows for a statement, ε = {float(epsilon):g}"
+    if guessed and not known.errors:
+        whose = f"in a group of {NOMINAL_GROUP:,} people with values all over the declared range"
+        notes.append(f"the error of {', '.join(guessed)} depends on the data: it is foretold as {whose}")
+    elif guessed:
+        notes.append(f"the error of {', '.join(guessed)} is foretold from what was released of these groups before")
+    if unknown := _unknown_columns(prepared):
+        notes.append(f"the error of {', '.join(unknown)} is not known before, so it is that of the aggregates below")
+    return tuple(notes)
+
+
+def _unknown_columns(prepared: Prepared) -> list[str]:
+    pairs = zip(prepared.columns, prepared.measured, strict=True)
+    return [name for (name, kind), one in pairs if isinstance(one.form, Other) and kind.numeric]
+
+
+def _branches(form: Form) -> tuple[Form, ...]:
+    return tuple(branch.form for branch in form.branches) if isinstance(form, Either) else (form,)
+
+
+def _alone(output: Output) -> Form:
+    if isinstance(output.estimator, Linear):
+        return Affine((((0, output.name), Fraction(1)),))
+    return Mean((0, output.name))
+
+
+def _size_name(plan: Plan, output: str) -> str:
+    return f"{plan.identity} {output}"
+
+
+def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> float | None:
+    """How large a column is: of its outputs as they were released before, else by :func:`nominal_size`."""
+
+    def size(slot: int, name: str) -> float:
+        calibration = slots[slot][0]
+        return sizes.get(_size_name(calibration.plan, name)) or nominal_size(_output(calibration, name), calibration)
+
+    def affine(one: Affine) -> float:
+        return max((float(abs(weight)) * size(*term) for term, weight in one.terms), default=float(abs(one.constant)))
+
+    if isinstance(form, Affine) and form.terms:
+        return affine(form)
+    if isinstance(form, Mean):
+        return abs(float(form.factor)) * size(*form.term)
+    if isinstance(form, Running):
+        steps = [block.prefix.strategy.steps for block in slots[form.term[0]][0].plan.blocks if block.prefix]
+        frame = form.window.frame
+        groups = (max(steps, default=1) + 1) / 2 if frame is None else 1 if form.window.mean else frame.width
+        return size(*form.term) * groups
+    if isinstance(form, Quotient):
+        return affine(form.above) / affine(form.below) if affine(form.below) else None
+    return None
+
+
+def _slots(prepared: Prepared, calibrations: Sequence[Calibration]) -> list[list[Calibration]]:
+    """The measurements that each slot may be a row of, the noisiest first."""
+    shapes = {shape.name: shape for shape in prepared.shapes}
+    return [
+        sorted(
+            (calibrations[place] for name in sorted(origin) for place in _groups_of(shapes[name])),
+            key=lambda calibration: -max((float(one.scale) for one in calibration.noise.values()), default=0.0),
+        )
+        for origin in prepared.origins
+    ]
+
+
+def _groups_of(shape: Shape) -> tuple[int, ...]:
+    """The measurements whose groups are rows; what a total leaves of them has an error of its own."""
+    return shape.measurements[:1] if shape.others else shape.measurements
+
+
+def _output(calibration: Calibration, name: str) -> Output:
+    return next(output for output in calibration.plan.outputs if output.name == name)
+
+
+def error_notes(columns: Sequence[AnswerColumn], margins: Sequence[Sequence[float | None]]) -> tuple[str, ...]:
+    """What errors an answer has that was asked for with an error."""
+    found = []
+    for at, column in enumerate(columns):
+        widths = [row[at] for row in margins if row[at] is not None]
+        if widths:
+            most = f", {max(widths):.3g} at most" if len(widths) > 1 else ""  # type: ignore[type-var]
+            found.append(f"{column.name} ±{float(np.median(widths)):.3g}{most}")  # type: ignore[arg-type]
+    return (f"the error bars are now: {'; '.join(found)}",) if found else ()
+
+
+def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: Known = NOTHING) -> float | None:
+    if isinstance(form, Affine) and form.terms:
+        joint = _joint(form, Affine(), slots)
+        return half_width(tuple((noise, weight) for noise, weight, _ in joint)) + float(form.slack)
+    if isinstance(form, Mean):
+        calibration = slots[form.term[0]][0]
+        estimator = _output(calibration, form.term[1]).estimator
+        if isinstance(estimator, Chosen):
+            error = quantile_half_width(calibration.picked, estimator, NOMINAL_GROUP)
+            if (found := known.errors.get(_size_name(calibration.plan, form.term[1]))) is not None:
+                pick = next(one for one in calibration.picked if one.choice.name == estimator.choice)
+                error = found * float(pick.mechanism.noise.scale)
+            return None if error is None else abs(float(form.factor)) * error
+        steps = {statistic.name: statistic.granularity for statistic in calibration.plan.statistics}
+        noise = group_noise(calibration.plan.blocks, calibration.noise)
+        times = known.errors.get(_size_name(calibration.plan, form.term[1]), 1.0)
+        return abs(float(form.factor)) * times * expected_half_width(estimator, noise, steps, NOMINAL_GROUP)
+    if isinstance(form, Running):
+        calibration = slots[form.term[0]][0]
+        return running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])
+    if isinstance(form, Quotient):
+        return _quotient_half_width(form, slots, known)
+    if isinstance(form, Either):
+        widths = [_half_width(branch.form, slots, known) for branch in form.branches if branch.noisy]
+        return None if any(width is None for width in widths) else max(filter(None, widths), default=0.0)
+    return None
+
+
+def _quotient_half_width(form: Quotient, slots: Sequence[Sequence[Calibration]], known: Known) -> float | None:
+    """Where both sides are of a nominal group; what would have no end has no expected error either."""
+    above, below = (_nominal(side, slots, known) for side in (form.above, form.below))
+    if not below:
+        return None
+    low, high = quotient_ends(np.array([above]), np.array([below]), _joint(form.above, form.below, slots))
+    width = max(float(high[0]) - above / below, above / below - float(low[0])) + float(form.slack)
+    return width if math.isfinite(width) else None
+
+
+def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]], known: Known) -> float:
+    total = float(form.constant)
+    for (slot, name), weight in form.terms:
+        calibration = slots[slot][0]
+        size = known.sizes.get(_size_name(calibration.plan, name))
+        total += float(weight) * (size or nominal_size(_output(calibration, name), calibration))
+    return total
+
+
+def _joint(
+    above: Affine, below: Affine, slots: Sequence[Sequence[Calibration]]
+) -> tuple[tuple[Noise, Fraction, Fraction], ...]:
+    weights: dict[tuple[object, str], list[Fraction]] = {}
+    noises: dict[tuple[object, str], Noise] = {}
+    for side, form in enumerate((above, below)):
+        for (slot, name), weight in form.terms:
+            calibration = slots[slot][0]
+            noise = group_noise(calibration.plan.blocks, calibration.noise)
+            estimator = _output(calibration, name).estimator
+            # Without keys there is one row, whichever slot it is in.
+            row = slot if calibration.plan.keys else calibration.plan.identity
+            for statistic, part in estimator.terms if isinstance(estimator, Linear) else ():
+                noises[row, statistic] = noise[statistic]
+                weights.setdefault((row, statistic), [Fraction(0), Fraction(0)])[side] += weight * part
+    return tuple((noises[key], pair[0], pair[1]) for key, pair in weights.items() if any(pair))

@@ -1,0 +1,258 @@
+"""Bounds that the owner left to be learned: found among what was released, or bought with a part of a price.
+
+A bound is a function of noisy histograms (:mod:`dpsql.inference.estimates.learned_bounds`), which are releases like
+any other: planned by :mod:`rewriter.planner.bound_histogram`, calibrated, charged, and kept in the store, beside the
+ledger that paid for them. So another statement, session or process that reads the same histograms takes the same
+bound, and a store that was lost or a ``data_version`` that was changed means that the bound is paid for again.
+
+Why histograms of less accuracy serve too: whoever lacks a bound wants it as accurate as an eighth of the part of the
+owner's default price makes it. So a statement that learns several bounds at once leaves them for those that lack one,
+a large price does not pay again for what is good enough, and a tiny one spoils nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from dpsql.accounting import Accounting, PrivacyLoss, split_price
+from dpsql.calibrate import Calibration, calibrate
+from dpsql.engines import Patience
+from dpsql.inference.estimates import learned, threshold
+from dpsql.ledger import Due
+from dpsql.mechanisms.sampling import Sampler
+from dpsql.opened import Opened
+from dpsql.perturb import perturb
+from dpsql.prepare import Prepared
+from dpsql.releases import NoisyTable
+from rewriter.declared import Learned, Missing, Norm
+from rewriter.plan import Plan
+from rewriter.planner import exponents, histograms, plan
+
+_SHARED = 8
+"""A bound serves where it is as accurate as this part of a statement's share makes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound that was learned, the ε at which its histograms were released, and how many people beyond it they do not
+    tell from noise."""
+
+    learned: Learned
+    epsilon: float
+    unseen: float
+
+    @property
+    def notice(self) -> str:
+        """What an analyst is told. Released numbers only."""
+        missing, high = self.learned.missing, _shown(self.learned.high)
+        unseen = f"up to about {float(f'{self.unseen:.2g}'):,.0f} people may be beyond it unseen"
+        released = f"a bound released at ε = {self.epsilon:.3g}; {unseen}"
+        if missing.total:
+            return f"{missing.column} of one person is taken to add up to at most {high}: {released}"
+        if missing.column:
+            return f"{missing.column} is taken to be in [{_shown(self.learned.low)}, {high}]: {released}"
+        rows = "row" if high == "1" else "rows"
+        return f"each person counts with at most {high} {rows} of {missing.table}: {released}"
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """Histograms that are charged and read before a query, by what is missing; ``rest`` is charged for the query."""
+
+    calibrations: Mapping[Missing, tuple[Calibration, ...]]
+    share: Fraction
+    rest: PrivacyLoss
+
+    @property
+    def all(self) -> tuple[Calibration, ...]:
+        return tuple(one for some in self.calibrations.values() for one in some)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return _loss(self.all) + self.rest
+
+    def dues(self, prepared: Prepared) -> list[Due]:
+        """A charge for each bound, and one for the query."""
+        sql, tables = prepared.sql, prepared.private_tables
+        bought = [Due(_loss(some), f"{missing}, for: {sql}", tables) for missing, some in self.calibrations.items()]
+        return [*bought, Due(self.rest, sql, tables)]
+
+    @property
+    def notice(self) -> str:
+        what = ", ".join(map(str, self.calibrations))
+        return f"{float(100 * self.share):g} % of the price goes to what the policy leaves open: {what}"
+
+    @property
+    def warning(self) -> str:
+        """What an explanation cannot say before the purchase."""
+        return "what is shown is bought once; the statement is planned with what it tells, and its error is known then"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A query with the bounds that the policy leaves open; a ``purchase`` is what was, or would be, bought for it."""
+
+    prepared: Prepared
+    bounds: tuple[Bound, ...] = ()
+    purchase: Purchase | None = None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        bought = () if self.purchase is None else (self.purchase.notice,)
+        return (*bought, *(bound.notice for bound in self.bounds))
+
+
+class Bounds:
+    """The bounds that a policy leaves to be learned. Thread-safe; one statement at a time buys the same."""
+
+    def __init__(self, opened: Opened, sampler: Sampler) -> None:
+        self._opened = opened
+        self._sampler = sampler
+        self._plans = lru_cache(maxsize=1024)(self._plans_of)
+        self._calibrated = lru_cache(maxsize=4096)(self._calibrate)
+
+    @property
+    def share(self) -> Fraction | None:
+        """The part of a price that pays for bounds; None: the owner leaves none to be learned."""
+        return self._opened.policy.statement.bounds
+
+    @property
+    def rest(self) -> Fraction:
+        """The part of a price that is left for the statement that buys bounds."""
+        return 1 - (self.share or Fraction(0))
+
+    def settle(
+        self,
+        draft: Prepared,
+        analyst: str,
+        epsilon: Fraction,
+        most: Callable[[], PrivacyLoss],
+        patience: Patience,
+    ) -> Settled:
+        """The query, planned with its bounds. Where some are not known, all that the statement may cost is charged,
+        durably and at once, before the first of them is read.
+
+        ``most`` is what it costs beside the bounds; it raises where it cannot be answered at this price. So no bound is
+        bought for a statement that is refused then. Raises :class:`dpsql.errors.Error`.
+        """
+        settled = self.offer(draft, epsilon, most)
+        if settled.purchase is None:
+            return settled
+        with self._opened.claimed((one.plan for one in settled.purchase.all), patience):
+            # Another statement may have bought them meanwhile.
+            settled = self.offer(draft, epsilon, most)
+            if settled.purchase is None:
+                return settled
+            self._opened.wait_for_engine(patience)
+            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))
+            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]
+        found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}
+        return replace(_with(draft, [found[missing] for missing in draft.missing]), purchase=settled.purchase)
+
+    def offer(self, draft: Prepared, epsilon: Fraction, most: Callable[[], PrivacyLoss]) -> Settled:
+        """The query with its bounds where all are known, else what it would pay for the others. Free, reads no data."""
+        if not draft.missing:
+            return Settled(draft)
+        found = self._find(draft.missing, epsilon)
+        lacking = [missing for missing in draft.missing if missing not in found]
+        if not lacking:
+            return _with(draft, list(found.values()))
+        price = self._price(epsilon)
+        each = _down(split_price(price, len(lacking)))
+        calibrations = {missing: self._calibrated(missing, each) for missing in lacking}
+        purchase = Purchase(calibrations, self.share or Fraction(0), PrivacyLoss())
+        # What rounding has left of the part goes to the statement: the whole price is charged, and not more.
+        rest = most() + _less(price, purchase.loss)
+        return Settled(draft, tuple(found.values()), replace(purchase, rest=rest))
+
+    def _find(self, missing: Sequence[Missing], epsilon: Fraction) -> dict[Missing, Bound]:
+        """Those bounds that were released before, and are good enough for a statement of this ε."""
+        price = self._price(min(epsilon, self._opened.policy.statement.epsilon))
+        wanted = split_price(price, max(_SHARED, len(missing)))
+        found: dict[Missing, Bound] = {}
+        for one in missing:
+            tables = [
+                self._opened.store.get(option.plan.identity, self._opened.policy.data_version, option.noise)
+                for option in self._calibrated(one, wanted)
+            ]
+            known = [table for table in tables if table is not None]
+            if len(known) == len(tables):
+                found[one] = self._bound(one, known)
+        return found
+
+    def _buy(self, missing: Missing, calibrations: Sequence[Calibration], patience: Patience) -> Bound:
+        """Read, perturb and keep histograms that have been charged."""
+        tables = []
+        for calibration in calibrations:
+            exact = self._opened.engine.run(calibration.plan, patience.seconds, patience.cancellation)
+            tables.append(perturb(exact, calibration, self._sampler))
+        for calibration, table in zip(calibrations, tables, strict=True):
+            self._opened.store.put(calibration.plan.identity, self._opened.policy.data_version, table)
+        return self._bound(missing, tables)
+
+    def _plans_of(self, missing: Missing) -> tuple[Plan, ...]:
+        # A person is in one bin, so that there is nothing to clip, in neither norm.
+        dialect = self._opened.engine.dialect
+        return tuple(plan(query, Norm.L1, dialect) for query in histograms(missing, self._opened.catalog, dialect))
+
+    def _calibrate(self, missing: Missing, price: PrivacyLoss) -> tuple[Calibration, ...]:
+        plans = self._plans(missing)
+        share = split_price(price, len(plans))
+        return tuple(calibrate(one, self._opened.accountant.accounting, share) for one in plans)
+
+    def _price(self, epsilon: Fraction) -> PrivacyLoss:
+        """The part of a statement's price. No δ: no group is selected, and the noise needs none."""
+        return part_of(self._opened.accountant.price(epsilon, Fraction(0)), self.share or Fraction(0))
+
+    def _bound(self, missing: Missing, tables: Sequence[NoisyTable]) -> Bound:
+        """A function of released numbers and the policy, so that it is the same for everybody."""
+        deviation = 1.0 if self._opened.accountant.accounting is Accounting.ZCDP else math.sqrt(2)
+        relative = deviation / float(self._opened.policy.statement.epsilon)
+        bins = exponents(missing, self._opened.catalog)
+        unseen = max(threshold(noise, len(bins)) for table in tables for noise in table.noise.values())
+        return Bound(learned(missing, tables, bins, relative), _released_at(tables), unseen)
+
+
+def _with(draft: Prepared, bounds: Sequence[Bound]) -> Settled:
+    if draft.with_bounds is None:
+        raise AssertionError("what lacks bounds can be planned with them")
+    return Settled(draft.with_bounds(tuple(bound.learned for bound in bounds)), tuple(bounds))
+
+
+def _loss(calibrations: Sequence[Calibration]) -> PrivacyLoss:
+    return sum((one.loss for one in calibrations), PrivacyLoss())
+
+
+def _down(price: PrivacyLoss) -> PrivacyLoss:
+    """A price that the ledger records as it is: it rounds each charge up, and a third has no last digit."""
+    epsilon, rho = (Fraction(math.floor(part * 10**40), 10**40) for part in (price.epsilon, price.rho))
+    return PrivacyLoss(epsilon, rho, price.delta)
+
+
+def _less(price: PrivacyLoss, paid: PrivacyLoss) -> PrivacyLoss:
+    return PrivacyLoss(price.epsilon - paid.epsilon, price.rho - paid.rho, price.delta - paid.delta)
+
+
+def part_of(price: PrivacyLoss, part: Fraction) -> PrivacyLoss:
+    """A part of what a price pays for noise; δ stays whole.
+
+    >>> part_of(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(4, 5)).rho
+    Fraction(1, 250)
+    """
+    return PrivacyLoss(price.epsilon * part, price.rho * part, price.delta)
+
+
+def _released_at(tables: Sequence[NoisyTable]) -> float:
+    """The ε of histograms of sensitivity 1, together: of Gaussian noise √(2ρ)."""
+    noises = [noise for table in tables for noise in table.noise.values()]
+    if all(noise.kind == "laplace" for noise in noises):
+        return sum(1 / float(noise.scale) for noise in noises)
+    return math.sqrt(sum(1 / float(noise.scale) ** 2 for noise in noises))
+
+
+def _shown(number: Fraction) -> str:
+    return str(number) if number.denominator == 1 else f"{float(number):g}"

@@ -1,0 +1,275 @@
+"""What a statement costs, and the noise that this buys: the part of the flow before the charge.
+
+Guarantee: no private row is looked at. A price depends on the text, the policy, the settings and what was released
+before; what is released already is free, and of what can be made of other releases only the rest is paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from dpsql.accounting import Accounting, PrivacyLoss, Target, covers, price_for
+from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
+from dpsql.errors import DataError, InternalError
+from dpsql.opened import Opened
+from dpsql.prepare import Prepared
+from dpsql.price.expected_error import Known, excess_of, released_before, target_notes
+from dpsql.price.learn_bounds import Settled, part_of
+from dpsql.releases import Noise, NoisyTable
+from dpsql.reuse import Offer, Reuse
+from dpsql.settings import Settings
+from rewriter.plan import Plan
+
+_REMEMBERED = 512
+_REPEATED = "answered from what was released before, at no price"
+_DERIVED = "derived from what was released before, at no price"
+_TOPPED_UP = "combined with what was released before: only the rest of the price is paid"
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
+    what is made of other releases only the rest is paid.
+
+    ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
+    """
+
+    epsilon: Fraction
+    calibrations: tuple[Calibration, ...]
+    stored: Mapping[str, NoisyTable]
+    offers: Mapping[str, Offer] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def releases(self) -> tuple[Calibration, ...]:
+        """One for each identity: what is charged is what is measured. A second place of the same release is neither.
+
+        >>> from rewriter.plan import Block, Sensitivity, Statistic
+        >>> block = Block((Statistic("n", Fraction(1), 1, "count"),), Sensitivity(l1=1, l2_squared=1))
+        >>> plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
+        >>> dear, cheap = (calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(e))) for e in (2, 1))
+        >>> Priced(Fraction(3), (dear, cheap), {}).loss == dear.loss
+        True
+        """
+        first: dict[str, Calibration] = {}
+        for calibration in self.calibrations:
+            first.setdefault(calibration.plan.identity, calibration)
+        return tuple(first.values())
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        fresh = (self._loss(one) for one in self.releases if one.plan.identity not in self.stored)
+        return sum(fresh, PrivacyLoss())
+
+    @property
+    def bought(self) -> tuple[Calibration, ...]:
+        """The releases that are paid for, in full or in part."""
+        return tuple(one for one in self.releases if one.plan.identity not in self.stored and self._loss(one))
+
+    def _loss(self, calibration: Calibration) -> PrivacyLoss:
+        found = self.offers.get(calibration.plan.identity)
+        return calibration.loss if found is None else found.loss
+
+    def origin(self, plan: Plan) -> str:
+        """Where a release comes from, if it is not all measured afresh."""
+        found = self.offers.get(plan.identity)
+        if found is not None:
+            return _TOPPED_UP if found.fresh is not None else _DERIVED
+        return _REPEATED if plan.identity in self.stored else ""
+
+
+class Pricing:
+    """The prices of one proxy's statements, remembered. ``rest`` is the part that is left when bounds are bought."""
+
+    def __init__(self, opened: Opened, reuse: Reuse, rest: Fraction) -> None:
+        self._opened = opened
+        self._reuse = reuse
+        self._rest = rest
+        self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
+        self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction, bool]] = {}
+
+    def price(self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1)) -> Priced:
+        """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
+        opened = self._opened
+        epsilon, notes = self._epsilon(prepared, settings)
+        whole = part_of(self._whole_price(prepared, epsilon), part)
+        calibrations = self.calibrations(prepared, whole)
+        stored: dict[str, NoisyTable] = {}
+        if settings.reuse:
+            calibrations = self._released(prepared, whole, calibrations)
+            for calibration in calibrations:
+                if not calibration.loss:
+                    continue
+                table = opened.store.get(calibration.plan.identity, self._opened.policy.data_version, calibration.noise)
+                if table is not None:
+                    stored[calibration.plan.identity] = table
+        return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings), notes)
+
+    def _released(
+        self, prepared: Prepared, price: PrivacyLoss, calibrations: tuple[Calibration, ...]
+    ) -> tuple[Calibration, ...]:
+        """The same; but where groups would be picked, and sorting all of them as they were released before is as
+        accurate, with the release of all."""
+        if all(calibration.plan.top is None for calibration in calibrations):
+            return calibrations
+        found = list(calibrations)
+        for place, every in enumerate(self.calibrations(prepared, price, picks=False)):
+            before = self._stored_before(every.plan) if found[place].plan.top is not None else None
+            if before is not None and is_as_good(every, before.noise, found[place]):
+                found[place] = every
+        return tuple(found)
+
+    def _offers(
+        self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable], settings: Settings
+    ) -> Mapping[str, Offer]:
+        """What can be made of other releases."""
+        missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
+        found = {name: self._reuse.offer(c) for name, c in missing.items()} if settings.reuse else {}
+        return {name: offer for name, offer in found.items() if offer is not None}
+
+    def most(self, prepared: Prepared, settings: Settings) -> PrivacyLoss:
+        """The most that a query costs beside its bounds, whatever they are: planned with the loosest ones."""
+        if settings.target_error is not None:
+            raise DataError(
+                "the error is known when the bounds are that the policy leaves open",
+                sqlstate="22023",
+                hint="ask once with SET dpsql.target_error = off, which buys them",
+            )
+        whole = part_of(self._whole_price(prepared, settings.epsilon), self._rest)
+        loss = Priced(settings.epsilon, self.calibrations(prepared, whole), {}).loss
+        # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
+        return replace(loss, delta=whole.delta)
+
+    def settled(self, settled: Settled, settings: Settings) -> Priced:
+        """The price of a query whose bounds are known. What was released for less, when they were bought, serves."""
+        if not settled.bounds or settings.target_error is not None:
+            return self.price(settled.prepared, settings)
+        first = self.price(settled.prepared, settings, self._rest)
+        if settled.purchase is None:
+            return self.price(settled.prepared, settings) if first.loss else first
+        if not covers(settled.purchase.rest, first.loss):
+            raise InternalError("a statement costs more than was charged for it", sqlstate="XX000")
+        return first
+
+    def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
+        """The ε of a statement: as it is set, or what the error that is asked for takes."""
+        wanted = settings.target_error
+        if wanted is None or not any(options[0].blocks or options[0].choices for options in prepared.plans):
+            return settings.epsilon, ()
+
+        def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
+            return self.calibrations(prepared, self._whole_price(prepared, epsilon))
+
+        known = self.known(prepared)
+        found, reached = self._remembered(prepared, wanted, known, calibrated)
+        return found, target_notes(prepared, wanted, found, calibrated(found), known, reached=reached)
+
+    def known(self, prepared: Prepared) -> Known:
+        """What was released before of the groups of a statement."""
+        return released_before(prepared, self._stored_before)
+
+    def _stored_before(self, plan: Plan) -> NoisyTable | None:
+        """The most accurate release of a plan that there was, however wide its noise."""
+        names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
+        anything = {name: Noise("laplace", Fraction(1 << 200)) for name in names}
+        return self._opened.store.get(plan.identity, self._opened.policy.data_version, anything)
+
+    def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
+        accountant = self._opened.accountant
+        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
+        delta = self._opened.policy.statement.delta if needs_delta else Fraction(0)
+        return accountant.price(epsilon, Fraction(0) if accountant.accounting is Accounting.PURE else delta)
+
+    def calibrations(self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True) -> tuple[Calibration, ...]:
+        """The noise of every measurement; a family's in one norm, so that all of it has the same parts.
+
+        ``picks``: groups may be picked before they are measured, where that is more accurate.
+        """
+        accounting = self._opened.accountant.accounting
+        found: dict[int, Calibration] = {}
+        divided = shares(price, prepared.families, [plans[0] for plans in prepared.plans], accounting)
+        for family in prepared.families:
+            norms = [at for at, plan in enumerate(prepared.plans[family.measurements[0]]) if plan.top is None]
+            candidates = [
+                [self._calibrated(prepared.plans[place][norm], divided[place]) for place in family.measurements]
+                for norm in norms
+            ]
+            cheapest = min(candidates, key=lambda options: sum(map(_total_variance, options)))
+            found.update(zip(family.measurements, cheapest, strict=True))
+            place = family.measurements[0]
+            if picks and len(prepared.plans[place]) > len(norms):
+                picked = [self._calibrated(plan, divided[place]) for plan in prepared.plans[place][len(norms) :]]
+                found[place] = ranked([options[0] for options in candidates], picked)
+        return tuple(found[place] for place in range(len(prepared.plans)))
+
+    def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
+        """The noise of a release at a price, remembered: it depends on nothing else."""
+        key = (plan.identity, share)
+        found = self._calibrations.get(key)
+        if found is None or found.plan != plan:
+            if len(self._calibrations) > _REMEMBERED:
+                self._calibrations.clear()
+            found = self._calibrations[key] = calibrate(plan, self._opened.accountant.accounting, share)
+        return found
+
+    def _remembered(
+        self,
+        prepared: Prepared,
+        wanted: Target,
+        known: Known,
+        calibrated: Callable[[Fraction], tuple[Calibration, ...]],
+    ) -> tuple[Fraction, bool]:
+        """The ε that an error takes, and whether it is foretold to be enough, remembered: it depends on nothing else.
+
+        Refused is what the noise alone makes impossible; where that is a matter of the data, the owner's cap is tried.
+        """
+        key = (id(prepared), wanted, tuple(sorted(known.sizes.items())), tuple(sorted(known.errors.items())))
+        found = self._prices.get(key)
+        if found is None:
+            if len(self._prices) > _REMEMBERED:
+                self._prices.clear()
+            most = self._opened.policy.statement.max_epsilon
+            excess = excess_of(prepared, wanted, known, calibrated)
+            reached = excess(most) <= 1
+            if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
+                epsilon = most
+            else:
+                epsilon = price_for(wanted, excess, most)
+            # The key's identity is that of what is kept here, and of nothing else meanwhile.
+            found = self._prices[key] = (prepared, epsilon, reached)
+        return found[1], found[2]
+
+
+def _total_variance(calibration: Calibration) -> float:
+    steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
+    picked = sum(float(quantile.rows) ** 2 for one in calibration.picked for quantile in one.quantiles)
+    return picked + sum(
+        measured.mechanism.variance
+        * steps[statistic.name] ** 2
+        * (measured.block.prefix.relative if measured.block.prefix else 1)
+        for measured in calibration.measured
+        for statistic in measured.block.statistics
+    )
+
+
+def notices(priced: Priced) -> tuple[str, ...]:
+    """What to tell of a price and of what bounds the answer."""
+    notes: dict[str, None] = dict.fromkeys(priced.notes)
+    for calibration in priced.calibrations:
+        notes.update(dict.fromkeys(calibration.plan.notes))
+        notes.update(dict.fromkeys(turning_notes(calibration)))
+        if calibration.selected is not None and calibration.threshold is not None:
+            more = ", nor larger ones of people who are in many groups" if calibration.spreads_people else ""
+            notes[f"groups of fewer than about {calibration.threshold:.0f} people are not shown{more}"] = None
+            if calibration.selected.measured:
+                notes["of groups near that size, those are shown whose number came out too high"] = None
+        if calibration.peeled is not None:
+            notes[picks_note(calibration)] = None
+        if origin := priced.origin(calibration.plan):
+            notes[origin] = None
+    notes.update(dict.fromkeys(rank_notes((one.plan.outputs, one.picked) for one in priced.calibrations)))
+    if any(calibration.plan.clips for calibration in priced.calibrations):
+        notes["error bars do not cover what such bounds cut off"] = None
+    return tuple(notes)

@@ -1,0 +1,89 @@
+"""Prices and what is left of a budget, in words."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpsql.accounting import PrivacyLoss, alone
+from dpsql.releases import down, up
+from dpsql.reply import Answer, Budget
+
+
+def left_over(epsilon: float, statements: int) -> str:
+    """What is left, rounded down.
+
+    >>> left_over(9.87654, 40)
+    'ε = 9.876, or 40 statements at the default price'
+    """
+    return f"ε = {down(epsilon)}, or {statements} statement{'' if statements == 1 else 's'} at the default price"
+
+
+def loss(price: PrivacyLoss, epsilon: Fraction = Fraction(0)) -> str:
+    """A privacy loss in its own terms, after the ε of the statement where that is another number.
+
+    >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(1, 10))
+    'ε = 0.1 (ρ = 0.005, δ = 1e-09)'
+    """
+    parts = [
+        f"{letter} = {float(part):.6g}"
+        for letter, part in (("ε", price.epsilon), ("ρ", price.rho), ("δ", price.delta))
+        if part
+    ]
+    told = ", ".join(parts) or "nothing"
+    return f"ε = {float(epsilon):.6g} ({told})" if epsilon and price.rho else told
+
+
+def price_line(answer: Answer) -> str:
+    """What the statement cost and what is left."""
+    left = answer.remaining
+    paid = price_lines(answer.price, answer.epsilon, left, "Paid") or ["Free."]
+    return "\n".join([*paid, f"Left: {left_over(left.left_epsilon, left.statements_left)}."])
+
+
+def by_itself(price: PrivacyLoss, delta: Fraction) -> str:
+    """What a price promises if it is the only one ever paid, in the words in which other systems state theirs.
+
+    >>> by_itself(PrivacyLoss(rho=Fraction(1, 200)), Fraction(1, 10**6))
+    'By itself this statement is (0.430, 1e-06)-differentially private.'
+    >>> by_itself(PrivacyLoss(epsilon=Fraction(1)), Fraction(0))
+    'By itself this statement is (1.000, 0)-differentially private.'
+    """
+    if price.rho and price.delta >= delta:
+        return "By itself this statement promises nothing: the selection of groups takes all of δ."
+    epsilon, whole = alone(price, delta)
+    return f"By itself this statement is ({up(float(epsilon))}, {float(whole):g})-differentially private."
+
+
+def of_budget(price: PrivacyLoss, limit: PrivacyLoss, *, own: bool) -> str:
+    """The part of a declared budget that a price takes, rounded up: of that kind of loss of which it takes most.
+
+    >>> of_budget(PrivacyLoss(rho=Fraction(1, 200)), PrivacyLoss(rho=Fraction(3, 2), delta=Fraction(1)), own=False)
+    '0.34 % of the total budget'
+    >>> of_budget(PrivacyLoss(epsilon=Fraction(1, 3)), PrivacyLoss(epsilon=Fraction(1)), own=True)
+    "34 % of this analyst's budget"
+    """
+    kinds = ((price.epsilon, limit.epsilon), (price.rho, limit.rho), (price.delta, limit.delta))
+    whose = "this analyst's" if own else "the total"
+    part = max((float(paid / whole) for paid, whole in kinds if paid and whole), default=0.0)
+    return f"{_percent(part)} of {whose} budget"
+
+
+def _percent(part: float) -> str:
+    """To two digits, rounded up.
+
+    >>> _percent(0.0208), _percent(0.1), _percent(0.9999), _percent(1.2)
+    ('2.1 %', '10 %', '100 %', '120 %')
+    """
+    if not part:
+        return "0 %"
+    digits = max(0, 1 - math.floor(math.log10(100 * part)))
+    return f"{math.ceil(round(100 * part * 10**digits, 6)) / 10**digits:g} %"
+
+
+def price_lines(price: PrivacyLoss, epsilon: Fraction, budget: Budget, verb: str) -> list[str]:
+    """What a statement costs: in its own terms, as a part of the budget, and what it promises alone."""
+    if not price:
+        return []
+    part = of_budget(price, budget.limit, own=budget.own)
+    return [f"{verb}: {loss(price, epsilon)}, {part}.", by_itself(price, budget.delta)]

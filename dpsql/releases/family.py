@@ -1,0 +1,100 @@
+"""Which releases measure the same rows by different keys, and how they share a price. Public facts alone.
+
+A *family* is measured together and made consistent together: the grouping sets of one GROUP BY, or a total and its
+parts in two branches of a UNION. What it is follows from the text and the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from sqlglot import exp
+
+from rewriter.expressions import Value
+from rewriter.plan import KeyColumn, Plan
+from rewriter.planner import canonical
+from rewriter.release import Presence, Query, release_name
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Places of measurements, and for each of them the places of its keys among the keys of the family."""
+
+    measurements: tuple[int, ...]
+    keys: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A table that the outer SELECT reads: its measurements, one for each grouping set, one below the other.
+
+    ``sets`` are the places of each measurement's keys among ``keys``; none where there is one measurement and its table
+    is read as it is. ``summed``: the outer SELECT adds up over the table's rows, so their sum must be an unbiased one.
+    ``others``: the second measurement is the total, of which one row is left that the groups do not have.
+    ``presences`` say which of its groups are read, by the output at the place ``counted``, which is ``bought`` where
+    nobody asked for it.
+    """
+
+    name: str
+    measurements: tuple[int, ...]
+    keys: tuple[KeyColumn, ...]
+    sets: tuple[tuple[int, ...], ...]
+    summed: bool
+    others: bool = False
+    presences: tuple[Presence, ...] = ()
+    counted: int = 0
+    bought: bool = False
+
+    @property
+    def marked(self) -> bool:
+        """Whether columns say of each row what it adds up over."""
+        return bool(self.sets) or self.others
+
+
+def shapes(releases: Sequence[Query], plans: Sequence[tuple[Plan, ...]], summed: Sequence[bool]) -> tuple[Shape, ...]:
+    """The outer SELECT's tables. ``plans`` has one entry for each grouping of each release, in order."""
+    found: list[Shape] = []
+    next_ = 0
+    for number, query in enumerate(releases):
+        places = tuple(range(next_, next_ + len(query.groupings)))
+        next_ += len(places)
+        if query.sets:
+            keys = tuple(KeyColumn(f"k{at}", key.value.type, key.text) for at, key in enumerate(query.keys))
+        else:
+            keys = plans[places[0]][0].keys
+        read = (query.presences, query.counted, query.bought)
+        added_up = summed[number] and not any(len(one.places) == len(keys) for one in query.presences)
+        found.append(Shape(release_name(number), places, keys, query.sets, added_up, bool(query.others), *read))
+    return tuple(found)
+
+
+def families(releases: Sequence[Query]) -> tuple[Family, ...]:
+    """The measurements of all releases, grouped by the rows and the aggregates that they have in common."""
+    grouped: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    place = 0
+    for query in releases:
+        arguments = [_trees(one.argument, one.condition, one.second, *one.row) for one in query.aggregates]
+        keys = [[key.value.sql for key in grouping.keys] for grouping in query.groupings]
+        every = [tree for trees in (*arguments, *keys) for tree in trees]
+        rows, spelt = canonical([query.rows, query.unit], every)
+        texts = iter(spelt)
+        aggregates = [
+            f"{one.function.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
+            for one, trees in zip(query.aggregates, arguments, strict=True)
+        ]
+        name = "\n\n".join((rows, *aggregates))
+        for trees in keys:
+            grouped.setdefault(name, []).append((place, tuple(islice(texts, len(trees)))))
+            place += 1
+    return tuple(_family(members) for members in grouped.values())
+
+
+def _trees(*values: Value | None) -> list[exp.Expr]:
+    return [exp.Null() if value is None else value.sql for value in values]
+
+
+def _family(members: Sequence[tuple[int, tuple[str, ...]]]) -> Family:
+    known = {key: at for at, key in enumerate(dict.fromkeys(key for _, keys in members for key in keys))}
+    return Family(tuple(place for place, _ in members), tuple(tuple(known[key] for key in keys) for _, keys in members))

@@ -1,0 +1,391 @@
+"""The store of releases: the same release asked again is answered again, with the same numbers, and costs nothing.
+
+Why it is free. What was released is public to everybody whom the ledger's total protects against: repeating it tells
+nobody anything about the data that the total has not paid for. So an entry is visible to every analyst of the ledger,
+and it is free towards their own shares too. A share caps what an analyst may *cause to be released*; it does not
+bound what an analyst can learn from the releases of others, as talking to them does not either. Whether there is a
+hit is decided by released facts alone: the plan's identity, the owner's data version, and the noise.
+
+Why it depends on its ledger. A release that another ledger paid for, or that a ledger restored from a backup does not
+know of any more, is not paid for here. Each entry therefore names its ledger and how many charges it had when the
+entry was made, and is used only while its ledger is the same one and has as many. The rest is
+thrown away without loss: the file ``<ledger>-releases`` may be deleted at any time. Beside a ledger in PostgreSQL
+stands a file of each machine, which asks the ledger how far it has come whenever it is used.
+
+An entry is found by the identity of its plan, or by the families of its statistics (:mod:`rewriter.planner.lineage`),
+in which other questions about the same rows look for what they can be made of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import json
+import logging
+import operator
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from dpsql.errors import OperationalError
+from dpsql.releases.tables import Key, Noise, NoisyTable
+from rewriter.declared import Scalar
+
+_Result = TypeVar("_Result")
+
+_LOG = logging.getLogger("dpsql.store")
+_FORMAT = 2
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS release (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    identity TEXT NOT NULL,
+    data_version TEXT NOT NULL,
+    ledger TEXT NOT NULL,
+    charges INTEGER NOT NULL,
+    noise TEXT NOT NULL,
+    body TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    size INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS measured (
+    family TEXT NOT NULL,
+    number INTEGER NOT NULL REFERENCES release (number) ON DELETE CASCADE,
+    PRIMARY KEY (family, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS measured_number ON measured (number);
+CREATE INDEX IF NOT EXISTS release_key ON release (identity, data_version);
+CREATE INDEX IF NOT EXISTS release_size ON release (number, size);
+PRAGMA user_version = {_FORMAT};
+"""
+_THIS_LEDGER = "(SELECT value FROM paid.ledger WHERE fact = 'identity')"
+_ITS_CHARGES = "(SELECT coalesce(max(number), 0) FROM paid.charge)"
+_ELSEWHERE = """
+ATTACH ':memory:' AS paid;
+CREATE TABLE paid.ledger (fact TEXT, value TEXT);
+CREATE TABLE paid.charge (number INTEGER);
+INSERT INTO paid.ledger VALUES ('identity', '');
+INSERT INTO paid.charge VALUES (0);
+"""
+_MOST_CANDIDATES = 100
+_REMEMBERED = 64
+
+Paid = Callable[[], tuple[str, int]]
+"""A ledger's identity, and how many charges it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a release without its numbers: enough to tell which others are sums of it.
+
+    ``keys`` are the families of its keys, ``statistics`` the family of each statistic by name, ``exhaustive`` as in
+    the plan. ``scope`` names the declarations that it was planned under: others may have other groups.
+    """
+
+    keys: tuple[str, ...]
+    statistics: Mapping[str, str]
+    exhaustive: bool
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A stored release of a family; ``number`` is its own for ever."""
+
+    number: int
+    facts: Facts
+    table: NoisyTable
+
+
+class ReleaseStore:
+    """Noisy tables by plan and data version, beside a ledger. Thread-safe; a failure of the file is a miss.
+
+    ``put`` is called after the charge is durable and the noise is drawn, so that nothing in here is unpaid.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, capacity: int, place: Path, paid: Paid | None = None) -> None:
+        self.place = place
+        self._connection = connection
+        self._paid = paid
+        self._capacity = capacity
+        self._one_at_a_time = threading.Lock()
+        self._read: OrderedDict[int, NoisyTable] = OrderedDict()
+        self._pid = os.getpid()
+
+    @classmethod
+    def open(
+        cls,
+        ledger: str | os.PathLike[str],
+        *,
+        at: str | os.PathLike[str] | None = None,
+        paid: Paid | None = None,
+        capacity: int = 64 * 1024 * 1024,
+    ) -> Self:
+        """The store of the ledger in the file at this path, which must exist; at most ``capacity`` bytes of releases.
+
+        It is the file ``at``, or else the one beside the ledger. ``paid`` is asked for what the ledger has where it is
+        no file. A store that cannot be read is begun anew. Raises OperationalError when that fails too.
+        """
+        path = Path(os.path.abspath(ledger))
+        beside = Path(os.path.abspath(at)) if at is not None else Path(f"{path}-releases")
+        source = f"{path.as_uri()}?mode=ro" if paid is None else paid()
+        try:
+            try:
+                connection = _connect(beside, source)
+            except sqlite3.DatabaseError:
+                for suffix in ("", "-wal", "-shm"):
+                    Path(f"{beside}{suffix}").unlink(missing_ok=True)
+                connection = _connect(beside, source)
+        except (OSError, sqlite3.Error) as cause:
+            raise OperationalError(f"the releases at {beside} cannot be stored", sqlstate="58030") from cause
+        return cls(connection, capacity, beside, paid)
+
+    def get(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
+        """The most accurate stored table whose noise is, for every statistic, no wider than ``wanted``; None: a miss.
+
+        Laplace and Gaussian noise are compared by :func:`variance`.
+        """
+        return self._safely(lambda: self._find(identity, data_version, wanted))
+
+    def related(self, families: Collection[str], data_version: str, scope: str, *, most: int) -> tuple[Entry, ...]:
+        """The latest releases, ``most`` at most, that measure a statistic of one of the families under these
+        declarations."""
+        return self._safely(lambda: self._related(families, data_version, scope, most)) or ()
+
+    def put(self, identity: str, data_version: str, table: NoisyTable, facts: Facts | None = None) -> None:
+        """Keep a release that has been charged. One that is larger than a quarter of the store is not kept.
+
+        Without ``facts`` it is found by its identity alone. Raises TypeError when a key is not a scalar of SQL.
+        """
+        noise, body = _write(table)
+        if len(noise) + len(body) <= self._capacity // 4:
+            self._safely(lambda: self._insert(identity, data_version, noise, body, facts))
+
+    def close(self) -> None:
+        if os.getpid() == self._pid:
+            with self._one_at_a_time:
+                self._connection.close()
+
+    def _safely(self, act: Callable[[], _Result]) -> _Result | None:
+        """One thread at a time; None, with a word to the owner, when anything is wrong with the file."""
+        try:
+            with self._one_at_a_time:
+                if os.getpid() != self._pid:
+                    raise sqlite3.ProgrammingError("opened before this process was forked")
+                if self._paid is not None:
+                    _mirror(self._connection, self._paid())
+                return act()
+        except (sqlite3.Error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+            _LOG.warning("a stored release was not used: %s", type(cause).__name__)
+        return None
+
+    def _find(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
+        rows = self._connection.execute(
+            f"SELECT number, noise FROM release WHERE identity = ? AND data_version = ? AND ledger = {_THIS_LEDGER}"
+            f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES}",
+            (identity, data_version),
+        )
+        compared = [(_excess(_noises(json.loads(noise)), wanted), number) for number, noise in rows]
+        good = [(excess, number) for excess, number in compared if excess is not None]
+        if not good:
+            return None
+        return self._table(min(good)[1])
+
+    def _table(self, number: int) -> NoisyTable:
+        table = self._read.get(number)
+        if table is None:
+            entry = "SELECT noise, body, facts, digest FROM release WHERE number = ?"
+            table = self._read[number] = _read(*self._connection.execute(entry, (number,)).fetchone())
+            if len(self._read) > _REMEMBERED:
+                self._read.popitem(last=False)
+        return table
+
+    def _related(self, families: Collection[str], data_version: str, scope: str, most: int) -> tuple[Entry, ...]:
+        marks = ", ".join("?" * len(families))
+        rows = self._connection.execute(
+            f"SELECT number, facts FROM release WHERE number IN (SELECT number FROM measured WHERE family IN ({marks}))"
+            f" AND data_version = ? AND ledger = {_THIS_LEDGER} AND charges <= {_ITS_CHARGES} ORDER BY number DESC",
+            (*families, data_version),
+        )
+        known = ((number, _facts(facts)) for number, facts in rows)
+        latest = islice(((number, facts) for number, facts in known if facts and facts.scope == scope), most)
+        return tuple(Entry(number, facts, self._table(number)) for number, facts in latest)
+
+    def _insert(self, identity: str, data_version: str, noise: str, body: str, facts: Facts | None) -> None:
+        known = _write_facts(facts)
+        size = len(noise) + len(body) + len(known)
+        with _transaction(self._connection):
+            number = self._connection.execute(
+                "INSERT INTO release (identity, data_version, ledger, charges, noise, body, facts, digest, size)"
+                f" VALUES (?, ?, {_THIS_LEDGER}, {_ITS_CHARGES}, ?, ?, ?, ?, ?)",
+                (identity, data_version, noise, body, known, _digest(noise, body, known), size),
+            ).lastrowid
+            self._connection.executemany(
+                "INSERT INTO measured (family, number) VALUES (?, ?)",
+                [(family, number) for family in sorted(set(facts.statistics.values()) - {""} if facts else ())],
+            )
+            self._connection.execute(
+                "DELETE FROM release WHERE number IN (SELECT number FROM"
+                " (SELECT number, sum(size) OVER (ORDER BY number DESC) AS upto FROM release) WHERE upto > ?)",
+                (self._capacity,),
+            )
+
+
+def variance(noise: Noise) -> Fraction:
+    """A bound on the variance, exact: 2b² for Laplace, σ² for Gaussian noise. Discrete noise has a little less.
+
+    For picks, of which only the like are compared, it is the square of the scale.
+
+    >>> variance(Noise("laplace", Fraction(3))), variance(Noise("gaussian", Fraction(3)))
+    (Fraction(18, 1), Fraction(9, 1))
+    """
+    return noise.scale**2 * (2 if noise.kind == "laplace" else 1)
+
+
+def _excess(stored: Mapping[str, Noise], wanted: Mapping[str, Noise]) -> Fraction | None:
+    """How stored variances compare with those wanted, added up; None when one is missing or larger."""
+    total = Fraction(0)
+    for name, noise in wanted.items():
+        if name not in stored or variance(stored[name]) > variance(noise):
+            return None
+        total += variance(stored[name]) / variance(noise) if noise.scale else 0
+    return total
+
+
+def _connect(path: Path, ledger: str | tuple[str, int]) -> sqlite3.Connection:
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path.as_uri(), uri=True, timeout=2, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+        # A loss of power may cost a stored release; it costs no budget and no privacy.
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        if connection.execute("PRAGMA user_version").fetchone()[0] not in (0, _FORMAT):
+            raise sqlite3.DatabaseError("another format")
+        connection.executescript(_SCHEMA)
+        if isinstance(ledger, str):
+            connection.execute("ATTACH ? AS paid", (ledger,))
+        else:
+            connection.executescript(_ELSEWHERE)
+            _mirror(connection, ledger)
+        _drop_unpaid(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _mirror(connection: sqlite3.Connection, paid: tuple[str, int]) -> None:
+    """Say what a ledger that is no file has now, where SQL of ours looks for it."""
+    connection.execute("UPDATE paid.ledger SET value = ?", paid[:1])
+    connection.execute("UPDATE paid.charge SET number = ?", paid[1:])
+
+
+def _drop_unpaid(connection: sqlite3.Connection) -> None:
+    connection.execute(f"DELETE FROM release WHERE ledger <> {_THIS_LEDGER} OR charges > {_ITS_CHARGES}")
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN")  # IMMEDIATE would ask to write to the ledger, too
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+# As text. What JSON has is itself (NULL, booleans, integers of any size, strings), all else is a pair of tag and text.
+
+
+_PLAIN = {type(None), bool, int, str}
+
+
+def _write(table: NoisyTable) -> tuple[str, str]:
+    """Noise and body of an entry."""
+    noise = {name: [one.kind, str(one.scale)] for name, one in table.noise.items()}
+    body: dict[str, object] = {
+        "keys": [[value if type(value) in _PLAIN else _tagged(value) for value in key] for key in table.keys],
+        # index: an integer of another library is one of ours, anything else is an error
+        "statistics": {name: [operator.index(n) for n in column] for name, column in table.statistics.items()},
+    }
+    if table.chosen:
+        body["chosen"] = table.chosen
+    return json.dumps(noise), json.dumps(body, separators=(",", ":"))
+
+
+def _write_facts(facts: Facts | None) -> str:
+    if facts is None:
+        return ""
+    parts = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive, "scope": facts.scope}
+    return json.dumps(parts, default=dict)
+
+
+def _facts(written: str) -> Facts | None:
+    if not written:
+        return None
+    parts = json.loads(written)
+    return Facts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"])
+
+
+def _read(noise: str, body: str, facts: str, digest: str) -> NoisyTable:
+    if _digest(noise, body, facts) != digest:
+        raise ValueError("a stored release was damaged")
+    parts = json.loads(body)
+    keys: list[Key] = [
+        tuple([_untagged(value) if type(value) is list else value for value in key]) for key in parts["keys"]
+    ]
+    statistics = {name: tuple(column) for name, column in parts["statistics"].items()}
+    chosen = {name: tuple(map(tuple, columns)) for name, columns in parts.get("chosen", {}).items()}
+    return NoisyTable(tuple(keys), statistics, _noises(json.loads(noise)), chosen)
+
+
+def _noises(parts: Mapping[str, tuple[Any, str]]) -> dict[str, Noise]:
+    return {name: Noise(kind, Fraction(scale)) for name, (kind, scale) in parts.items()}
+
+
+def _tagged(value: Scalar | None) -> object:
+    """A value as JSON holds it.
+
+    >>> _tagged(5), _tagged(Decimal("1.50")), _tagged(datetime.date(2025, 3, 1)), _tagged(0.5)
+    (5, ['decimal', '1.50'], ['date', '2025-03-01'], ['double', '0x1.0000000000000p-1'])
+    """
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return ["double", value.hex()]
+        case Decimal():
+            return ["decimal", str(value)]
+        case datetime.datetime():  # before date, which it is as well
+            return ["timestamp", value.isoformat()]
+        case datetime.date():
+            return ["date", value.isoformat()]
+    raise TypeError(f"{type(value).__name__} is no scalar of SQL")
+
+
+_UNTAG: Mapping[str, Callable[[str], Scalar]] = {
+    "double": float.fromhex,
+    "decimal": Decimal,
+    "timestamp": datetime.datetime.fromisoformat,
+    "date": datetime.date.fromisoformat,
+}
+
+
+def _untagged(pair: list[str]) -> Scalar:
+    tag, text = pair
+    return _UNTAG[tag](text)
+
+
+def _digest(noise: str, body: str, facts: str) -> str:
+    return hashlib.sha256(f"{noise}\n{body}\n{facts}".encode()).hexdigest()

@@ -1,0 +1,91 @@
+"""The three tables of a release, one type per stage: exact (secret), noisy, released.
+
+``engine.run`` alone makes an :class:`ExactTable`, ``perturb`` alone turns it into a :class:`NoisyTable`,
+and everything after works on the latter, so a type error is what a leak looks like here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from rewriter.declared import Scalar, Type
+
+Key = tuple[Scalar | None, ...]
+
+Rank = tuple[int, int, int, int]
+"""A lattice value, the weight at it, the weight below it, the weight of the whole group."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ExactTable:
+    """Secret: the engine's exact integers, a row per group, in the order of the keys.
+
+    ``statistics`` maps the name of each statistic (and of the selection weight) to one integer per key.
+    ``ranks`` has, for each choice, the ranks of the values of each group in which there are any, lowest value first.
+    It has no representation, so that no log or traceback shows it.
+    """
+
+    keys: tuple[Key, ...]
+    statistics: Mapping[str, tuple[int, ...]]
+    ranks: Mapping[str, Mapping[Key, tuple[Rank, ...]]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "ExactTable(secret)"
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The distribution of one statistic's noise, in lattice steps.
+
+    ``scale`` is b for discrete Laplace, P(x) ∝ exp(-|x|/b), and σ for discrete Gaussian, P(x) ∝ exp(-x²/2σ²). Of a
+    pick by the exponential mechanism it is 1/ε, where ε is the range of log-ratios that one unit can make.
+    """
+
+    kind: Literal["laplace", "gaussian", "exponential"]
+    scale: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyTable:
+    """Releasable: the groups that may be named, and their noisy integers with the noise of each statistic.
+
+    ``chosen`` are the lattice values that were picked for each choice: a column for each fraction, then two for each of
+    them, of values below and above it. None where there are too few people, or nothing was picked.
+    """
+
+    keys: tuple[Key, ...]
+    statistics: Mapping[str, tuple[int, ...]]
+    noise: Mapping[str, Noise]
+    chosen: Mapping[str, tuple[tuple[int | None, ...], ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedColumn:
+    """One finished column: a value per group, and the half-width of its 95 % interval (None: a key, or not known).
+
+    ``reaches``, of a mean: how far below and above the value the interval goes.
+    """
+
+    name: str
+    type: Type
+    values: tuple[Scalar | None, ...]
+    margins: tuple[float, ...] | None = None
+    reaches: tuple[tuple[float, float], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTable:
+    """What the outer SELECT sees: key columns first, then outputs, rows sorted by key.
+
+    ``shrunk``: by what the standard deviation of a row's noise is multiplied, where other measurements joined in.
+    """
+
+    columns: tuple[ReleasedColumn, ...]
+    shrunk: tuple[float, ...] | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.columns[0].values) if self.columns else 0

@@ -1,0 +1,6 @@
+"""Answers made of what was released before."""
+
+from dpsql.reuse.derive import Made, Offer, refined
+from dpsql.reuse.offers import Reuse
+
+__all__ = ["Made", "Offer", "Reuse", "refined"]

@@ -1,0 +1,322 @@
+"""The DuckDB that runs the outer SELECT: in memory, locked, limited, with nothing in it but what is public already.
+
+Guarantee: a statement reaches its own released tables and the public ones, and nothing else: no file, no network, no
+extension, no setting, no other statement's tables. It ends within a time and a memory, and leaves nothing behind. The
+configuration is locked before the first statement runs.
+
+PostgreSQL's arithmetic comes from settings: ``/`` of integers truncates (``integer_division``). Where PostgreSQL raises
+because a divisor is zero, the quotient is NULL, so that a paid answer is not lost for one cell of noise. For the same
+reason :meth:`Sandbox.answer` computes a SELECT that fails over released values again, with its operations made total.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from decimal import Context, Decimal
+from typing import NamedTuple, TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from dpsql.engines import Cancellation, arrow_type, cancelled
+from dpsql.engines.duckdb import LOCKED, column_type
+from dpsql.errors import Error, OperationalError, error
+from dpsql.releases import ReleasedTable
+from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
+from rewriter.declared import TEXT, UTC, Kind, Scalar, Type
+from rewriter.outer import total_sql
+
+Columns = tuple[tuple[str, Type], ...]
+Rows = tuple[tuple[Scalar | None, ...], ...]
+
+
+class Computed(NamedTuple):
+    """What a SELECT over released tables comes to; ``undefined``: some value has no result, and is NULL."""
+
+    columns: Columns
+    rows: Rows
+    undefined: bool = False
+
+
+_R = TypeVar("_R")
+
+MEMORY = "512MB"
+SECONDS = 10.0
+CELLS = 5_000_000
+"""The most values that one answer holds."""
+_BATCH = 10_000
+_REMEMBERED = 512
+_DIGITS = Context(prec=80)
+
+
+class Sandbox:
+    """The post-processing of one proxy. Thread-safe; every statement runs on one thread, in a fixed order of rows."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, seconds: float, cells: int) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self._cells = cells
+        self._lock = threading.Lock()
+        self._locked = False
+        self._described: dict[object, Columns] = {}
+
+    @classmethod
+    def open(cls, memory: str = MEMORY, seconds: float = SECONDS, cells: int = CELLS) -> Sandbox:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            # Once there is no external access, there is no choice of a temporary directory either; none is wanted.
+            **{name: value for name, value in LOCKED.items() if name != "enable_external_access"},
+            "memory_limit": memory,
+            # One thread: the order of rows, and with it every answer, repeats.
+            "threads": 1,
+            "temp_directory": "",
+            "integer_division": "true",
+            "error_on_division_by_zero": "false",
+            "ieee_floating_point_ops": "false",
+        }
+        connection = duckdb.connect(":memory:", config=config)
+        connection.execute("SET GLOBAL enable_external_access = false")
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # Each statement has its session's zone: all that may still be set.
+        connection.execute("SET GLOBAL allowed_configs = ['timezone']")
+        return cls(connection, seconds, cells)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def load_public(self, name: str, rows: pa.Table) -> None:
+        """Copy a public table in, to stay. Raises :class:`OperationalError` where it does not fit into the memory.
+
+        Before the first statement, so that the time of a statement does not limit it: opening is nobody's statement.
+        """
+        problem: OperationalError
+        quoted = '"' + name.replace('"', '""') + '"'
+        with self._lock:
+            if self._locked:
+                raise RuntimeError("public tables come before statements")
+            cursor = self._connection.cursor()
+        with closing(cursor):
+            try:
+                cursor.register("dpsql_loaded", rows)
+                cursor.execute(f"CREATE TABLE {quoted} AS SELECT * FROM dpsql_loaded")
+                return
+            except duckdb.OutOfMemoryException:
+                problem = OperationalError(
+                    f"the public table {name} is too large to compute with",
+                    sqlstate="53200",
+                    hint="declare fewer of its columns",
+                )
+            except duckdb.Error as raised:
+                hint = "declare fewer of its columns, or a table that DuckDB can hold"
+                problem = OperationalError(
+                    f"the public table {name} cannot be copied: {type(raised).__name__}", sqlstate="58000", hint=hint
+                )
+        raise problem
+
+    def run(
+        self,
+        sql: str,
+        tables: Mapping[str, ReleasedTable],
+        cancellation: Cancellation | None = None,
+        zone: str = UTC,
+    ) -> tuple[Columns, Rows]:
+        """Columns and rows of a SELECT made by :func:`rewriter.outer.checks.outer_sql`. Raises
+        :class:`dpsql.errors.Error`.
+
+        Instants are plain times of UTC in the rows, whatever the ``zone`` is in which the statement has its days.
+        """
+        columns, rows = self._rows(sql, tables, cancellation, zone)
+        if _places_beyond_calendar(columns, rows):
+            raise error("a time lies outside the years 1 to 9999", sqlstate="22008", hint="leave such times out")
+        return columns, rows
+
+    def answer(
+        self,
+        sql: str,
+        tables: Mapping[str, ReleasedTable],
+        cancellation: Cancellation | None = None,
+        zone: str = UTC,
+    ) -> Computed:
+        """The same of released values, which were paid for: where :meth:`run` fails for one of them, NULL is there.
+
+        Raises :class:`dpsql.errors.Error` where it takes too long or too much, or is cancelled.
+        """
+        try:
+            return Computed(*self.run(sql, tables, cancellation, zone))
+        except Error as raised:
+            if raised.sqlstate not in UNDEFINED:
+                raise
+            problem = raised
+        columns = self.describe(
+            sql, {name: [(one.name, one.type) for one in table.columns] for name, table in tables.items()}
+        )
+        for in_doubles in (False, True):
+            total = total_sql(sql, in_doubles=in_doubles)
+            try:
+                if total is not None:
+                    return Computed(columns, _retyped(*self._rows(total, tables, cancellation, zone), columns), True)
+            except Error as raised:
+                if raised.sqlstate not in UNDEFINED:
+                    raise
+        raise problem
+
+    def _rows(
+        self, sql: str, tables: Mapping[str, ReleasedTable], cancellation: Cancellation | None, zone: str
+    ) -> tuple[Columns, Rows]:
+        def answer(cursor: duckdb.DuckDBPyConnection) -> tuple[Columns, Rows]:
+            if zone != UTC:
+                cursor.execute(f"SET TimeZone = '{zone}'")
+            for name, table in tables.items():
+                # A view of this cursor's own; it goes with the cursor.
+                cursor.register(name, _arrow_table(table))
+            cursor.execute(sql)
+            columns = _columns(cursor)
+            return columns, tuple(self._fetch(cursor, columns))
+
+        return self._call(answer, cancellation)
+
+    def describe(self, sql: str, tables: Mapping[str, Sequence[tuple[str, Type]]]) -> Columns:
+        """The columns that :meth:`run` would answer with, from the types of its tables alone."""
+
+        def bind(cursor: duckdb.DuckDBPyConnection) -> Columns:
+            for name, columns in tables.items():
+                fields = [(column, arrow_type(type_)) for column, type_ in columns]
+                cursor.register(name, pa.schema(fields).empty_table())
+            described = cursor.execute(f"DESCRIBE {sql}").fetchall()
+            # Without a row, what fails is in the text: a pattern that is none, and no value that would be paid for.
+            cursor.execute(sql).fetchone()
+            return tuple((row[0], _described(row[0], row[1])) for row in described)
+
+        # Statements that differ in their private part alone have the same outer SELECT.
+        key = (sql, tuple((name, tuple(columns)) for name, columns in tables.items()))
+        found = self._described.get(key)
+        if found is None:
+            if len(self._described) >= _REMEMBERED:
+                self._described.clear()
+            found = self._described[key] = self._call(bind)
+        return found
+
+    def _fetch(self, cursor: duckdb.DuckDBPyConnection, columns: Columns) -> list[tuple[Scalar | None, ...]]:
+        rows: list[tuple[Scalar | None, ...]] = []
+        most = self._cells // max(len(columns), 1)
+        while batch := cursor.fetchmany(_BATCH):
+            rows += batch
+            if len(rows) > most:
+                raise error(
+                    f"the answer has more than {most} rows", sqlstate="54000", hint="aggregate further, or use LIMIT"
+                )
+        instants = [place for place, (_, type_) in enumerate(columns) if type_.kind is Kind.TIMESTAMPTZ]
+        return [_in_utc(row, instants) for row in rows] if instants else rows
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that statements may be answered in."""
+        with self._cursor() as cursor:
+            return frozenset(row[0] for row in cursor.execute("SELECT name FROM pg_timezone_names()").fetchall())
+
+    def _call(self, work: Callable[[duckdb.DuckDBPyConnection], _R], cancellation: Cancellation | None = None) -> _R:
+        problem: Error
+        cancellation = cancellation or Cancellation()
+        with self._cursor() as cursor, cancellation.watching(cursor.interrupt):
+            try:
+                return work(cursor)
+            except Error as ours:
+                problem = ours
+            except Exception as raised:
+                problem = cancelled() if cancellation.cancelled else sandbox_error(raised, self._seconds)
+        raise problem
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self._lock:
+            if not self._locked:
+                self._connection.execute(f"SET GLOBAL max_execution_time = {int(self._seconds * 1000)}")
+                self._connection.execute("SET GLOBAL lock_configuration = true")
+                self._locked = True
+            cursor = self._connection.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+
+def _in_utc(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
+    cells = list(row)
+    for place in places:
+        value = cells[place]
+        if isinstance(value, datetime.datetime):
+            cells[place] = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return tuple(cells)
+
+
+def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
+    return tuple((column[0], _described(column[0], str(column[1]))) for column in cursor.description or ())
+
+
+def _described(name: str, spelt: str) -> Type:
+    """The type of an answer's column. SUM over BIGINT is a HUGEINT there, whose values are plain integers."""
+    if spelt in ('"NULL"', "NULL"):
+        return TEXT
+    found = column_type(spelt)
+    if found is None:
+        word = spelt.split("(")[0].lower()
+        hint = "write EXTRACT(EPOCH FROM …), or CAST(… AS TEXT)" if word in ("interval", "time") else "CAST(… AS TEXT)"
+        raise error(f"the column {name} has the type {word}, which is not answered", sqlstate="0A000", hint=hint)
+    return found
+
+
+def _places_beyond_calendar(columns: Columns, rows: Rows) -> list[int]:
+    """The columns with a time that Python cannot hold, which is fetched as a text."""
+    times = [place for place, (_, kind) in enumerate(columns) if kind.temporal]
+    return [place for place in times if any(isinstance(row[place], str) for row in rows)]
+
+
+def _retyped(found: Columns, rows: Rows, wanted: Columns) -> Rows:
+    """Rows of a total SELECT in the types of the SELECT as it was written: what does not fit is NULL."""
+    beyond = _places_beyond_calendar(found, rows)
+    other = {place: wanted[place][1] for place, (_, kind) in enumerate(found) if kind != wanted[place][1]}
+    if not beyond and not other:
+        return rows
+    retyped = []
+    for row in rows:
+        cells = list(row)
+        for place in beyond:
+            cells[place] = None if isinstance(cells[place], str) else cells[place]
+        for place, kind in other.items():
+            cells[place] = _fitted(cells[place], kind)
+        retyped.append(tuple(cells))
+    return tuple(retyped)
+
+
+def _fitted(value: Scalar | None, kind: Type) -> Scalar | None:
+    """A number in another type; None where it does not fit."""
+    if not isinstance(value, int | float | Decimal) or not math.isfinite(value):
+        return None
+    if kind.kind is Kind.INTEGER:
+        low, high = kind.limits
+        return round(value) if low <= value <= high else None
+    if kind.kind is Kind.DECIMAL:
+        return _rounded(value, kind) if abs(value) < 10 ** (kind.precision - kind.scale) else None
+    return float(value)
+
+
+def _arrow_table(table: ReleasedTable) -> pa.Table:
+    arrays = [pa.array(_values(column.values, column.type), arrow_type(column.type)) for column in table.columns]
+    return pa.table(arrays, names=[column.name for column in table.columns])
+
+
+def _values(values: Sequence[Scalar | None], type_: Type) -> Sequence[Scalar | None]:
+    """Values as Arrow wants them for the type."""
+    if type_.kind is Kind.DOUBLE:
+        return [None if value is None else float(value) for value in values]  # type: ignore[arg-type]
+    if type_.kind is Kind.DECIMAL or type_.bits == 128:
+        return [None if value is None else _rounded(value, type_) for value in values]
+    return values
+
+
+def _rounded(value: Scalar, type_: Type) -> Decimal:
+    if isinstance(value, datetime.date | str):
+        raise TypeError("not a number")
+    return Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)

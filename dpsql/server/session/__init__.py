@@ -1,0 +1,8 @@
+"""One client's conversation, without input or output of its own."""
+
+from dpsql.server.session.backend import Backend
+from dpsql.server.session.login import Gate, Peer
+from dpsql.server.session.observed import Watch
+from dpsql.server.session.protocol import Protocol, Upgrade
+
+__all__ = ["Backend", "Gate", "Peer", "Protocol", "Upgrade", "Watch"]

@@ -1,0 +1,119 @@
+"""What stands behind all connections: the proxy that answers, and the shadow that knows the catalogs.
+
+Guarantee: which of the two a query goes to is a function of its text and the policy. The shadow holds no rows; a query
+that names a table of the policy reaches it only to be described, or where it provably returns no row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from dpsql.answer import Proxy
+from dpsql.error_border import translated
+from dpsql.errors import Error
+from dpsql.server.session.route import Route, SetConfig, route, route_unparsed, settings_of, without_set_config
+from dpsql.server.shadow import Shadow
+from dpsql.server.wire import lexemes
+from rewriter.declared import Scalar
+from rewriter.refused import BAD_PARAMETER, SYNTAX, Refused
+from rewriter.statement import Select, parse
+
+MAX_PARAMETERS = 1000
+_MARK = "dpsql parameter "
+TEXT_OID = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a query goes, how many parameters it has, and what it sets where it is a SET in disguise."""
+
+    route: Route
+    parameters: int
+    settings: tuple[SetConfig, ...] = ()
+    text: str = ""
+    """What the shadow is asked instead, where it is not the client's text."""
+
+
+class Backend:
+    """The proxy and the shadow of one policy. Thread-safe."""
+
+    def __init__(self, proxy: Proxy, shadow: Shadow) -> None:
+        self.proxy = proxy
+        self.shadow = shadow
+        self._places = lru_cache(maxsize=2048)(self._find_place)
+        self._inferred: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
+
+    @translated
+    def place(self, text: str) -> Place:
+        """Where a query belongs. Raises :class:`dpsql.errors.Error` for what is answered nowhere."""
+        return self._places(text)
+
+    def parameter_types(
+        self, text: str, given: Sequence[int], count: int, analyst: str, settings: Mapping[str, str]
+    ) -> tuple[int, ...]:
+        """The type of every parameter: as given, else as PostgreSQL infers it, else text."""
+        known = (*given, *(0 for _ in range(count - len(given))))[:count]
+        if all(known):
+            return known
+        found = self._inferred.get((text, known))
+        if found is None:
+            try:
+                inferred: Sequence[int] = self.shadow.describe(text, known, analyst, settings).parameters
+            except Error:
+                inferred = ()
+            whole = (*inferred, *(0 for _ in range(count)))
+            found = tuple(mine or theirs or TEXT_OID for mine, theirs in zip(known, whole, strict=False))
+            if len(self._inferred) > 2048:
+                self._inferred.clear()
+            self._inferred[text, known] = found
+        return found
+
+    def _find_place(self, text: str) -> Place:
+        count = parameters_in(text)
+        unknown: dict[str, Scalar | None] = {str(number): None for number in range(1, count + 1)}
+        try:
+            statement = parse(text, unknown)
+        except Refused:
+            # Our parser does not know all of PostgreSQL: what it cannot read may still be about catalogs alone.
+            found = route_unparsed(text, self.proxy.catalog)
+            if found is None:
+                raise
+            return Place(found, count)
+        if not isinstance(statement, Select):
+            raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
+        place = Place(route(statement.tree, self.proxy.catalog), count)
+        if settings_of(statement.tree) is None:
+            return place
+        # Parameters stay parameters: they are marked, since the tree has values where they were.
+        marked = parse(text, {name: f"{_MARK}{name}" for name in unknown})
+        if not isinstance(marked, Select):
+            raise AssertionError("the same text is the same statement")
+        asked = re.sub(f"'{_MARK}(\\d+)'", r"$\1", without_set_config(marked.tree))
+        return replace(place, settings=settings_of(marked.tree) or (), text=asked)
+
+
+def setting_of(one: SetConfig, values: Sequence[bytes | None]) -> str:
+    """The value that a ``set_config`` sets: its literal, or the parameter that it takes."""
+    number = one.value.removeprefix(_MARK)
+    if number == one.value:
+        return one.value
+    value = values[int(number) - 1]
+    return "" if value is None else value.decode(errors="replace")
+
+
+def parameters_in(text: str) -> int:
+    """How many parameters ``$1``, ``$2``, … a text has: the highest number.
+
+    >>> parameters_in("SELECT '$9', $2 -- $3")
+    2
+    """
+    highest = 0
+    for lexeme in lexemes(text):
+        if lexeme.text.startswith("$") and lexeme.text[1:].isdigit():
+            highest = max(highest, int(lexeme.text[1:6]))
+    if highest > MAX_PARAMETERS:
+        raise Refused("there are too many parameters", hint="use literals", sqlstate=BAD_PARAMETER)
+    return highest

@@ -1,0 +1,223 @@
+"""A session whose statements take turns with the others', and whose every statement is told to the owner's observers.
+
+Guarantee: a statement runs only where it has a turn and could be told; what it came to is told before its answer
+leaves, whoever refused it and wherever it failed. What it was charged is what the ledger says that this thread charged.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import NoneType
+from typing import TypeVar
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.errors import Error
+from dpsql.ledger import Due
+from dpsql.server.operations import Asked, Charged, Client, Event, Observer, Outcome, Turns, outcome_of
+from dpsql.server.session import statements as sql
+from dpsql.server.session.backend import Backend
+from dpsql.server.session.outcome import Bound, Notice
+from dpsql.server.session.outcome import Outcome as Reply
+from dpsql.server.session.portals import Portal, PreparedStatement, spread
+from dpsql.server.session.route import Route
+from dpsql.server.session.session import WireSession
+from dpsql.server.wire import Field, pieces
+
+_QUICK = (sql.Transaction, sql.Deallocate, sql.Close, sql.Discard, sql.Nothing, NoneType)
+"""What a client says to tidy up; it needs no turn."""
+_LONGEST = 256
+"""Characters of a parameter that are told."""
+_R = TypeVar("_R")
+
+
+class Watch:
+    """Turns for statements, and those whom events are told."""
+
+    def __init__(self, turns: Turns | None = None, observers: Sequence[Observer] = ()) -> None:
+        self.turns = turns or Turns()
+        self._observers = tuple(observers)
+        self._paying = threading.local()
+
+    def add(self, observer: Observer) -> None:
+        """Tell one more, from now on."""
+        self._observers = (*self._observers, observer)
+
+    def ready(self) -> None:
+        """Raise where a statement could not be told."""
+        for observer in self._observers:
+            observer.ready()
+
+    def tell(self, event: Event) -> None:
+        """All are told, even where one of them cannot be."""
+        problem: Error | None = None
+        for observer in self._observers:
+            try:
+                observer.tell(event)
+            except Error as raised:
+                problem = raised
+        if problem is not None:
+            raise problem
+
+    @contextmanager
+    def paying(self) -> Iterator[list[tuple[PrivacyLoss, str]]]:
+        """What this thread charges in a block, with the ids of the charges."""
+        paid: list[tuple[PrivacyLoss, str]] = []
+        self._paying.paid = paid
+        try:
+            yield paid
+        finally:
+            self._paying.paid = None
+
+    def charged(self, analyst: str, dues: Sequence[Due], ids: Sequence[str], seconds: float) -> None:
+        """The ledger says that charges are durable; called by the thread that asked for them."""
+        paid = getattr(self._paying, "paid", None)
+        if paid is not None:
+            paid += [(due.loss, id_) for due, id_ in zip(dues, ids, strict=True) if id_]
+        self.tell(Charged(analyst, tuple(due.loss for due in dues), seconds))
+
+
+@dataclass(slots=True)
+class _Statement:
+    """What is under way."""
+
+    text: str
+    parameters: tuple[str | None, ...] = ()
+    outcome: Outcome = Outcome.SESSION
+    started: float = field(default_factory=time.monotonic)
+
+
+class WatchedSession(WireSession):
+    """A session of one client. What it is asked from within itself is part of the same statement."""
+
+    def __init__(self, backend: Backend, analyst: str | None, client: Client, watch: Watch) -> None:
+        self._under_way: _Statement | None = None
+        self.arrived = time.monotonic()
+        """When the next statement arrived: with the bytes fed last, or in the queue behind the one before."""
+        super().__init__(backend, analyst, client.application)
+        self.client = replace(client, analyst=self.analyst)
+        self._watch = watch
+
+    def statements(self, text: str) -> tuple[sql.Statement, ...]:
+        return self._considered(text, (), lambda: super(WatchedSession, self).statements(text))
+
+    def prepare(self, text: str, types: Sequence[int]) -> PreparedStatement:
+        kinds = [one.kind for one in self.statements(text)]
+        return self._considered(text, kinds, lambda: super(WatchedSession, self).prepare(text, types))
+
+    def bind(self, prepared: PreparedStatement, bound: Bound) -> Portal:
+        return self._considered(
+            prepared.text, (prepared.kind,), lambda: super(WatchedSession, self).bind(prepared, bound)
+        )
+
+    def parameter_types(self, prepared: PreparedStatement) -> tuple[int, ...]:
+        return self._considered(
+            prepared.text, (prepared.kind,), lambda: super(WatchedSession, self).parameter_types(prepared)
+        )
+
+    def fields(self, prepared: PreparedStatement) -> tuple[Field, ...]:
+        return self._considered(prepared.text, (prepared.kind,), lambda: super(WatchedSession, self).fields(prepared))
+
+    def portal_fields(self, portal: Portal) -> tuple[Field, ...]:
+        one = portal.statement
+        return self._considered(one.text, (one.kind,), lambda: super(WatchedSession, self).portal_fields(portal))
+
+    def open(self, portal: Portal) -> tuple[Notice, ...]:
+        if portal.rows is not None or self._under_way is not None:
+            return super().open(portal)
+        return self._run_told(
+            Bound(portal.statement, portal.values, portal.formats), lambda: super(WatchedSession, self).open(portal)
+        )
+
+    def run(self, bound: Bound) -> Reply:
+        if self._under_way is not None:
+            return super().run(bound)
+        return self._run_told(bound, lambda: super(WatchedSession, self).run(bound))
+
+    def _query(self, bound: Bound, text: str) -> Reply:
+        """Whatever statement it is part of, that is known by what its query came to."""
+        if self._under_way is not None:
+            ours = self._backend.place(text).route is Route.OURS
+            self._under_way.outcome = Outcome.FREE if ours else Outcome.CATALOG
+        return super()._query(bound, text)
+
+    def _run_told(self, bound: Bound, work: Callable[[], _R]) -> _R:
+        """One statement, from its turn to what it came to."""
+        statement = _Statement(_part(bound.statement), _parameters(bound))
+        if isinstance(bound.statement.kind, sql.Setting) and bound.statement.kind.word == "EXPLAIN":
+            statement.outcome = Outcome.FREE
+        quick = isinstance(bound.statement.kind, _QUICK)
+        with self._watch.paying() as paid:
+            result, problem = self._tried(statement, work, quick=quick)
+        self._tell(statement, problem, paid)
+        if problem is not None:
+            raise problem
+        return result[0]
+
+    def _considered(self, text: str, kinds: Sequence[sql.Kind | None], work: Callable[[], _R]) -> _R:
+        """Work on a statement that does not run yet: it takes a turn, and is told where it is refused."""
+        if self._under_way is not None:
+            return work()
+        quick = all(isinstance(kind, _QUICK) for kind in kinds)
+        statement = _Statement(text)
+        result, problem = self._tried(statement, work, quick=quick)
+        if problem is not None:
+            self._tell(statement, problem, [])
+            raise problem
+        return result[0]
+
+    def _tried(
+        self, statement: _Statement, work: Callable[[], _R], *, quick: bool
+    ) -> tuple[tuple[_R, ...], Exception | None]:
+        """What work came to, or the problem with it, told outside of the handler."""
+        self._under_way = statement
+        try:
+            self._watch.ready()
+            if quick:
+                return (work(),), None
+            with self._watch.turns.taken(self.analyst, self.arrived):
+                return (work(),), None
+        except Exception as problem:
+            return (), problem
+        finally:
+            self._under_way = None
+            self.arrived = time.monotonic()
+
+    def _tell(self, statement: _Statement, problem: Exception | None, paid: Sequence[tuple[PrivacyLoss, str]]) -> None:
+        outcome, sqlstate = statement.outcome, "00000"
+        if problem is not None:
+            sqlstate = problem.sqlstate if isinstance(problem, Error) else "XX000"
+            outcome = outcome_of(sqlstate)
+        elif paid:
+            outcome = Outcome.ANSWERED
+        loss = sum((loss for loss, _ in paid), PrivacyLoss())
+        charges = tuple(id_ for _, id_ in paid)
+        seconds = time.monotonic() - statement.started
+        self._watch.tell(
+            Asked(self.client, statement.text, statement.parameters, outcome, sqlstate, loss, charges, seconds)
+        )
+
+
+def _part(prepared: PreparedStatement) -> str:
+    """The text of one statement, of all that came with it."""
+    if ";" not in prepared.text:
+        return prepared.text
+    return _pieces(prepared.text).get(prepared.start, prepared.text)
+
+
+@lru_cache(maxsize=64)
+def _pieces(text: str) -> dict[int, str]:
+    return {start: piece for start, piece, _ in pieces(text)}
+
+
+def _parameters(bound: Bound) -> tuple[str | None, ...]:
+    """The values that came with a statement, as texts; binary ones in hexadecimal."""
+    formats = spread(bound.formats, len(bound.values))
+    return tuple(
+        None if value is None else value.hex()[:_LONGEST] if binary else value.decode(errors="replace")[:_LONGEST]
+        for value, binary in zip(bound.values, formats, strict=True)
+    )

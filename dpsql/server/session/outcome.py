@@ -1,0 +1,38 @@
+"""What goes into a session and what comes out of it: a bound statement, and what it came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsql.server.session import statements as sql
+from dpsql.server.session.portals import PreparedStatement
+from dpsql.server.wire import Formats, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    message: str
+    severity: str = "NOTICE"
+    sqlstate: str = "00000"
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a statement came to: a tag, rows where there are any, and the places of those to send."""
+
+    tag: str
+    rows: Rows | None = None
+    places: range = range(0)
+    notices: tuple[Notice, ...] = ()
+    copy: sql.Copy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A statement with its parameters, and the formats that its rows are wanted in."""
+
+    statement: PreparedStatement
+    values: tuple[bytes | None, ...] = ()
+    formats: Formats = ()
+    result_formats: Formats = ()

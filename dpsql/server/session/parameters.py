@@ -1,0 +1,62 @@
+"""Parameters of the wire as values of the checked tree."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+
+from dpsql.errors import error
+from dpsql.server.session.portals import spread
+from dpsql.server.wire import Undecodable, decode_parameter
+
+Reader = Callable[[int, bytes], bytes | None]
+"""PostgreSQL's own input: a type and a text to the binary form."""
+
+
+def decoded(
+    types: Sequence[int], values: Sequence[bytes | None], formats: Sequence[int], read: Reader
+) -> Mapping[str, object]:
+    """Parameters as Python values by their numbers. Raises :class:`dpsql.errors.Error` for what is no value."""
+    if len(types) != len(values):
+        raise error(
+            f"the statement has {len(types)} parameters, {len(values)} values were given",
+            sqlstate="08P01",
+            hint="bind one value to each",
+        )
+    found: dict[str, object] = {}
+    for number, (oid, value, binary) in enumerate(zip(types, values, spread(formats, len(values)), strict=True), 1):
+        found[str(number)] = None if value is None else _value(oid, value, bool(binary), read)
+    return found
+
+
+def _value(oid: int, value: bytes, binary: bool, read: Reader) -> object:
+    try:
+        return decode_parameter(oid, value, binary)
+    except Undecodable:
+        if binary:
+            raise
+    # A form that only PostgreSQL reads: let it.
+    whole = read(oid, value)
+    return None if whole is None else decode_parameter(oid, whole, True)
+
+
+_SAMPLES: Mapping[int, object] = {
+    16: True, 20: 1, 21: 1, 23: 1, 26: 1, 700: 1.0, 701: 1.0, 1700: Decimal(1), 1082: datetime.date(2000, 1, 1),
+    1114: datetime.datetime(2000, 1, 1), 1184: datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC),
+    1000: [True], 1005: [1], 1007: [1], 1016: [1], 1009: ["a"], 1015: ["a"], 1021: [1.0], 1022: [1.0],
+    1231: [Decimal(1)],
+}  # fmt: skip
+"""A value of each type, to plan with before the values are known: columns seldom depend on them."""
+
+TYPE_NAMES: Mapping[str, int] = {
+    "bool": 16, "boolean": 16, "smallint": 21, "int2": 21, "int": 23, "integer": 23, "int4": 23, "bigint": 20,
+    "int8": 20, "real": 700, "float4": 700, "float8": 701, "double precision": 701, "float": 701, "numeric": 1700,
+    "decimal": 1700, "text": 25, "varchar": 1043, "character varying": 1043, "date": 1082, "timestamp": 1114,
+    "timestamptz": 1184, "unknown": 0,
+}  # fmt: skip
+
+
+def samples(types: Sequence[int]) -> Mapping[str, object]:
+    """Parameters to plan with before the values are known."""
+    return {str(number): _SAMPLES.get(oid, "a") for number, oid in enumerate(types, 1)}

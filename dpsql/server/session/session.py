@@ -1,0 +1,453 @@
+"""One connection's session: its settings, its transaction, and the statements it sends.
+
+Guarantee: rows come from :class:`dpsql.answer.Session`, where they were paid for, or from the shadow, which holds none.
+A transaction of the client is a matter of form: a charge lies outside of it, and a rollback gives nothing back.
+Describing reads no data and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from dpsql.engines import Cancellation
+from dpsql.error_border import translated
+from dpsql.errors import Error, error
+from dpsql.price_text import price_line
+from dpsql.reply import AnswerColumn
+from dpsql.server.session import statements as sql
+from dpsql.server.session.backend import Backend, Place, parameters_in, setting_of
+from dpsql.server.session.outcome import Bound, Notice, Outcome
+from dpsql.server.session.parameters import TYPE_NAMES, decoded, samples
+from dpsql.server.session.portals import Names, Portal, PreparedStatement, moved, spread
+from dpsql.server.session.route import Route
+from dpsql.server.session.transaction import Status, TransactionBlock
+from dpsql.server.session.wire_settings import check_spoken, is_spoken
+from dpsql.server.shadow import ShadowRows as Answered
+from dpsql.server.wire import Field, Formats, ReleasedRows, ShadowRows, field, wire_type
+from dpsql.server.wire import options as copy_options
+from dpsql.settings import Settings
+from rewriter.declared import TEXT
+
+
+class WireSession:
+    """What a protocol asks for. One statement at a time; ``cancel`` may be called from any thread."""
+
+    def __init__(self, backend: Backend, analyst: str | None, application: str = "") -> None:
+        self._backend = backend
+        self._inner = backend.proxy.session(analyst)
+        self.names = Names()
+        self._block = TransactionBlock()
+        self._cancellation = Cancellation()
+        if application:
+            self.set("application_name", application)
+
+    @property
+    def analyst(self) -> str:
+        return self._inner.analyst
+
+    @property
+    def status(self) -> str:
+        """Of the transaction: I, T or E."""
+        return self._block.status.value
+
+    @property
+    def settings(self) -> Settings:
+        return self._inner.settings
+
+    def set(self, name: str, value: str) -> None:
+        """A setting of the startup packet; unknown ones are kept and have no effect."""
+        self._inner.change(name.lower(), value)
+
+    def begin(self, name: str, value: str) -> None:
+        """The same; what the client brings along is what a reset of its time zone goes back to."""
+        self.set(name, value)
+        if name.lower() == "timezone":
+            self._inner.settings = replace(self.settings, home=self.settings.zone)
+
+    def cancel(self) -> None:
+        self._cancellation.cancel()
+
+    def begin_statement(self) -> None:
+        """A cancellation that comes between two statements ends neither."""
+        self._cancellation = Cancellation()
+
+    def failed(self) -> None:
+        """After an error: a transaction waits for its end."""
+        self._block.fail()
+
+    def synced(self) -> None:
+        """Outside of BEGIN, what was sent up to here was a transaction of its own."""
+        if self._block.status is Status.IDLE:
+            self.names.end_transaction()
+
+    # Parse, Bind, Describe
+
+    @translated
+    def statements(self, text: str) -> tuple[sql.Statement, ...]:
+        """The statements of a text, in order."""
+        return sql.statements(text)
+
+    @translated
+    def prepare(self, text: str, types: Sequence[int]) -> PreparedStatement:
+        """Understand one statement; an empty text is one too."""
+        found = sql.statements(text)
+        if len(found) > 1:
+            raise error("cannot insert multiple commands into a prepared statement", sqlstate="42601")
+        if not found:
+            return PreparedStatement(text, None)
+        kind = found[0].kind
+        self._check_alive(kind)
+        prepared = PreparedStatement(text, kind, tuple(types), found[0].start)
+        # What is wrong with a statement is told when it is parsed, unless it takes the parameters to know.
+        if isinstance(kind, sql.Query) and not self._backend.place(kind.text).parameters:
+            self.fields(prepared)
+        return prepared
+
+    @translated
+    def bind(self, prepared: PreparedStatement, bound: Bound) -> Portal:
+        wanted = len(self.parameter_types(prepared))
+        if len(bound.values) != wanted:
+            raise error(f"the statement takes {wanted} parameters, {len(bound.values)} were sent", sqlstate="08P01")
+        formats = spread(bound.formats, wanted)
+        if prepared.fields:
+            spread(bound.result_formats, len(prepared.fields))
+        return Portal(prepared, bound.values, formats, bound.result_formats)
+
+    @translated
+    def parameter_types(self, prepared: PreparedStatement) -> tuple[int, ...]:
+        """The type of each parameter, inferred where the client gave none."""
+        if prepared.types is None:
+            text = _query_of(prepared.kind)
+            if isinstance(prepared.kind, sql.Query):
+                count = self._backend.place(text).parameters
+            else:
+                count = parameters_in(text) if text else 0
+            prepared.types = self._backend.parameter_types(
+                text, prepared.given, count, self.analyst, self.settings.others
+            )
+        return prepared.types
+
+    def fields(self, prepared: PreparedStatement) -> tuple[Field, ...]:
+        """The columns that a statement answers with; none where it has no rows. Free, and reads no data."""
+        self._check_columns(prepared)
+        if prepared.fields is None:
+            with _placed(prepared.start):
+                prepared.fields = self._fields(prepared, None)
+        return prepared.fields
+
+    def _check_columns(self, prepared: PreparedStatement) -> None:
+        """``dpsql.intervals`` changes the columns of a statement: one that a client knows is to be prepared again."""
+        if prepared.intervals != self.settings.intervals:
+            if prepared.told:
+                raise _other_columns()
+            prepared.fields, prepared.intervals = None, self.settings.intervals
+
+    def portal_fields(self, portal: Portal) -> tuple[Field, ...]:
+        if portal.rows is not None:
+            return portal.rows.fields
+        self._check_columns(portal.statement)
+        if portal.statement.fields is None:
+            with _placed(portal.statement.start):
+                portal.statement.fields = self._fields(portal.statement, portal)
+        return portal.statement.fields
+
+    @translated
+    def _fields(self, prepared: PreparedStatement, portal: Portal | None) -> tuple[Field, ...]:
+        match prepared.kind:
+            case sql.Query(text):
+                return self._query_fields(prepared, text, portal)
+            case sql.Setting(_, "EXPLAIN"):
+                return (field("QUERY PLAN", wire_type(TEXT)),)
+            case sql.Setting(_, "SHOW", _, name):
+                return (field(name, wire_type(TEXT)),)
+            case sql.Fetch(name, _, _, False):
+                return self.portal_fields(self.names.cursor(name))
+            case sql.ExecutePrepared(name, _):
+                return self.fields(self.names.query(name))
+        return ()
+
+    def _query_fields(self, prepared: PreparedStatement, text: str, portal: Portal | None) -> tuple[Field, ...]:
+        place = self._backend.place(text)
+        if place.route is not Route.OURS:
+            return self._described(prepared)
+        types = self.parameter_types(prepared)
+        if portal is not None:
+            return _fields(self._inner.describe(text, decoded(types, portal.values, portal.formats, self._read)))
+        try:
+            return _fields(self._inner.describe(text, samples(types)))
+        except Error:
+            if not types:
+                raise
+        # What the values are decides whether this is answered: PostgreSQL's own types until then.
+        return self._described(prepared)
+
+    def _described(self, prepared: PreparedStatement) -> tuple[Field, ...]:
+        if prepared.fields is None:
+            text = _query_of(prepared.kind)
+            described = self._backend.shadow.describe(text, prepared.given, self.analyst, self.settings.others)
+            prepared.types = tuple(described.parameters)
+            prepared.fields = tuple(Field(one.name, one.oid, one.size, one.modifier) for one in described.columns)
+        return prepared.fields
+
+    # Execute
+
+    def run(self, bound: Bound) -> Outcome:
+        """Run one statement. Raises :class:`dpsql.errors.Error`."""
+        with _placed(bound.statement.start):
+            return self._run(bound)
+
+    @translated
+    def _run(self, bound: Bound) -> Outcome:
+        kind = bound.statement.kind
+        if kind is None:
+            return Outcome("")
+        self._check_alive(kind)
+        match kind:
+            case sql.Query(text):
+                self._check_columns(bound.statement)
+                return self._query(bound, text)
+            case sql.Setting():
+                return self._setting(kind, bound)
+            case sql.Transaction(word, savepoint):
+                return self._transaction(word, savepoint)
+            case sql.Prepare(name, types, text, start):
+                given = tuple(TYPE_NAMES.get(type_, 0) for type_ in types)
+                self.names.keep_statement(name, self._inner_query(text, start, given))
+                return Outcome("PREPARE")
+            case sql.ExecutePrepared(name, arguments):
+                return self._execute(name, arguments, bound)
+            case sql.Deallocate(None):
+                self.names.statements.clear()
+                return Outcome("DEALLOCATE ALL")
+            case sql.Deallocate(str(name)):
+                self.names.statement(name)
+                del self.names.statements[name]
+                return Outcome("DEALLOCATE")
+            case sql.Declare():
+                return self._declare(kind)
+            case sql.Fetch():
+                return self._fetch(kind)
+            case sql.Close(None):
+                self.names.portals = {n: p for n, p in self.names.portals.items() if not p.cursor}
+                return Outcome("CLOSE CURSOR ALL")
+            case sql.Close(str(name)):
+                self.names.portal(name)
+                del self.names.portals[name]
+                return Outcome("CLOSE CURSOR")
+            case sql.Copy(text, given_options, start):
+                copy_options(given_options)
+                found = self.run(Bound(self._inner_query(text, start)))
+                return Outcome(found.tag, found.rows, found.places, found.notices, copy=kind)
+            case sql.Discard(what):
+                if what == "ALL":
+                    self._inner.change(None, None)
+                    self.names.clear()
+                return Outcome(f"DISCARD {what}")
+            case sql.Nothing(tag):
+                return Outcome(tag)
+        raise AssertionError(kind)
+
+    def _query(self, bound: Bound, text: str) -> Outcome:
+        prepared = bound.statement
+        place = self._backend.place(text)
+        if place.settings:
+            return self._set_config(bound, place)
+        if place.route is not Route.OURS:
+            return self._shadow(bound, text)
+        values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
+        answer = self._inner.execute(text, values, self._cancellation)
+        fields = _fields(answer.columns)
+        if prepared.fields is not None and len(prepared.fields) == len(fields):
+            fields = prepared.fields
+        notices: tuple[Notice, ...] = ()
+        if self.settings.notices and (answer.price or answer.notices):
+            notices = (*(Notice(text) for text in answer.notices), Notice(" ".join(price_line(answer).split("\n"))))
+        rows = ReleasedRows(fields, answer.rows)
+        return Outcome(f"SELECT {rows.count}", rows, range(rows.count), notices)
+
+    def _shadow(self, bound: Bound, text: str) -> Outcome:
+        types = bound.statement.types or bound.statement.given
+
+        def ask(result_formats: Formats) -> Answered:
+            return self._backend.shadow.run(
+                text,
+                bound.values,
+                types,
+                bound.formats,
+                result_formats,
+                self.analyst,
+                self.settings.others,
+                self.settings.timeout,
+                self._cancellation,
+            )
+
+        first = ask(bound.result_formats)
+        fields = tuple(Field(one.name, one.oid, one.size, one.modifier) for one in first.columns)
+        rows = ShadowRows(fields, lambda formats: ask(formats).rows)
+        rows.known[spread(bound.result_formats, len(fields))] = first.rows
+        return Outcome(f"SELECT {rows.count}", rows, range(rows.count))
+
+    def _read(self, oid: int, value: bytes) -> bytes | None:
+        """A text in a form that only PostgreSQL reads, as PostgreSQL's binary."""
+        found = self._backend.shadow.run(
+            "SELECT $1", [value], [oid], [0], [1], self.analyst, self.settings.others, None, self._cancellation
+        )
+        return found.rows[0][0]
+
+    def _setting(self, kind: sql.Setting, bound: Bound) -> Outcome:
+        if kind.word == "SHOW" and not kind.name.startswith("dpsql."):
+            return self._show(kind)
+        before = self.settings
+        values: Mapping[str, object] = {}
+        if kind.word == "EXPLAIN":
+            values = decoded(self.parameter_types(bound.statement), bound.values, bound.formats, self._read)
+        answer = self._inner.execute(kind.text, values)
+        try:
+            check_spoken(self.settings)
+        except Error:
+            self._inner.settings = before
+            raise
+        if kind.local and not self._block.set_local(before):
+            self._inner.settings = before
+            warning = Notice("SET LOCAL can only be used in transaction blocks", "WARNING", "25P01")
+            return Outcome(answer.tag, notices=(warning,))
+        if not kind.local and self._block.kept is not None:
+            # What SET LOCAL gives way to at the end has it too.
+            now, self._inner.settings = self.settings, self._block.kept
+            self._inner.execute(kind.text)
+            self._block.kept, self._inner.settings = self.settings, now
+        if not answer.columns:
+            return Outcome(answer.tag)
+        rows = ReleasedRows(_fields(answer.columns), answer.rows)
+        tag = answer.tag if kind.word != "SHOW" else "SHOW"
+        return Outcome(tag, rows, range(rows.count), tuple(Notice(text) for text in answer.notices))
+
+    def _set_config(self, bound: Bound, place: Place) -> Outcome:
+        """SET in the clothes of a query: the shadow answers it with the values that are set, and sets nothing."""
+        outcome = self._shadow(bound, place.text)
+        for one in place.settings:
+            before = self.settings
+            value = setting_of(one, bound.values)
+            if not is_spoken(one.name, value):
+                raise error(f"{one.name} cannot be changed to that", sqlstate="22023", hint=f"RESET {one.name}")
+            self.set(one.name, value)
+            if one.local and not self._block.set_local(before):
+                self._inner.settings = before
+        return outcome
+
+    def _show(self, kind: sql.Setting) -> Outcome:
+        """PostgreSQL's settings as the shadow has them; what it does not have, as the client set it."""
+        others = self.settings.others
+        try:
+            found = self._shadow(Bound(PreparedStatement(kind.text, sql.Query(kind.text))), kind.text)
+        except Error:
+            if kind.name not in others:
+                raise
+        else:
+            if kind.name not in ("application_name", "statement_timeout") or kind.name not in others:
+                return Outcome("SHOW", found.rows, found.places)
+        rows = ReleasedRows((field(kind.name, wire_type(TEXT)),), ((others[kind.name].strip("'"),),))
+        return Outcome("SHOW", rows, range(1))
+
+    def _execute(self, name: str, arguments: Sequence[str | None], bound: Bound) -> Outcome:
+        prepared = self.names.query(name)
+        values = tuple(None if text is None else text.encode() for text in arguments)
+        portal = self.bind(prepared, Bound(prepared, values))
+        return self._run(Bound(prepared, values, portal.formats, bound.result_formats))
+
+    # Cursors
+
+    def _inner_query(self, text: str, start: int, types: Sequence[int] = ()) -> PreparedStatement:
+        """The query within a statement, at whose character ``start`` it begins."""
+        with _placed(start):
+            prepared = self.prepare(text, types)
+        if not isinstance(prepared.kind, sql.Query):
+            raise error("only a SELECT is answered with rows", sqlstate="42601", hint="write SELECT …")
+        prepared.start += start
+        return prepared
+
+    def _declare(self, kind: sql.Declare) -> Outcome:
+        prepared = self._inner_query(kind.query, kind.start)
+        result_formats = (1,) if kind.binary else ()
+        portal = Portal(prepared, result_formats=result_formats, cursor=True, hold=kind.hold)
+        self.names.keep_portal(kind.name, portal)
+        return Outcome("DECLARE CURSOR")
+
+    def _fetch(self, kind: sql.Fetch) -> Outcome:
+        portal = self.names.cursor(kind.name)
+        notices = self.open(portal)
+        if portal.rows is None:
+            raise error(f'cursor "{kind.name}" has no rows', sqlstate="24000")
+        places = moved(portal, kind, portal.rows.count)
+        if kind.move:
+            return Outcome(f"MOVE {len(places)}", notices=notices)
+        return Outcome(f"FETCH {len(places)}", portal.rows, places, notices)
+
+    def open(self, portal: Portal) -> tuple[Notice, ...]:
+        """Run what a portal holds, once."""
+        self._block.check_alive()
+        if portal.rows is not None:
+            return ()
+        if portal.told not in (None, self.settings.intervals):
+            raise _other_columns()
+        outcome = self.run(Bound(portal.statement, portal.values, portal.formats, portal.result_formats))
+        if outcome.rows is not None:
+            self.names.check_rows(outcome.rows.count)
+        portal.rows, portal.tag = outcome.rows, outcome.tag
+        return outcome.notices
+
+    # Transactions
+
+    def _check_alive(self, kind: sql.Kind) -> None:
+        if not (isinstance(kind, sql.Transaction) and kind.word in ("COMMIT", "ROLLBACK", "ROLLBACK TO")):
+            self._block.check_alive()
+
+    def _transaction(self, word: str, savepoint: str) -> Outcome:
+        block = self._block
+        if word not in ("BEGIN", "COMMIT", "ROLLBACK"):
+            self._inner.settings = block.savepoint(word, savepoint, self.settings)
+            return Outcome(word.split()[0])
+        if word == "BEGIN":
+            if block.status is not Status.IDLE:
+                warning = Notice("there is already a transaction in progress", "WARNING", "25001")
+                return Outcome("BEGIN", notices=(warning,))
+            block.begin(self.settings)
+            return Outcome("BEGIN")
+        notices: tuple[Notice, ...] = ()
+        if block.status is Status.IDLE:
+            notices = (Notice("there is no transaction in progress", "WARNING", "25P01"),)
+        if block.status is Status.FAILED:
+            word = "ROLLBACK"
+        self._inner.settings = block.end(word, self.settings)
+        self.names.end_transaction()
+        return Outcome(word, notices=notices)
+
+
+def _other_columns() -> Error:
+    """As PostgreSQL says it, so that drivers prepare the statement again by themselves."""
+    return error("cached plan must not change result type", sqlstate="0A000", hint="prepare the statement again")
+
+
+@contextmanager
+def _placed(start: int) -> Iterator[None]:
+    """Errors of a part of a text say their place in the whole of it."""
+    try:
+        yield
+    except Error as refused:
+        if refused.position is None or not start:
+            raise
+        moved_by = refused.position + start
+        problem = error(refused.message, sqlstate=refused.sqlstate, hint=refused.hint, position=moved_by)
+    else:
+        return
+    raise problem
+
+
+def _query_of(kind: sql.Kind | None) -> str:
+    return kind.text if isinstance(kind, sql.Query | sql.Setting) else ""
+
+
+def _fields(columns: Sequence[AnswerColumn]) -> tuple[Field, ...]:
+    return tuple(field(column.name, wire_type(column.type)) for column in columns)

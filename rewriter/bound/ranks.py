@@ -1,0 +1,472 @@
+"""Quantiles: the SQL that tells, group by group, how much weight lies where around them.
+
+Rows are weighed, not sampled: each row of a unit weighs 2ʳ steps, and less where the unit has so many rows that the
+vector of its weights in the groups would leave the ball that counts are clipped into
+(:mod:`rewriter.bound.bounded_sql`). So one unit's weights have an L1 or L2 norm of at most the bound, whatever its
+rows, and a quantile is one of rows.
+
+The engine answers, for every value that is near one of the quantiles, its weight and the weight below it. Where the
+lattice is large that is found in two steps: the weights of at most 2,048 public buckets of values, and then the values
+of those buckets that have anything near in them. What is near is a constant of the plan, so the text is one and the
+same whatever the rows hold; that the others are missing moves no probability (:mod:`dpsql.mechanisms.quantiles.one`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.bound.ball import SHRINK, reach_squared
+from rewriter.bound.bounded_sql import from_rows, grouping_key
+from rewriter.bound.sql_size import check_expanded
+from rewriter.columns import narrowed, variable_behind
+from rewriter.declared import (
+    BIGINT,
+    DOUBLE,
+    HUGEINT,
+    ContributionBound,
+    Interval,
+    Kind,
+    Norm,
+    Sensitivity,
+    Type,
+    measure,
+)
+from rewriter.dialects import Dialect, call, double, number
+from rewriter.expressions import Value, clipped_steps, lattice
+from rewriter.measure import Vector
+from rewriter.plan import Choice, Chosen, Output
+from rewriter.refused import TYPE_MISMATCH, Refused, Unbounded
+from rewriter.relations import learned_ranges, missing_ranges, unbounded_rows
+from rewriter.release import Aggregate, Query
+
+BUCKETS = 2048
+"""How many buckets a large lattice is divided into."""
+
+_WEIGHT_BITS = 12
+_MOST_STEPS = 1 << 48
+_ALL_WINDOWS = 1 << 20
+_WINDOWS = 1 << 9, 1 << 11, 1 << 13
+"""Rows around a quantile that the engine tells of: at least, at most for one or two fractions, at most for more."""
+_UNKNOWN_CELLS = 100
+_MANY = 24
+"""Of more fractions than these, less around each is told."""
+_SECOND = Fraction(1, 86_400)
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """The choices of a release, the outputs that come from them, and what to tell the analyst."""
+
+    choices: tuple[Choice, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Column:
+    """One column under one condition, with every fraction that is asked of it, least first."""
+
+    aggregate: Aggregate
+    fractions: list[Fraction]
+
+
+def quantiles(
+    query: Query,
+    norm: Norm,
+    contribution: ContributionBound,
+    cells: int | None,
+    dialect: Dialect,
+    *,
+    one_group: bool,
+) -> Picked:
+    """Plan the picks of a release. ``contribution`` is the bound within this grouping, ``cells`` its groups at most.
+
+    Raises :class:`Refused` where a column has no declared range, or nothing bounds the rows of one person.
+    """
+    columns: dict[str, _Column] = {}
+    asked: list[tuple[int, Aggregate, str]] = []
+    for place, aggregate in enumerate(query.aggregates):
+        if (aggregate.fraction is None and not aggregate.candidates) or aggregate.argument is None:
+            continue
+        key = "\n".join("" if one is None else one.sql.sql() for one in (aggregate.argument, aggregate.condition))
+        key = f"{aggregate.candidates!r} {key}" if aggregate.candidates else key
+        column = columns.setdefault(key, _Column(aggregate, []))
+        if aggregate.fraction is not None and aggregate.fraction not in column.fractions:
+            column.fractions = sorted([*column.fractions, aggregate.fraction])
+        asked.append((place, aggregate, key))
+    if not asked:
+        return Picked()
+    weights = _weights(query, norm, contribution, one_group)
+    choices = {
+        key: _choice(f"q{place}", column, query, weights, cells, dialect)
+        for place, (key, column) in enumerate(columns.items())
+    }
+    outputs = tuple(
+        Output(f"a{place}", _type(one), Chosen(choices[key].name, _place(one, choices[key])), one.text)
+        for place, one, key in asked
+    )
+    return Picked(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])))
+
+
+def _place(aggregate: Aggregate, choice: Choice) -> int:
+    if aggregate.candidates:
+        return 0
+    if aggregate.fraction is None:
+        raise AssertionError("what is picked has a fraction")
+    return choice.fractions.index(aggregate.fraction)
+
+
+def _type(aggregate: Aggregate) -> Type:
+    """MEDIAN and PERCENTILE_CONT of numbers are doubles, as in PostgreSQL; all else is a value of the column."""
+    type_ = aggregate.type or _argument(aggregate).type
+    return DOUBLE if type_.numeric and aggregate.function in (exp.Median, exp.PercentileCont) else type_
+
+
+def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
+    notes = []
+    if any(one.candidates for one in aggregates):
+        notes.append("MODE is approximate: one of the most common of the declared values, NULL where hardly anybody is")
+    aggregates = [one for one in aggregates if not one.candidates]
+    if any(one.fraction not in (0, 1) for one in aggregates):
+        notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
+    if any(one.fraction in (0, 1) for one in aggregates):
+        notes.append("MIN and MAX are approximate: they lie inside of the data, with some rows beyond them")
+    return notes
+
+
+def _argument(aggregate: Aggregate) -> Value:
+    if aggregate.argument is None:
+        raise AssertionError("what is picked has an argument")
+    return aggregate.argument
+
+
+# How much one unit weighs
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """A row weighs ``row``, and a unit outside of the ball less. ``norm`` None: no unit can be outside."""
+
+    norm: Norm | None
+    reach_squared: int
+    row: int
+    one_group: bool
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        squared = self.reach_squared * self.row * self.row
+        if self.norm is Norm.L2 and not self.one_group:
+            return Sensitivity(l1=None, l2_squared=squared)
+        most = math.isqrt(squared)
+        return Sensitivity(l1=most, l2_squared=most * most)
+
+
+def _weights(query: Query, norm: Norm, contribution: ContributionBound, one_group: bool) -> _Weights:
+    if contribution.unique:
+        return _Weights(None, 1, 1, True)
+    reach = reach_squared(Vector((), 1, 1), norm, contribution)
+    if reach is None:
+        raise unbounded_rows(contribution, query)
+    if math.isqrt(reach) > _MOST_STEPS:
+        raise Refused("one person has too many rows to be weighed exactly", hint="declare a smaller max_rows")
+    if one_group:
+        # All of a unit's rows are in one group, so both norms are their number.
+        reach = math.isqrt(reach) ** 2
+    return _Weights(norm, reach, 1 << _WEIGHT_BITS, one_group)
+
+
+def _scale(rows: exp.Select, keys: Sequence[str], weights: _Weights, dialect: Dialect) -> exp.Select:
+    """What a row weighs, of the units that have so many rows that it is less than usual."""
+    radius = math.sqrt(weights.reach_squared) * weights.row * SHRINK
+    if weights.norm is Norm.L1 or weights.one_group:
+        source: exp.Expr = from_rows(rows)
+        size: exp.Expr = exp.Count(this=exp.Star())
+        limit = math.isqrt(weights.reach_squared)
+        root: exp.Expr = dialect.cast(size.copy(), DOUBLE)
+    else:
+        counts = exp.select("u", exp.alias_(exp.Count(this=exp.Star()), "c")).from_(from_rows(rows), copy=False)
+        counts.set("group", exp.Group(expressions=_columns(["u", *keys])))
+        source = exp.Subquery(this=counts, alias=exp.TableAlias(this=exp.to_identifier("c")))
+        count = dialect.cast(exp.column("c", "c"), HUGEINT)
+        size = exp.Sum(this=exp.Mul(this=count, expression=count.copy()))
+        limit = weights.reach_squared
+        root = exp.Sqrt(this=dialect.cast(size.copy(), DOUBLE))
+    share = dialect.cast(call("trunc", exp.Div(this=double(radius), expression=root)), BIGINT)
+    select = exp.Select(expressions=[exp.column("u"), exp.alias_(share, "m")]).from_(source, copy=False)
+    select.set("group", exp.Group(expressions=_columns(["u"])))
+    select.set("having", exp.Having(this=exp.GT(this=size.copy(), expression=number(limit))))
+    return select
+
+
+# One column
+
+
+def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: int | None, dialect: Dialect) -> Choice:
+    aggregate = column.aggregate
+    argument, interval, granularity = _bounded(aggregate, query.filters)
+    low, high = int(interval.low / granularity), int(interval.high / granularity)
+    least, most, together = _WINDOWS
+    size = max(len(column.fractions), 1)
+    window = _ALL_WINDOWS // (_UNKNOWN_CELLS if cells is None else max(cells, 1)) // size
+    window = min(max(window, least), most if size < 3 or size > _MANY else together)
+    window *= math.isqrt(weights.sensitivity.l2_squared) or 1
+    keys = [f"k{place}" for place in range(len(query.keys))]
+    rows = query.rows.copy()
+    if aggregate.condition is not None:
+        rows.where(aggregate.condition.sql.copy(), copy=False)
+    steps = argument.sql.copy() if aggregate.candidates else _steps(argument, interval, granularity, dialect)
+    expressions = [exp.alias_(query.unit.copy(), "u")]
+    expressions += [exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)]
+    rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
+    if dialect.recomputes:
+        rows.set("offset", exp.Offset(expression=number(0)))
+    present = exp.select("*").from_(from_rows(rows)).where("NOT v IS NULL")
+    types = [key.value.type for key in query.keys]
+    tree = _ranks(present, keys, types, weights, _Window(tuple(column.fractions), window), (low, high), dialect)
+    check_expanded(tree)
+    return Choice(
+        name,
+        tree.sql(dialect=dialect.name, comments=False),
+        tuple(column.fractions),
+        low,
+        high,
+        granularity,
+        weights.sensitivity,
+        weights.row,
+        window,
+        argument_text(aggregate),
+        aggregate.candidates,
+    )
+
+
+def argument_text(aggregate: Aggregate) -> str:
+    """The column as it was asked about, for people."""
+    return aggregate.text
+
+
+def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
+    """The argument with its range on the lattice, or a refusal that names what to declare."""
+    argument = _argument(aggregate)
+    if not (argument.type.numeric or argument.type.temporal):
+        raise Refused(
+            f"{aggregate.text} needs a number, a date or a timestamp, not a {argument.type}",
+            hint="GROUP BY it with COUNT(*)",
+            sqlstate=TYPE_MISMATCH,
+        )
+    declared = narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
+    if declared is None:
+        raise Unbounded(
+            f"{aggregate.text} has no bounds: it is picked from a known range",
+            hint="the owner can declare a range for the column; of numbers, WHERE x BETWEEN 0 AND 100 will do",
+            missing=missing_ranges(argument.sql),
+        )
+    granularity = _declared_step(argument) or _granularity(
+        argument.type, declared, learned=learned_ranges(argument.sql)
+    )
+    return argument, declared.outward(granularity), granularity
+
+
+def _declared_step(value: Value) -> Fraction | None:
+    """What all values of a column are whole multiples of, by the step that its owner declared."""
+    variable = variable_behind(value.sql)
+    if variable is None or variable.column.step is None or variable.column.range is None:
+        return None
+    low, step = measure(variable.column.range[0]), variable.column.step
+    both = low.denominator * step.denominator
+    return Fraction(math.gcd(int(low * both), int(step * both)), both)
+
+
+def _granularity(type_: Type, interval: Interval, *, learned: bool) -> Fraction:
+    """Values of a column, exactly; of doubles, 2⁻²⁰ of the range; times to the second."""
+    if type_.kind is Kind.DATE:
+        return Fraction(1)
+    return _SECOND if type_.temporal else lattice(type_, interval, learned=learned)
+
+
+def _steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
+    """The row's value on the lattice, clipped into the range; NULL where it is NULL."""
+    if not value.type.temporal:
+        return clipped_steps(value, interval, granularity, dialect)
+    # A time of the years 1 to 9999 has a number of steps, and is compared as that number.
+    low, high = int(interval.low / granularity), int(interval.high / granularity)
+    steps = exp.Paren(this=dialect.to_steps(value.sql.copy(), value.type, granularity))
+    below = exp.LT(this=steps, expression=number(low))
+    above = exp.GT(this=steps.copy(), expression=number(high))
+    ifs = [exp.If(this=below, true=number(low)), exp.If(this=above, true=number(high))]
+    return dialect.cast(exp.Case(ifs=ifs, default=steps.copy()), BIGINT)
+
+
+# The SQL
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """What is near a quantile: less than ``size`` of weight between its target and a value's rows."""
+
+    fractions: tuple[Fraction, ...]
+    size: int
+
+    def test(self, dialect: Dialect) -> exp.Expr:
+        """Of columns ``below``, ``w`` and ``n``: whether any of the rows of a value, or of a bucket, is near."""
+        return exp.or_(*(self._near(fraction, dialect) for fraction in self.fractions), copy=False)
+
+    def _near(self, fraction: Fraction, dialect: Dialect) -> exp.Expr:
+        below, weight, total = (dialect.cast(exp.column(name), HUGEINT) for name in ("below", "w", "n"))
+        upto = exp.Paren(this=exp.Add(this=below, expression=weight))
+        if fraction == 0:
+            return exp.LT(this=below.copy(), expression=number(self.size))
+        if fraction == 1:
+            return exp.LT(this=exp.Sub(this=total, expression=upto), expression=number(self.size))
+        parts = fraction.denominator
+        limit = number(self.size * parts)
+        target = exp.Mul(this=total, expression=number(fraction.numerator))
+        before = exp.Sub(this=exp.Mul(this=below.copy(), expression=number(parts)), expression=target)
+        after = exp.Sub(this=target.copy(), expression=exp.Mul(this=upto, expression=number(parts)))
+        both = exp.and_(exp.LT(this=before, expression=limit), exp.LT(this=after, expression=limit.copy()), copy=False)
+        return exp.Paren(this=both)
+
+
+def _columns(names: Sequence[str], table: str | None = None) -> list[exp.Expr]:
+    return [exp.column(name, table) for name in names]
+
+
+def _ranks(
+    rows: exp.Select,
+    keys: Sequence[str],
+    types: Sequence[Type],
+    weights: _Weights,
+    window: _Window,
+    ends: tuple[int, int],
+    dialect: Dialect,
+) -> exp.Select:
+    """(keys…, v, w, below, n) of the values that are near."""
+    ctes: list[tuple[str, exp.Select]] = []
+    if weights.norm is not None:
+        # Read three times, and often made of joins: so it is kept.
+        ctes.append(("kept", rows))
+        rows = exp.select("*").from_("kept")
+        ctes.append(("scale", _scale(rows.copy(), keys, weights, dialect)))
+    weighed = _weighed(rows, keys, weights)
+    low, high = ends
+    if high - low < BUCKETS:
+        ctes.append(("found", _histogram(weighed, keys, exp.column("v"), "v")))
+        within = [exp.column("v")]
+        ctes.append(("placed", _placed(keys, [], within, number(0), exp.Sum(this=exp.column("w")))))
+    else:
+        size = -(-(high - low + 1) // BUCKETS)
+        offset = exp.Paren(this=exp.Sub(this=exp.column("v"), expression=number(low)))
+        bucket = dialect.integer_divide(offset, number(size))
+        ctes.append(("coarse", _histogram(weighed.copy(), keys, bucket, "b")))
+        ctes.append(("spread", _spread(keys)))
+        near = exp.select(*keys, "b", "below", "n").from_("spread")
+        near.set("where", exp.Where(this=window.test(dialect)))
+        ctes.append(("near", near))
+        ctes.append(("found", _inner(weighed, keys, types, bucket, dialect)))
+        ctes.append(("placed", _placed(keys, ["b"], [exp.column("v")], exp.column("start"), None)))
+    counts = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in ("w", "below", "n")]
+    final = exp.Select(expressions=[*_columns([*keys, "v"]), *counts]).from_("placed")
+    if window.fractions:
+        final.set("where", exp.Where(this=window.test(dialect)))
+    final.set(
+        "order", exp.Order(expressions=[exp.Ordered(this=exp.column(name), nulls_first=False) for name in [*keys, "v"]])
+    )
+    final.set(
+        "with_",
+        exp.With(
+            expressions=[
+                exp.CTE(
+                    this=query,
+                    alias=exp.TableAlias(this=exp.to_identifier(name)),
+                    materialized=True if name == "kept" else None,
+                )
+                for name, query in ctes
+            ]
+        ),
+    )
+    return final
+
+
+def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights) -> exp.Select:
+    """Each row's keys, value and weight."""
+    source = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
+    columns = _columns([*keys, "v"], "p")
+    if weights.norm is None:
+        return exp.Select(expressions=[*columns, exp.alias_(number(1), "w")]).from_(source, copy=False)
+    weight = exp.Coalesce(this=exp.column("m", "scale"), expressions=[number(weights.row)])
+    select = exp.Select(expressions=[*columns, exp.alias_(weight, "w")]).from_(source, copy=False)
+    same = exp.EQ(this=exp.column("u", "p"), expression=exp.column("u", "scale"))
+    select.set("joins", [exp.Join(this=exp.to_table("scale"), side="LEFT", on=same)])
+    return select
+
+
+def _histogram(weighed: exp.Select, keys: Sequence[str], value: exp.Expr, name: str) -> exp.Select:
+    """The weight of each group and value."""
+    source = exp.Subquery(this=weighed, alias=exp.TableAlias(this=exp.to_identifier("h")))
+    expressions = [*_columns(keys), exp.alias_(value.copy(), name), exp.alias_(exp.Sum(this=exp.column("w")), "w")]
+    select = exp.Select(expressions=expressions).from_(source, copy=False)
+    select.set("group", exp.Group(expressions=[*_columns(keys), value.copy()]))
+    return select
+
+
+def _over(sum_: exp.Expr, partition: Sequence[exp.Expr], order: Sequence[exp.Expr] = ()) -> exp.Window:
+    ordered = exp.Order(expressions=[exp.Ordered(this=one, nulls_first=False) for one in order]) if order else None
+    return exp.Window(this=sum_, partition_by=list(partition), order=ordered)
+
+
+def _spread(keys: Sequence[str]) -> exp.Select:
+    """For each bucket, the weight below it and that of its group."""
+    total = exp.Sum(this=exp.column("w"))
+    upto = _over(total, _columns(keys), [exp.column("b")])
+    below = exp.Paren(this=exp.Sub(this=upto, expression=exp.column("w")))
+    columns = [*_columns([*keys, "b", "w"]), exp.alias_(below, "below")]
+    return exp.Select(expressions=[*columns, exp.alias_(_over(total.copy(), _columns(keys)), "n")]).from_("coarse")
+
+
+def _inner(
+    weighed: exp.Select, keys: Sequence[str], types: Sequence[Type], bucket: exp.Expr, dialect: Dialect
+) -> exp.Select:
+    """The weight of each value in the buckets that are near."""
+    located = exp.Subquery(
+        this=exp.Select(expressions=[exp.Star(), exp.alias_(bucket.copy(), "b")]).from_(
+            exp.Subquery(this=weighed, alias=exp.TableAlias(this=exp.to_identifier("h"))), copy=False
+        ),
+        alias=exp.TableAlias(this=exp.to_identifier("h")),
+    )
+    # By few and narrow columns, since there are many rows; what else there is of a bucket joins in later.
+    places = _columns([*keys, "b"], "near")
+    values = exp.Select(
+        expressions=[*places, exp.column("v", "h"), exp.alias_(exp.Sum(this=exp.column("w", "h")), "w")]
+    ).from_(located, copy=False)
+    values.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("h", keys, types, dialect))])
+    values.set("group", exp.Group(expressions=[*(one.copy() for one in places), exp.column("v", "h")]))
+    columns = [*_columns([*keys, "b", "v", "w"], "g"), exp.alias_(exp.column("below", "near"), "start")]
+    select = exp.Select(expressions=[*columns, exp.column("n", "near")]).from_(
+        exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier("g"))), copy=False
+    )
+    select.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("g", keys, types, dialect))])
+    return select
+
+
+def _same_bucket(table: str, keys: Sequence[str], types: Sequence[Type], dialect: Dialect) -> exp.Expr:
+    same: list[exp.Expr] = [exp.EQ(this=exp.column("b", table), expression=exp.column("b", "near"))]
+    same += [
+        dialect.same_key(exp.column(key, table), exp.column(key, "near"), type_)
+        for key, type_ in zip(keys, types, strict=True)
+    ]
+    return exp.and_(*same, copy=False)
+
+
+def _placed(
+    keys: Sequence[str], within: Sequence[str], order: Sequence[exp.Expr], start: exp.Expr, total: exp.Expr | None
+) -> exp.Select:
+    """For each value, the weight below it; ``total`` None where the group's weight is a column already."""
+    upto = _over(exp.Sum(this=exp.column("w")), _columns([*keys, *within]), order)
+    inside = exp.Paren(this=exp.Sub(this=upto, expression=exp.column("w")))
+    below = exp.Add(this=start, expression=inside)
+    group = exp.column("n") if total is None else exp.alias_(_over(total, _columns(keys)), "n")
+    return exp.Select(expressions=[*_columns([*keys, "v", "w"]), exp.alias_(below, "below"), group]).from_("found")

@@ -1,0 +1,299 @@
+"""What a statement's own conditions say of a declared column, whichever function of it they compare.
+
+``WHERE created_at::date >= '2026-10-01' AND date_trunc('year', created_at) = '2026-01-01'`` says that ``created_at``
+lies from 2026-10-01 to the last microsecond of that year, and that it is not NULL. Only conditions that hold on every
+row count: conjuncts of WHERE and of inner joins. It depends on text alone.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.columns.regions import Probe, probe_of
+from rewriter.columns.source import ORIGIN, PUBLIC, VARIABLE, Origin, Variable
+from rewriter.columns.value_lists import lattice_of
+from rewriter.declared import Kind, Type, measure
+from rewriter.expressions import Value, floor_to
+
+Path = tuple[str, ...]
+"""The subqueries around an expression: a CTE that stands twice in FROM has its columns twice."""
+
+_DAY = datetime.timedelta(days=1)
+_LONGEST = {
+    "hour": _DAY / 24, "day": _DAY, "week": 7 * _DAY, "month": 31 * _DAY, "quarter": 92 * _DAY, "year": 366 * _DAY,
+}  # fmt: skip
+_INTEGERS = {exp.DType.SMALLINT: 16, exp.DType.INT: 32, exp.DType.BIGINT: 64, exp.DType.INT128: 128}
+_TIMES = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a column's values lie; ``values`` are all that they can be, where conditions list them."""
+
+    low: Fraction | None = None
+    high: Fraction | None = None
+    values: frozenset[Probe] | None = None
+
+    def within(self, other: Limits) -> Limits:
+        low = max((end for end in (self.low, other.low) if end is not None), default=None)
+        high = min((end for end in (self.high, other.high) if end is not None), default=None)
+        values = self.values if other.values is None else other.values
+        if self.values is not None and other.values is not None:
+            values = self.values & other.values
+        return Limits(low, high, values)
+
+
+@dataclass(slots=True)
+class Facts:
+    """What conditions say. A column that has limits is not NULL, nor is one that equals another.
+
+    ``among`` are columns all of whose values a column of a public table has.
+    """
+
+    limits: dict[Variable, Limits] = field(default_factory=dict)
+    equal: list[tuple[Variable, Variable]] = field(default_factory=list)
+    among: dict[Variable, tuple[str, str]] = field(default_factory=dict)
+    parts: list[tuple[exp.Expr, Path]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, filters: Iterable[Value]) -> Facts:
+        facts = cls()
+        for condition in filters:
+            for node, path in conjuncts(condition.sql):
+                facts.parts.append((node, path))
+                facts._read(node, path)
+        return facts
+
+    def of_column(self, variable: Variable) -> Limits:
+        return self.limits.get(variable, Limits())
+
+    def is_given(self, variable: Variable) -> bool:
+        """Whether conditions leave no row on which a column is NULL."""
+        tied = variable in self.among or any(variable in pair for pair in self.equal)
+        return tied or variable in self.limits
+
+    def listed_by(self, variable: Variable) -> set[tuple[str, str]]:
+        """The columns of public tables that have all values of a column."""
+        equals = {(one.table.name, one.column.name) for one in self.equals_of(variable) if one.table.public}
+        return equals | ({self.among[variable]} if variable in self.among else set())
+
+    def equals_of(self, variable: Variable) -> Iterator[Variable]:
+        for one, other in self.equal:
+            if variable in (one, other):
+                yield other if one == variable else one
+
+    def _read(self, node: exp.Expr, path: Path) -> None:
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            self._bound(node.this, path, ">=", node.args["low"])
+            self._bound(node.this, path, "<=", node.args["high"])
+        elif isinstance(node, exp.In) and node.args.get("query") is None:
+            self._listed(node.this, path, node.expressions)
+        elif isinstance(node, exp.In) and isinstance(listing := node.meta.get(PUBLIC), Variable):
+            if (variable := column_of(node.this, path)) is not None:
+                self.among[variable] = listing.table.name, listing.column.name
+        elif isinstance(node, exp.Not) and (variable := _tested_for_null(node.this, path)) is not None:
+            self._add(variable, Limits())
+        elif type(node) in _SIGNS:
+            self._compared(node.this, node.args["expression"], path, _SIGNS[type(node)])
+
+    def _compared(self, left: exp.Expr, right: exp.Expr, path: Path, sign: str) -> None:
+        one, other = column_of(left, path), column_of(right, path)
+        if one is not None and other is not None:
+            self._add(one, Limits())
+            self._add(other, Limits())
+            if sign == "=" and one != other:
+                self.equal.append((one, other))
+            return
+        self._bound(left, path, sign, right)
+        self._bound(right, path, _MIRRORED.get(sign, sign), left)
+
+    def _bound(self, node: exp.Expr, path: Path, sign: str, against: exp.Expr) -> None:
+        known, scalar = probe_of(against)
+        if not known or scalar is None or isinstance(scalar, bool):
+            return
+        if sign == "=":
+            self._listed(node, path, [against])
+        if not isinstance(scalar, str):
+            for part in (">=", "<=") if sign == "=" else (sign,):
+                if (found := _pushed(node, path, part, scalar)) is not None:
+                    self._add(*found)
+
+    def _listed(self, node: exp.Expr, path: Path, items: Sequence[exp.Expr]) -> None:
+        variable, literals = column_of(node, path), [probe_of(item) for item in items]
+        if not all(known for known, _ in literals):
+            return
+        scalars = frozenset(scalar for _, scalar in literals if scalar is not None)
+        if variable is not None:
+            self._add(variable, Limits(values=scalars))
+        numbers = [scalar for scalar in scalars if isinstance(scalar, Fraction)]
+        if numbers and len(numbers) == len(scalars):
+            for sign, end in ((">=", min(numbers)), ("<=", max(numbers))):
+                if (found := _pushed(node, path, sign, end)) is not None:
+                    self._add(*found)
+
+    def _add(self, variable: Variable, limits: Limits) -> None:
+        self.limits[variable] = self.of_column(variable).within(limits)
+
+
+def _tested_for_null(node: exp.Expr, path: Path) -> Variable | None:
+    """The column of ``x IS NULL``."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    is_test = isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)
+    return column_of(node.this, path) if is_test else None
+
+
+_SIGNS: dict[type[exp.Expr], str] = {exp.EQ: "=", exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<"}
+_MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+
+
+def conjuncts(node: exp.Expr, path: Path = ()) -> Iterator[tuple[exp.Expr, Path]]:
+    """The conditions that AND joins, through subqueries, each with the subqueries around it."""
+    stack = [(node, path)]
+    while stack:
+        current, around = stack.pop()
+        if isinstance(current, exp.Paren):
+            stack.append((current.this, around))
+        elif isinstance(current, exp.And):
+            stack += [(current.expression, around), (current.this, around)]
+        elif isinstance(origin := current.meta.get(ORIGIN), Origin):
+            stack.append((origin.sql, (*around, current.text("table"))))
+        else:
+            yield current, around
+
+
+def named(variable: Variable, path: Path) -> Variable:
+    """A column of a table instance, told apart from the same one of another copy of a subquery."""
+    return replace(variable, alias="_".join((*path, variable.alias))) if path else variable
+
+
+def column_of(node: exp.Expr, path: Path) -> Variable | None:
+    """The declared column that an expression is, but for conversions that keep every value and their order."""
+    casts: list[exp.DataType] = []
+    while True:
+        if isinstance(variable := node.meta.get(VARIABLE), Variable):
+            return named(variable, path) if all(_keeps(variable.column.type, to) for to in casts) else None
+        if isinstance(origin := node.meta.get(ORIGIN), Origin):
+            path, node = (*path, node.text("table")), origin.sql
+        elif type(node) is exp.Cast:
+            casts.append(node.to)
+            node = node.this
+        elif isinstance(node, exp.Paren):
+            node = node.this
+        else:
+            return None
+
+
+def _keeps(kind: Type, to: exp.DataType) -> bool:
+    """Whether a type holds all values of another, so that no two of them become one.
+
+    >>> from rewriter.types import INTEGER, decimal
+    >>> _keeps(INTEGER, exp.DataType.build("DOUBLE")), _keeps(decimal(5, 2), exp.DataType.build("DOUBLE"))
+    (True, False)
+    """
+    if to.this == exp.DType.DOUBLE:
+        return kind.kind is Kind.DOUBLE or (kind.kind is Kind.INTEGER and kind.bits <= 32)
+    if to.this in _INTEGERS:
+        return kind.kind is Kind.INTEGER and kind.bits <= _INTEGERS[to.this]
+    if to.this in _TIMES:
+        return kind.temporal
+    if to.this == exp.DType.DECIMAL and len(to.expressions) == 2:
+        precision, scale = (int(part.name) for part in to.expressions)
+        if kind.kind is Kind.DECIMAL:
+            return scale >= kind.scale and precision - scale >= kind.precision - kind.scale
+        return kind.kind is Kind.INTEGER and precision - scale >= len(str(kind.limits[1]))
+    same = {exp.DType.DATE: Kind.DATE, exp.DType.TEXT: Kind.TEXT, exp.DType.BOOLEAN: Kind.BOOLEAN}
+    return same.get(to.this) is kind.kind
+
+
+# From a limit on a function of a column to a limit on the column.
+
+
+def _pushed(node: exp.Expr, path: Path, sign: str, end: Fraction) -> tuple[Variable, Limits] | None:
+    """What ``node sign end`` says of the column that it is a non-decreasing function of."""
+    while True:
+        if (variable := column_of(node, path)) is not None:
+            return variable, _rounded(variable.column.type, sign, end)
+        if isinstance(origin := node.meta.get(ORIGIN), Origin):
+            path, node = (*path, node.text("table")), origin.sql
+        elif isinstance(node, exp.Paren):
+            node = node.this
+        elif (cut := _cut(node)) is None:
+            return None
+        else:
+            unit, node = cut
+            if (moved := _before(unit, sign, end)) is None:
+                return None
+            sign, end = moved
+
+
+def _cut(node: exp.Expr) -> tuple[str, exp.Expr] | None:
+    """The unit that a time is cut to, and the time: date_trunc, a cast to a date, the number of the year."""
+    if type(node) is exp.Cast and node.to.this == exp.DType.DATE:
+        return "day", node.this
+    if type(node) is exp.Cast and node.to.this == exp.DType.DECIMAL:
+        part = node.this
+        if isinstance(part, exp.Anonymous) and part.name == "date_part" and part.expressions[0].name == "year":
+            return "number of year", part.expressions[1]
+    if isinstance(node, exp.Anonymous) and node.name == "date_trunc" and node.expressions[0].name in _LONGEST:
+        return node.expressions[0].name, node.expressions[1]
+    return None
+
+
+def _before(unit: str, sign: str, end: Fraction) -> tuple[str, Fraction] | None:
+    """The limit on a time that is cut to a unit.
+
+    >>> march = measure(datetime.date(2026, 3, 1))
+    >>> _before("month", "<=", march) == ("<", measure(datetime.date(2026, 4, 1)))
+    True
+    """
+    if unit == "number of year":
+        first = math.floor(end) + 1 if sign in ("<=", ">") else math.ceil(end)
+        if not 1 <= first <= 9999:
+            return None
+        return "<" if sign in ("<", "<=") else ">=", measure(datetime.datetime(first, 1, 1))
+    moment = _moment(end)
+    if moment is None:
+        return None
+    start = floor_to(unit, moment)
+    begins = measure(start) == end
+    if sign == ">=" and begins:
+        return sign, end
+    if sign == "<" and begins:
+        return sign, end
+    after = _next(unit, start)
+    if after is None:
+        return None
+    return ("<" if sign in ("<", "<=") else ">="), measure(after)
+
+
+def _next(unit: str, start: datetime.datetime) -> datetime.datetime | None:
+    try:
+        return floor_to(unit, start + _LONGEST[unit])
+    except OverflowError:
+        return None
+
+
+def _moment(end: Fraction) -> datetime.datetime | None:
+    days, rest = divmod(end, 1)
+    if not 1 <= days <= datetime.date.max.toordinal():
+        return None
+    micros = math.floor(rest * 86_400_000_000)
+    return datetime.datetime.fromordinal(int(days)) + datetime.timedelta(microseconds=micros)
+
+
+def _rounded(kind: Type, sign: str, end: Fraction) -> Limits:
+    """A limit on values that are multiples of a step."""
+    step = lattice_of(kind)
+    if not step:
+        return Limits(low=end) if sign in (">", ">=") else Limits(high=end)
+    below, above = math.floor(end / step) * step, math.ceil(end / step) * step
+    if sign in (">", ">="):
+        return Limits(low=below + step if sign == ">" else above)
+    return Limits(high=above - step if sign == "<" else below)

@@ -1,0 +1,324 @@
+"""What stands in a FROM clause once its name is resolved: a table of the catalog or a checked subquery."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Table
+from rewriter.dialects import Dialect
+from rewriter.expressions import Value, read_column
+from rewriter.refused import AMBIGUOUS_COLUMN, TOO_COMPLEX, UNKNOWN_COLUMN, Refused
+
+VARIABLE = "variable"
+ORIGIN = "origin"
+"""``meta`` keys: the declared column that a node reads, and the expression behind a subquery's column."""
+PUBLIC = "public"
+"""``meta`` key of an IN whose subquery reads public tables alone: the column that it lists, or True."""
+MAX_BEHIND = 50_000
+"""Syntax nodes behind one column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A declared column of one table instance: what a key set can be enumerated over.
+
+    ``lister`` is the public table that lists its values, where one does.
+    """
+
+    alias: str
+    name: str
+    table: Table = field(compare=False)
+    column: Column = field(compare=False)
+    lister: Table | None = field(default=None, compare=False)
+    optional: bool = False
+
+    def __deepcopy__(self, memo: object) -> Variable:
+        """Copies of a node share its facts: they are values, and sqlglot copies ``meta`` deeply."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The expression behind a subquery's column; shared by the copies of the column's node.
+
+    ``size`` is its syntax nodes and those behind its own columns: a column of a subquery may stand twice in that of the
+    next, and whoever follows all of them follows 2ⁿ.
+    """
+
+    sql: exp.Expr
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        behind = (part.meta.get(ORIGIN) for part in self.sql.walk())
+        size = sum(origin.size if isinstance(origin, Origin) else 1 for origin in behind)
+        if size > MAX_BEHIND:
+            raise Refused(
+                "a column becomes too large when its subqueries are put in",
+                hint="name each column of a subquery once, or compute it in fewer steps",
+                sqlstate=TOO_COMPLEX,
+            )
+        object.__setattr__(self, "size", size)
+
+    def __deepcopy__(self, memo: object) -> Origin:
+        return self
+
+
+def variable_behind(node: exp.Expr) -> Variable | None:
+    """The declared column that an expression is, through subqueries."""
+    while True:
+        if isinstance(variable := node.meta.get(VARIABLE), Variable):
+            return variable
+        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
+            return None
+        node = origin.sql
+
+
+def columns_behind(node: exp.Expr) -> Iterator[tuple[str, str]]:
+    """The columns that an expression is as they are, through subqueries: by our alias of the relation, and the name."""
+    while True:
+        if isinstance(variable := node.meta.get(VARIABLE), Variable):
+            yield variable.alias, variable.name
+            return
+        if isinstance(node, exp.Column):
+            yield node.text("table"), node.name
+        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
+            return
+        node = origin.sql
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One item of a FROM clause. ``name`` is the analyst's word for it, ``alias`` ours.
+
+    ``unit`` is the expression of the privacy unit where the source carries it itself (a subquery, the entity table,
+    a table one hop away, rows as units); None for public sources and for tables that reach it through a chain.
+    ``optional``: the null-supplying side of an outer join. ``filters`` hold on every row of it. ``numbered`` columns
+    give each row of one unit another number. ``unique_columns`` and ``unique_keys`` are true of any data,
+    ``claimed_keys`` are the owner's word.
+    """
+
+    name: str
+    alias: str
+    item: exp.Expr
+    fields: Mapping[str, Value]
+    private: bool
+    bound: ContributionBound
+    table: Table | None = None
+    unit: exp.Expr | None = None
+    optional: bool = False
+    unique_columns: frozenset[str] = frozenset()
+    unique_keys: tuple[frozenset[str], ...] = ()
+    claimed_keys: tuple[frozenset[str], ...] = ()
+    filters: tuple[Value, ...] = ()
+    numbered: frozenset[str] = frozenset()
+
+    def constant(self) -> Source:
+        """The same source, each of whose columns has one value per unit."""
+        return replace(self, fields={name: replace(value, constant=True) for name, value in self.fields.items()})
+
+    def as_optional(self, *, by_unit: bool = False) -> Source:
+        """The same source on the null-supplying side of an outer join.
+
+        ``by_unit``: of one unit either all rows have a match or none; else a column that is constant per unit is NULL
+        on some of them.
+        """
+        fields = {name: _nullable(value, constant=value.constant and by_unit) for name, value in self.fields.items()}
+        return replace(self, fields=fields, optional=True)
+
+    def reference(self, name: str) -> Value:
+        """A fresh node for a column: nodes have one parent."""
+        value = self.fields[name]
+        return replace(value, sql=value.sql.copy())
+
+
+def _nullable(value: Value, *, constant: bool) -> Value:
+    sql = value.sql.copy()
+    variable = sql.meta.get(VARIABLE)
+    if isinstance(variable, Variable):
+        sql.meta[VARIABLE] = replace(variable, optional=True)
+    elif ORIGIN in sql.meta:
+        del sql.meta[ORIGIN]
+    return replace(value, sql=sql, nullable=True, identifies=False, constant=constant)
+
+
+def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: Dialect) -> Source:
+    """A table of the catalog as a source. Unit columns are not NULL: rows without a unit are dropped."""
+    private = not table.public
+    unit_column = _unit_column(table, catalog) if private else None
+    keys = _keys(table, catalog)
+    fields: dict[str, Value] = {}
+    for column in table.columns.values():
+        sql = read_column(column, exp.column(exp.to_identifier(column.name, quoted=True), alias), dialect)
+        lister = catalog.tables[column.values_from[0]] if column.values_from is not None else None
+        if column.name != unit_column:
+            sql.meta[VARIABLE] = Variable(alias, column.name, table, column, lister)
+        fields[column.name] = Value(
+            sql=sql,
+            type=column.type,
+            interval=column.interval,
+            nullable=(column.nullable and column.name != unit_column) or _may_read_null(column),
+            unit=column.name == unit_column,
+            halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),
+            real=column.engine_type.upper() in ("FLOAT", "REAL"),
+            identifies=column.name == unit_column
+            or (private and (column.name in keys or (column.unique and not column.nullable))),
+        )
+    unit: exp.Expr | None = None
+    if private and catalog.unit is None:
+        unit = _row_identity(table, alias, catalog, dialect)
+    elif unit_column is not None:
+        unit = exp.column(exp.to_identifier(unit_column, quoted=True), alias)
+    return Source(
+        name=name,
+        alias=alias,
+        item=exp.alias_(_item(table, dialect), alias, table=True),
+        fields=fields,
+        private=private,
+        bound=_bound(table, alias, unit_column, catalog) if private else ContributionBound(),
+        table=table,
+        unit=unit,
+        unique_columns=frozenset(column.name for column in table.columns.values() if column.unique),
+        unique_keys=table.keys,
+        claimed_keys=table.claimed,
+    )
+
+
+def _row_identity(table: Table, alias: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
+    """A row's own key, different from that of any row of another table of people."""
+    private = sorted(other.name for other in catalog.tables.values() if not other.public)
+    return dialect.row_identity(alias, private.index(table.name), len(private))
+
+
+def table_node(table: Table, dialect: Dialect) -> exp.Table:
+    """A table in the engine's words, always with its schema, so that no CTE of the bounded query can hide it."""
+    schema = exp.to_identifier(table.schema or dialect.default_schema, quoted=True)
+    return exp.Table(this=exp.to_identifier(table.name, quoted=True), db=schema)
+
+
+def _item(table: Table, dialect: Dialect) -> exp.Expr:
+    """A table as it is read: of a public one whose keys nothing enforces, the first row of each key.
+
+    The choice is among public rows, so that nobody's row decides it.
+    """
+    item: exp.Expr = table_node(table, dialect)
+    names = [exp.column(exp.to_identifier(name, quoted=True)) for name in table.columns]
+    for number, key in enumerate(table.one_row_of):
+        on = [exp.column(exp.to_identifier(name, quoted=True)) for name in key]
+        order = [*on, *(name for name in names if name not in on)]
+        first = exp.Select(expressions=[name.copy() for name in names]).from_(
+            item
+            if number == 0
+            else exp.Subquery(this=item, alias=exp.TableAlias(this=exp.to_identifier(f"k{number}"))),
+            copy=False,
+        )
+        first.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[name.copy() for name in on])))
+        first.set("order", exp.Order(expressions=[exp.Ordered(this=name.copy()) for name in order]))
+        item = first
+    return exp.Subquery(this=item) if table.one_row_of else item
+
+
+def may_be_missing(column: Column) -> bool:
+    """Whether a row may have NULL where the column is read: also PostgreSQL's decimals can be NaN."""
+    return column.nullable or _is_numeric(column) or _may_read_null(column)
+
+
+def _is_numeric(column: Column) -> bool:
+    """Whether PostgreSQL stores it as a NUMERIC, which is read as a decimal or, without digits, as a double."""
+    return column.engine_type.lower().startswith("numeric")
+
+
+def _may_read_null(column: Column) -> bool:
+    """Whether reading maps some values to NULL: NaN, infinities, times outside of the calendar, failed conversions."""
+    return column.type.kind in (
+        Kind.DOUBLE,
+        Kind.DATE,
+        Kind.TIMESTAMP,
+        Kind.TIMESTAMPTZ,
+    ) or column.engine_type.upper() in (
+        "UHUGEINT",
+        "BIGNUM",
+    )
+
+
+def _unit_column(table: Table, catalog: Catalog) -> str | None:
+    """The column that holds the unit's key, where the table has one."""
+    if catalog.unit is None:
+        return None
+    if catalog.is_entity(table):
+        return catalog.unit[1]
+    return table.path[0].column if len(table.path) == 1 else None
+
+
+def _keys(table: Table, catalog: Catalog) -> set[str]:
+    """Columns whose value implies the unit: the first column of a chain, and what other tables' chains refer to."""
+    hops = [hop for other in catalog.tables.values() for hop in other.path]
+    return {hop.parent_column for hop in hops if hop.parent == table.name} | {hop.column for hop in table.path[:1]}
+
+
+def _bound(table: Table, alias: str, unit_column: str | None, catalog: Catalog) -> ContributionBound:
+    if catalog.unit is None or (unit_column is not None and table.columns[unit_column].unique):
+        return ONE
+    if frozenset({unit_column}) in table.claimed:
+        return replace(ONE, unique=False)
+    if table.max_rows is None:
+        undeclared = frozenset({table.name})
+        bound = ContributionBound(table.learned_rows, table.max_groups, table.max_rows_per_group, undeclared=undeclared)
+    else:
+        bound = ContributionBound(table.max_rows, table.max_groups, table.max_rows_per_group)
+    single = (frozenset({one.name}) for one in table.columns.values() if one.unique and not one.nullable)
+    keys = (*table.keys, *single, *table.claimed)
+    rest = (key - {unit_column} for key in keys)
+    return replace(bound, apart=tuple(frozenset((alias, name) for name in key) for key in rest))
+
+
+def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str]:
+    """The source and the column that a reference means, by PostgreSQL's rules. Raises :class:`Refused`."""
+    position = node.this.meta.get("start")
+    where = position + 1 if isinstance(position, int) else None
+    if node.args.get("db") or node.args.get("catalog") or not isinstance(node.this, exp.Identifier):
+        raise Refused(
+            "a column is named by at most table.column", hint="use an alias", sqlstate=UNKNOWN_COLUMN, position=where
+        )
+    qualifier = node.args.get("table")
+    candidates = sources
+    if qualifier is not None:
+        candidates = [source for source in sources if _matches(source.name, qualifier)]
+        if not candidates:
+            raise Refused(
+                f"there is no {qualifier.name!r} in FROM",
+                hint=_nearest(qualifier.name, (source.name for source in sources)),
+                sqlstate=UNKNOWN_COLUMN,
+                position=where,
+            )
+    found = [(source, name) for source in candidates for name in source.fields if _matches(name, node.this)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Refused(
+            f"column {node.name!r} is ambiguous",
+            hint=f"write {found[0][0].name}.{found[0][1]}",
+            sqlstate=AMBIGUOUS_COLUMN,
+            position=where,
+        )
+    raise Refused(
+        f"there is no column {node.name!r}",
+        hint=_nearest(node.name, (name for source in candidates for name in source.fields)),
+        sqlstate=UNKNOWN_COLUMN,
+        position=where,
+    )
+
+
+def _matches(name: str, identifier: exp.Expr) -> bool:
+    return name == identifier.name if identifier.args.get("quoted") else name.lower() == identifier.name.lower()
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    names = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(close) + "?"
+    return "there are " + ", ".join(names[:12]) if names else "nothing is visible here"

@@ -1,0 +1,158 @@
+"""What the owner's policy and the database's schema declare: the only facts the rewriter knows.
+
+Everything here is public: names, types, constraints and bounds, never a private row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from rewriter.declared.interval import Interval
+from rewriter.declared.types import Scalar, Type
+from rewriter.declared.undeclared import Learned
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that analysts may name.
+
+    ``values`` is the finite domain the owner declared (``None`` in it admits NULL as a group),
+    ``values_from`` a column of a public table that lists the domain, ``range`` the closed range
+    that values are clipped into. ``nullable`` is False only where the *database* declares NOT NULL;
+    ``unique`` is True only where no two rows share a value whatever happens: the database keeps it so, or it was seen
+    to be so in rows that cannot change, or the bounded SQL reads one row of each value.
+    ``engine_type`` is the engine's own spelling of the type, for reading columns of unusual types.
+    ``learned`` stands for a range that was not declared: values are clipped into it, and it lists no groups.
+    ``closed`` is True only where the *database* lets no row have another value than those listed, NULL apart.
+    ``max_distinct`` is how many different values one person is credited with where distinct values are counted.
+    ``max_total`` is the most that the magnitudes of one person's values add up to; who has more is scaled down to it.
+    ``step`` is the distance of neighbouring values, the first of which is the low end of ``range``; it divides the
+    range. Whether values lie there is the owner's word: a value between two of them is read as the one below.
+    ``learns_total``: the owner leaves ``max_total`` to be learned, where it is not declared.
+    """
+
+    name: str
+    type: Type
+    nullable: bool = True
+    unique: bool = False
+    values: tuple[Scalar | None, ...] | None = None
+    values_from: tuple[str, str] | None = None
+    range: tuple[Scalar, Scalar] | None = None
+    engine_type: str = ""
+    learned: Interval | None = None
+    max_distinct: int | None = None
+    max_total: Fraction | None = None
+    step: Fraction | None = None
+    closed: bool = False
+    learns_total: bool = False
+
+    def __post_init__(self) -> None:
+        for name, number in (("max_total", self.max_total), ("step", self.step)):
+            if number is not None and number <= 0:
+                raise ValueError(f"{name} of {self.name} is not above 0")
+
+    @property
+    def interval(self) -> Interval | None:
+        """The range of a number or date: from ``range``, else the hull of ``values``, else what was learned."""
+        if self.range is not None:
+            return Interval.of(*self.range)
+        if self.values is not None and (self.type.numeric or self.type.temporal):
+            declared = [value for value in self.values if value is not None]
+            hull: Interval | None = None
+            for value in declared:
+                point = Interval.of(value, value)
+                hull = point if hull is None else hull.hull(point)
+            return hull
+        return self.learned
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One declared foreign key: ``column`` refers to ``parent.parent_column``.
+
+    ``enforced`` is True only where the database itself declares the foreign key, so that no value dangles.
+    """
+
+    column: str
+    parent: str
+    parent_column: str
+    enforced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that analysts may name.
+
+    ``path`` leads from this table to the entity table, one hop per foreign key; it is empty for the
+    entity table itself, for public tables, and under ``privacy_unit: row``. ``max_rows`` bounds the rows of one unit,
+    ``max_groups`` and ``max_rows_per_group`` its groups and its rows in one group, for any grouping
+    whose keys vary within a unit. ``rows`` is the row count of a *public* table, None for a private one.
+    ``keys`` are the columns, more than one, that no two rows share all values of, as surely as ``unique`` says of one.
+    ``claimed`` are keys by the owner's word alone: they say where people are clipped, and nothing has to be true of
+    them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
+    rows may be added.
+    ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
+    ``max_rows`` that was not declared.
+    """
+
+    name: str
+    columns: Mapping[str, Column]
+    public: bool = False
+    path: tuple[Hop, ...] = ()
+    max_rows: int | None = None
+    max_groups: int | None = None
+    max_rows_per_group: int | None = None
+    rows: int | None = None
+    schema: str | None = None
+    learned_rows: int | None = None
+    keys: tuple[frozenset[str], ...] = ()
+    claimed: tuple[frozenset[str], ...] = ()
+    one_row_of: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.one_row_of and not self.public:
+            raise ValueError(f"{self.name} holds people, and whose row is read must not depend on others")
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All tables, by name, and the privacy unit: ``(table, key column)``, or None when each row is a unit.
+
+    Lookups follow PostgreSQL: an unquoted name matches in any case, a quoted one as it is spelt.
+    ``declared_extremes``: MIN and MAX of a column over people are the ends of its declared range.
+    """
+
+    tables: Mapping[str, Table]
+    unit: tuple[str, str] | None
+    declared_extremes: bool = False
+    _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        folded = {table.name.lower(): table for table in self.tables.values()}
+        if len(folded) != len(self.tables):
+            raise ValueError("two tables differ only by the case of their names")
+        object.__setattr__(self, "_folded", folded)
+
+    def find(self, name: str, quoted: bool = False) -> Table | None:
+        return self.tables.get(name) if quoted else self._folded.get(name.lower())
+
+    def is_entity(self, table: Table) -> bool:
+        return self.unit is not None and self.unit[0] == table.name
+
+    def with_learned(self, learned: Iterable[Learned]) -> Catalog:
+        """The catalog with bounds that were learned where none is declared. What is declared stays as it is."""
+        tables = dict(self.tables)
+        for one in learned:
+            table = tables[one.missing.table]
+            if not one.missing.column:
+                tables[table.name] = replace(table, learned_rows=int(one.high))
+                continue
+            column = table.columns[one.missing.column]
+            if one.missing.total:
+                column = replace(column, max_total=one.high)
+            else:
+                column = replace(column, learned=Interval(one.low, one.high))
+            tables[table.name] = replace(table, columns={**table.columns, column.name: column})
+        return replace(self, tables=tables)

@@ -1,0 +1,154 @@
+"""How much one unit may contribute: rows, groups, rows in one group; and the norms that follow.
+
+Nothing here is trusted to be true of the data. The norms are enforced by clipping (:mod:`rewriter.bound.bounded_sql`);
+only ``unique`` is taken from the database's own constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Norm(StrEnum):
+    """The norm that one unit's vector is clipped in: L1 for discrete Laplace, L2 for discrete Gaussian noise."""
+
+    L1 = "l1"
+    L2 = "l2"
+
+
+def least(bounds: Iterable[int | None]) -> int | None:
+    """The smallest of the bounds that exist.
+
+    >>> least([None, 7, 3]), least([None])
+    (3, None)
+    """
+    known = [bound for bound in bounds if bound is not None]
+    return min(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A row meets up to ``rows`` rows of ``table``: nothing says that the ``columns`` it is joined by are a key of it.
+
+    >>> print(Repeated("rate", ("day",), 73_875))
+    a row counts as up to 73,875, since it may meet so many of rate: with key: [day] for rate in the policy it meets one
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    rows: int
+
+    def __str__(self) -> str:
+        key = ", ".join(self.columns)
+        return (
+            f"a row counts as up to {self.rows:,}, since it may meet so many of {self.table}: "
+            f"with key: [{key}] for {self.table} in the policy it meets one"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ContributionBound:
+    """At most ``rows`` rows of a unit in a relation, in at most ``groups`` groups of ``rows_per_group`` rows each.
+
+    ``groups`` and ``rows_per_group`` speak of groupings whose keys vary within a unit. ``unique``: the database's
+    constraints leave at most one row per unit. None: not declared. ``undeclared`` are the tables for which the owner
+    gives no ``max_rows``: where ``rows`` is known all the same, they were learned. ``apart`` are columns, each by our
+    alias of its table and its name, by which a unit's rows differ: where they are grouped by, a group has one of them.
+    ``repeated`` are the joins that multiplied the bound, and would not with a key.
+
+    >>> bound = ContributionBound(rows=40, groups=25, rows_per_group=2)
+    >>> bound.l1, bound.l2_squared
+    (40, 80)
+    """
+
+    rows: int | None = None
+    groups: int | None = None
+    rows_per_group: int | None = None
+    unique: bool = False
+    undeclared: frozenset[str] = frozenset()
+    apart: tuple[frozenset[tuple[str, str]], ...] = ()
+    repeated: tuple[Repeated, ...] = ()
+
+    def __post_init__(self) -> None:
+        for bound in (self.rows, self.groups, self.rows_per_group):
+            if bound is not None and bound < 1:
+                raise ValueError("a contribution bound is at least 1")
+
+    @property
+    def l1(self) -> int | None:
+        """The most rows a unit has in all groups: min(N, k·m)."""
+        return least([self.rows, _product(self.groups, self.rows_per_group)])
+
+    @property
+    def l2_squared(self) -> int | None:
+        """The square of the L2 norm of a unit's row counts: min(N², m²·k, N·m)."""
+        rows, most = self.rows, self.rows_per_group
+        return least([_product(rows, rows), _product(most, most, self.groups), _product(rows, most)])
+
+    @property
+    def most_groups(self) -> int | None:
+        """The most groups that a unit has rows in."""
+        return least([self.groups, self.rows])
+
+    def within(self, groups: int | None, *, constant: bool) -> ContributionBound:
+        """The bound under a grouping into at most ``groups`` groups, whose keys are ``constant`` per unit or not.
+
+        Where the keys are constant a unit has one group, so its rows in that group are all its rows.
+        """
+        if constant:
+            return replace(self, groups=1, rows_per_group=self.rows)
+        most = self.rows if self.rows_per_group is None else least([self.rows, self.rows_per_group])
+        return replace(self, groups=least([self.groups, groups]), rows_per_group=most)
+
+    def by(self, columns: Iterable[tuple[str, str]]) -> ContributionBound:
+        """The bound where rows are grouped by these columns, and perhaps by more.
+
+        >>> ContributionBound(rows=40, apart=(frozenset({("t1", "year")}),)).by([("t1", "year")]).rows_per_group
+        1
+        """
+        grouped = frozenset(columns)
+        return replace(self, rows_per_group=1) if any(one <= grouped for one in self.apart) else self
+
+    def times(self, factor: int | None, undeclared: frozenset[str] = frozenset()) -> ContributionBound:
+        """The bound of a join in which every row meets at most ``factor`` rows of the same unit.
+
+        ``undeclared`` are the tables that the factor comes from without a declaration.
+        """
+        undeclared |= self.undeclared
+        if factor is not None and factor <= 1:
+            return replace(self, undeclared=undeclared)
+        return ContributionBound(
+            _product(self.rows, factor),
+            _product(self.groups, factor),
+            _product(self.rows_per_group, factor),
+            undeclared=undeclared,
+            repeated=self.repeated,
+        )
+
+    def plus(self, other: ContributionBound) -> ContributionBound:
+        """The bound of a UNION ALL."""
+        return ContributionBound(
+            _sum(self.rows, other.rows),
+            _sum(self.groups, other.groups),
+            _sum(self.rows_per_group, other.rows_per_group),
+            undeclared=self.undeclared | other.undeclared,
+            repeated=tuple(dict.fromkeys((*self.repeated, *other.repeated))),
+        )
+
+
+def _product(*factors: int | None) -> int | None:
+    result = 1
+    for factor in factors:
+        if factor is None:
+            return None
+        result *= factor
+    return result
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+ONE = ContributionBound(rows=1, groups=1, rows_per_group=1, unique=True)

@@ -1,0 +1,98 @@
+"""The column types that the rewriter reasons about.
+
+An engine's types are mapped to these when the schema is read; anything that is not here is not
+visible to analysts. Exotic widths are converted when a column is read, so that no arithmetic on
+them can wrap or raise.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+Scalar = bool | int | float | Decimal | str | datetime.date | datetime.datetime
+"""A literal: of a policy, of a query's text, or of a key set. ``None`` is SQL's NULL."""
+
+
+class Kind(StrEnum):
+    NULL = "null"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    DOUBLE = "double"
+    TEXT = "text"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamptz"
+    INTERVAL = "interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type with the facts that totality needs: the width of integers, the digits of decimals.
+
+    ``bits`` (INTEGER only) is 16, 32, 64 or 128, signed; ``precision`` and ``scale`` (DECIMAL only)
+    count decimal digits, 1 to 38.
+
+    >>> INTEGER.limits
+    (-2147483648, 2147483647)
+    >>> str(decimal(15, 2))
+    'decimal(15,2)'
+    """
+
+    kind: Kind
+    bits: int = 0
+    precision: int = 0
+    scale: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind is Kind.INTEGER and self.bits not in (16, 32, 64, 128):
+            raise ValueError(f"integers have 16, 32, 64 or 128 bits, not {self.bits}")
+        if self.kind is Kind.DECIMAL and not (1 <= self.precision <= 38 and 0 <= self.scale <= self.precision):
+            raise ValueError(f"no such decimal: ({self.precision}, {self.scale})")
+
+    @property
+    def numeric(self) -> bool:
+        return self.kind in (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE)
+
+    @property
+    def temporal(self) -> bool:
+        return self.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
+
+    @property
+    def clocked(self) -> bool:
+        """Whether its values have a time of day."""
+        return self.kind in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Least and greatest value of an integer type."""
+        return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
+
+    def __str__(self) -> str:
+        if self.kind is Kind.INTEGER:
+            return {16: "smallint", 32: "integer", 64: "bigint", 128: "hugeint"}[self.bits]
+        if self.kind is Kind.DECIMAL:
+            return f"decimal({self.precision},{self.scale})"
+        return self.kind.value
+
+
+NULL = Type(Kind.NULL)
+BOOLEAN = Type(Kind.BOOLEAN)
+SMALLINT = Type(Kind.INTEGER, bits=16)
+INTEGER = Type(Kind.INTEGER, bits=32)
+BIGINT = Type(Kind.INTEGER, bits=64)
+HUGEINT = Type(Kind.INTEGER, bits=128)
+DOUBLE = Type(Kind.DOUBLE)
+TEXT = Type(Kind.TEXT)
+DATE = Type(Kind.DATE)
+TIMESTAMP = Type(Kind.TIMESTAMP)
+TIMESTAMPTZ = Type(Kind.TIMESTAMPTZ)
+"""An instant: a plain timestamp of UTC wherever it is computed with, see :mod:`rewriter.declared.time_zones`."""
+INTERVAL = Type(Kind.INTERVAL)
+
+
+def decimal(precision: int, scale: int) -> Type:
+    return Type(Kind.DECIMAL, precision=precision, scale=scale)

@@ -1,0 +1,7 @@
+"""DuckDB's spelling."""
+
+from __future__ import annotations
+
+from rewriter.dialects.dialect import Dialect
+
+DUCKDB = Dialect("duckdb", "main")

@@ -1,0 +1,42 @@
+"""Values that never raise, whatever a row holds."""
+
+from rewriter.expressions.build import LIMITS, LITERAL, hull, is_literal
+from rewriter.expressions.casts import common_type, compared_as_doubles, widen
+from rewriter.expressions.compile import compile_expression, position_of, read_column
+from rewriter.expressions.conjunction import both, present
+from rewriter.expressions.literals import fixed_zone
+from rewriter.expressions.local_time import STEP, ZONE
+from rewriter.expressions.time import floor_to
+from rewriter.expressions.value import DOMAIN, Domain, IntegerRange, Scope, Value, Values, growing
+from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of
+
+__all__ = [
+    "DOMAIN",
+    "LIMITS",
+    "LITERAL",
+    "STEP",
+    "ZONE",
+    "Domain",
+    "IntegerRange",
+    "Scope",
+    "Value",
+    "Values",
+    "both",
+    "clipped_once",
+    "clipped_steps",
+    "common_type",
+    "compared_as_doubles",
+    "compile_expression",
+    "fixed_zone",
+    "floor_to",
+    "growing",
+    "held",
+    "hull",
+    "is_literal",
+    "lattice",
+    "limit_of",
+    "position_of",
+    "present",
+    "read_column",
+    "widen",
+]

@@ -1,0 +1,287 @@
+"""How the rules of :mod:`rewriter.expressions.scalar_functions` build values: nodes with what is known about them.
+
+Three facts travel in ``meta`` of our own nodes, inside one expression: ``limits`` is the least and greatest integer
+that the node can be, *whatever a row holds* (unlike the declared interval: totality rests on it); ``raw`` marks a
+double that may still be NaN or ±inf, which :func:`finite` turns into NULL (where the engine would raise instead, it
+is finite already); ``literal`` is the value of a constant.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.declared import BOOLEAN, TEXT, Interval, Kind, Scalar, Type, measure
+from rewriter.dialects import Dialect, duplicate, number, text, when, wrap
+from rewriter.expressions.value import GROWTH, Domain, IntegerRange, Scope, Value, Values, growth_of
+from rewriter.refused import TOO_COMPLEX, Refused
+
+LIMITS, RAW, LITERAL = "limits", "raw", "literal"
+MOST_DEPTH = 48
+MOST_KEYS = 100_000
+
+Limits = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How one class of nodes is compiled. ``parts`` are what ``function`` looks at; the rest is refused."""
+
+    function: Callable[[exp.Expr, Context], Value]
+    parts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a rule may ask for: the compiled operands of its node, and the engine's spelling."""
+
+    scope: Scope
+    dialect: Dialect
+    compile_at: Callable[[exp.Expr, Context], Value]
+    depth: int = 0
+
+    def compile(self, node: object) -> Value:
+        """An operand; a double may still be raw."""
+        if not isinstance(node, exp.Expr):
+            raise Refused("an operand is missing", hint="write the whole expression", sqlstate="42601")
+        if self.depth >= MOST_DEPTH:
+            raise Refused(
+                "the expression is nested too deeply", hint="compute a part in a subquery", sqlstate=TOO_COMPLEX
+            )
+        return self.compile_at(node, Context(self.scope, self.dialect, self.compile_at, self.depth + 1))
+
+    def finite(self, node: object) -> Value:
+        """An operand whose doubles are finite or NULL."""
+        return finite(self.compile(node), self.dialect)
+
+
+# -- nodes -------------------------------------------------------------------------------------------------------
+
+
+# -- values ------------------------------------------------------------------------------------------------------
+
+
+def derive(
+    sql: exp.Expr,
+    type_: Type,
+    *inputs: Value,
+    interval: Interval | None = None,
+    nullable: bool | None = None,
+    domain: Domain | None = None,
+    limits: Limits | None = None,
+    raw: bool = False,
+    halves_away: bool = False,
+) -> Value:
+    """A value computed from others: constant where they are, NULL where one can be (unless said otherwise)."""
+    if limits is not None:
+        sql.meta[LIMITS] = limits
+    if raw:
+        sql.meta[RAW] = True
+    if type_.kind is Kind.TEXT and GROWTH not in sql.meta:
+        sql.meta[GROWTH] = max((growth_of(value.sql) for value in inputs if value.type == type_), default=1)
+    can_be_null = any(value.nullable for value in inputs) if nullable is None else nullable
+    if type_.kind is Kind.BOOLEAN and domain is None:
+        domain = Values((True, False, None) if can_be_null else (True, False))
+    return Value(
+        sql=sql,
+        type=type_,
+        interval=_representable(interval) if type_.kind is Kind.DOUBLE else interval,
+        nullable=can_be_null or raw,
+        constant=all(value.constant for value in inputs),
+        domain=domain,
+        halves_away=halves_away,
+    )
+
+
+def boolean(sql: exp.Expr, *inputs: Value, nullable: bool | None = None) -> Value:
+    return derive(sql, BOOLEAN, *inputs, nullable=nullable)
+
+
+def _representable(interval: Interval | None) -> Interval | None:
+    """The interval, moved outward to doubles: rounding is monotone, so the rounded results lie inside."""
+    if interval is None:
+        return None
+    try:
+        low, high = float(interval.low), float(interval.high)
+    except OverflowError:
+        return None
+    if Fraction(low) > interval.low:
+        low = math.nextafter(low, -math.inf)
+    if Fraction(high) < interval.high:
+        high = math.nextafter(high, math.inf)
+    return Interval(Fraction(low), Fraction(high)) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def loose(interval: Interval | None) -> Interval | None:
+    """Room for the last digits of a function that is not correctly rounded."""
+    if interval is None:
+        return None
+    slack = interval.magnitude / (1 << 48)
+    return Interval(interval.low - slack, interval.high + slack)
+
+
+def limits_of(value: Value) -> Limits:
+    """The integers that a value of type INTEGER can be, whatever a row holds."""
+    found = value.sql.meta.get(LIMITS)
+    return found if isinstance(found, tuple) else value.type.limits
+
+
+def is_literal(value: Value) -> bool:
+    return LITERAL in value.sql.meta
+
+
+def scalar_of(value: Value) -> Scalar | None:
+    """The constant behind a literal."""
+    return value.sql.meta[LITERAL][0]  # type: ignore[no-any-return]
+
+
+def is_unknown(value: Value) -> bool:
+    """A quoted literal without a type: PostgreSQL gives it the type of its surroundings."""
+    return isinstance(value.sql, exp.Literal) and value.type == TEXT and is_literal(value)
+
+
+def is_null(value: Value) -> bool:
+    return value.type.kind is Kind.NULL
+
+
+def finite(value: Value, dialect: Dialect) -> Value:
+    """The same double with NaN and ±inf as NULL."""
+    if not value.sql.meta.get(RAW) or dialect.raises:
+        return value
+    guarded = when(dialect.is_finite(wrap(duplicate(value.sql))), value.sql)
+    return replace(value, sql=guarded, nullable=True)
+
+
+def in_calendar(value: Value, dialect: Dialect) -> Value:
+    """The same date or timestamp, NULL outside the years 1 to 9999."""
+    guarded = when(dialect.in_calendar(wrap(duplicate(value.sql)), value.type), value.sql)
+    return replace(value, sql=guarded, nullable=True)
+
+
+def one_zero(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
+    """The same double, 0.0 for -0.0: where people's rows have both, engines keep whichever comes first as the least."""
+    return exp.Paren(this=exp.Add(this=wrap(sql), expression=dialect.double(0.0)))
+
+
+# -- literals ----------------------------------------------------------------------------------------------------
+
+
+def literal(scalar: Scalar | None, type_: Type, dialect: Dialect, sql: exp.Expr | None = None) -> Value:
+    """A constant of a given type, spelt so that the engine gives it that type or a wider one."""
+    node = sql if sql is not None else _spell(scalar, type_, dialect)
+    node.meta[LITERAL] = (scalar,)
+    interval = None
+    if scalar is not None and (type_.numeric or type_.temporal):
+        interval = Interval(measure(scalar), measure(scalar))
+    if type_.kind is Kind.INTEGER and isinstance(scalar, int):
+        node.meta[LIMITS] = (scalar, scalar)
+    return Value(
+        sql=node, type=type_, interval=interval, nullable=scalar is None, constant=True, domain=Values((scalar,))
+    )
+
+
+def _spell(scalar: Scalar | None, type_: Type, dialect: Dialect) -> exp.Expr:
+    if scalar is None:
+        return exp.Null() if type_.kind is Kind.NULL else dialect.cast(exp.Null(), type_)
+    if isinstance(scalar, bool):
+        return exp.Boolean(this=scalar)
+    if isinstance(scalar, str):
+        return dialect.cast(text(scalar), TEXT)
+    if isinstance(scalar, float):
+        return dialect.double(scalar)
+    if isinstance(scalar, int):
+        return number(scalar) if type_.bits == _bits(scalar) else dialect.cast(number(scalar), type_)
+    if isinstance(scalar, Decimal):
+        return dialect.cast(number(format(scalar, "f")), type_)
+    if isinstance(scalar, datetime.datetime):
+        return dialect.cast(text(scalar.isoformat(sep=" ")), type_)
+    return dialect.cast(text(scalar.isoformat()), type_)
+
+
+def _bits(value: int) -> int:
+    return next(bits for bits in (32, 64, 128) if -(1 << (bits - 1)) <= value < 1 << (bits - 1))
+
+
+def integer_type(limits: Limits, at_least: int = 32) -> Type | None:
+    """The smallest integer type that holds the limits; None beyond 128 bits."""
+    low, high = limits
+    for bits in (16, 32, 64, 128):
+        if bits >= at_least and -(1 << (bits - 1)) <= low and high < 1 << (bits - 1):
+            return Type(Kind.INTEGER, bits=bits)
+    return None
+
+
+def digits_of(limits: Limits) -> int:
+    """Decimal digits that the limits need.
+
+    >>> digits_of((-1000, 999))
+    4
+    """
+    return len(str(max(abs(limits[0]), abs(limits[1]))))
+
+
+# -- domains -----------------------------------------------------------------------------------------------------
+
+
+def integer_domain(interval: Interval | None) -> IntegerRange | None:
+    """Every integer of an interval, where they are not too many to list."""
+    if interval is None:
+        return None
+    low, high = math.ceil(interval.low), math.floor(interval.high)
+    return IntegerRange(low, high) if 0 <= high - low < MOST_KEYS else None
+
+
+def hull(values: Sequence[Value]) -> Interval | None:
+    """Where the values lie together; NULLs lie nowhere."""
+    found: Interval | None = None
+    for value in values:
+        if is_literal(value) and scalar_of(value) is None:
+            continue
+        if value.interval is None:
+            return None
+        found = value.interval if found is None else found.hull(value.interval)
+    return found
+
+
+def listed(values: Sequence[Value], type_: Type, plus_null: bool) -> Values | None:
+    """The union of listed domains, where all are listed."""
+    found: dict[tuple[type, Scalar | None], Scalar | None] = {}
+    for value in values:
+        if not isinstance(value.domain, Values):
+            return None
+        for scalar in value.domain.values:
+            converted = convert(scalar, type_)
+            found[type(converted), converted] = converted
+    if plus_null:
+        found[type(None), None] = None
+    return Values(tuple(found.values())) if len(found) <= MOST_KEYS else None
+
+
+def convert(scalar: Scalar | None, type_: Type) -> Scalar | None:
+    """A literal of one type as a literal of the type that it is widened to.
+
+    >>> convert(2, Type(Kind.DOUBLE))
+    2.0
+    """
+    if scalar is None or isinstance(scalar, bool | str):
+        return scalar
+    if type_.kind is Kind.DOUBLE and isinstance(scalar, int | Decimal):
+        return float(scalar)
+    if type_.kind is Kind.DECIMAL and isinstance(scalar, int):
+        return Decimal(scalar)
+    if type_.kind is Kind.TIMESTAMP and not isinstance(scalar, datetime.datetime) and isinstance(scalar, datetime.date):
+        return datetime.datetime.combine(scalar, datetime.time())
+    return scalar
+
+
+Registry = Mapping[type[exp.Expr], Rule]
+
+
+def rule(function: Callable[[exp.Expr, Context], Value], *parts: str) -> Rule:
+    return Rule(function, frozenset(parts or ("this",)))

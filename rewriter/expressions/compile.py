@@ -1,0 +1,222 @@
+"""Analysts' expressions, checked and compiled to expressions that never raise, whatever a row holds.
+
+Why: whether an error happens is itself a leak, and engines put row values into error texts. So the syntax nodes and
+functions that may occur are listed (:mod:`rewriter.expressions.scalar_functions`), everything else is refused, and
+what is listed is rebuilt from our own nodes in a form that gives NULL where PostgreSQL, whose meaning the text has,
+would raise. Totality rests on types alone, never on declared ranges: rows may break what was declared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewriter.declared import Column, Kind
+from rewriter.dialects import DUCKDB, Dialect, refuse, when
+from rewriter.expressions.build import Context, Rule, finite
+from rewriter.expressions.scalar_functions import ANONYMOUS, NAMES, OPERATOR_PARTS, OPERATORS, RULES, nearest
+from rewriter.expressions.value import Scope, Value
+from rewriter.refused import NOT_ANSWERED, TOO_COMPLEX, Refused
+
+_LONGEST_CHAIN = 100
+_LONGEST_CONDITION = 2_000
+
+
+def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect = DUCKDB) -> Value:
+    """The checked value of an expression, in a tree of our own nodes; or :class:`Refused`.
+
+    ``node`` is parsed from PostgreSQL's dialect and is not changed. Subqueries are allowed only where ``scope`` takes
+    them: IN and EXISTS. A bare column comes back as the scope gives it.
+    """
+    context = Context(scope, dialect, _compile)
+    try:
+        value = finite(context.compile(node), dialect)
+    except Refused as refusal:
+        if refusal.position is None:
+            refusal.position = position_of(node)
+        raise
+    except RecursionError:
+        raise Refused(
+            "the expression is nested too deeply", hint="compute a part in a subquery", sqlstate=TOO_COMPLEX
+        ) from None
+    if value.type.kind is Kind.INTERVAL:
+        raise Refused("an interval is not a value here", hint="add it to a date or timestamp", sqlstate=NOT_ANSWERED)
+    return value
+
+
+def read_column(column: Column, sql: exp.Expr, dialect: Dialect = DUCKDB) -> exp.Expr:
+    """A column of a base table in its declared type, NULL where it holds NaN, ±inf or a date beyond 0001 to 9999.
+
+    >>> from rewriter.types import DOUBLE
+    >>> read_column(Column("x", DOUBLE), exp.column("x")).sql("duckdb")
+    'CASE WHEN x BETWEEN (-1.7976931348623157e308) AND 1.7976931348623157e308 THEN x END'
+    """
+    read = dialect.read(sql, column.type, column.engine_type)
+    if column.type.kind is Kind.DOUBLE:
+        return when(dialect.is_finite(read.copy()), read)
+    if column.type.temporal:
+        return when(dialect.in_calendar(read.copy(), column.type), read)
+    return read
+
+
+def position_of(node: exp.Expr) -> int | None:
+    """The first character of the text that a node was parsed from, where one of its names tells."""
+    for part in node.walk():
+        start = part.meta.get("start") if part.meta else None
+        if isinstance(start, int):
+            return start + 1
+    return None
+
+
+def _compile(node: exp.Expr, context: Context) -> Value:
+    kind = type(node)
+    if kind in OPERATORS:
+        return _chain(node, context)
+    if kind is exp.Column and isinstance(node.this, exp.Identifier):
+        return context.scope.column(node)  # type: ignore[arg-type]
+    found = RULES.get(kind)
+    try:
+        if found is None:
+            return _other(node, context)
+        _check_parts(node, found.parts)
+        return _plain(found, node, context)
+    except Refused as refusal:
+        if refusal.position is None:
+            refusal.position = position_of(node)
+        raise
+
+
+def _plain(found: Rule, node: exp.Expr, context: Context) -> Value:
+    value = found.function(node, context)
+    if isinstance(node, exp.Paren):
+        return value
+    return replace(value, unit=False, identifies=False) if value.unit or value.identifies else value
+
+
+def _check_parts(node: exp.Expr, allowed: frozenset[str]) -> None:
+    for name, part in node.args.items():
+        if name in allowed or part is None or part is False or (isinstance(part, list | str) and not part):
+            continue
+        word = name.rstrip("_").replace("_", " ")
+        raise refuse(f"{_title(node)} with {word} is not answered", "leave it out, or write it in another way")
+
+
+def _chain(node: exp.Expr, context: Context) -> Value:
+    """Operators, the left ones first, without recursion into a long left side."""
+    spine: list[exp.Expr] = []
+    while type(node) in OPERATORS:
+        _check_parts(node, OPERATOR_PARTS)
+        spine.append(node)
+        node = node.this
+    logical = sum(isinstance(part, exp.And | exp.Or) for part in spine)
+    if len(spine) - logical > _LONGEST_CHAIN or logical > _LONGEST_CONDITION:
+        raise refuse("the expression has too many operators", "compute a part in a subquery", TOO_COMPLEX)
+    value = context.compile(node)
+    for operator in reversed(spine):
+        right = context.compile(operator.args.get("expression"))
+        try:
+            value = OPERATORS[type(operator)](value, right, context)
+        except Refused as refusal:
+            if refusal.position is None:
+                refusal.position = position_of(operator)
+            raise
+    return value
+
+
+# -- refusals ------------------------------------------------------------------------------------------------------
+
+_VOLATILE = (
+    exp.CurrentDate,
+    exp.CurrentTimestamp,
+    exp.CurrentTime,
+    exp.Localtime,
+    exp.Localtimestamp,
+    exp.CurrentDatetime,
+)
+_RANDOM = (exp.Rand, exp.Randn, exp.Uuid)
+_RANDOM_NAMES = {"SETSEED", "GEN_RANDOM_UUID", "UUID_GENERATE_V4", "RANDOM_NORMAL", "UUIDV7"}
+_CLOCK_NAMES = {"CLOCK_TIMESTAMP", "STATEMENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "TIMEOFDAY"}
+_BITWISE = (
+    exp.BitwiseAnd,
+    exp.BitwiseOr,
+    exp.BitwiseXor,
+    exp.BitwiseNot,
+    exp.BitwiseLeftShift,
+    exp.BitwiseRightShift,
+)
+_HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
+    exp.SimilarTo: ("SIMILAR TO is not answered", "use LIKE, or a regular expression with ~", NOT_ANSWERED),
+    exp.Star: ("* is not an expression", "name the columns", "42601"),
+    exp.Parameter: ("a parameter has no value", "bind a value to it", "42P02"),
+    exp.Placeholder: ("a parameter has no value", "bind a value to it", "42P02"),
+    exp.Dot: ("functions are not named by schema", "write the name alone, as in ABS(x)", "42883"),
+    exp.Tuple: ("rows of values are not answered", "compare the columns one by one with AND", NOT_ANSWERED),
+    exp.Array: ("arrays are not answered", "write x IN (1, 2)", NOT_ANSWERED),
+    exp.Any: ("ANY is answered only as x = ANY(ARRAY[…])", "write x IN (…)", NOT_ANSWERED),
+    exp.Collate: ("COLLATE is not answered", "texts compare byte by byte; leave COLLATE out", NOT_ANSWERED),
+    exp.TryCast: ("there is no TRY_CAST in PostgreSQL", "CAST gives NULL where it fails", "42601"),
+    exp.MD5: ("hashes are not answered", "group by the value itself", NOT_ANSWERED),
+    exp.Initcap: ("INITCAP is not answered", "write UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x FROM 2))", NOT_ANSWERED),
+    exp.StrToDate: ("TO_DATE is not answered", "write x::date for texts like '2024-12-31'", NOT_ANSWERED),
+    exp.Year: ("there is no YEAR function", "write EXTRACT(YEAR FROM x)", "42883"),
+    exp.Month: ("there is no MONTH function", "write EXTRACT(MONTH FROM x)", "42883"),
+    exp.Day: ("there is no DAY function", "write EXTRACT(DAY FROM x)", "42883"),
+    exp.DateDiff: ("there is no DATEDIFF function", "write a::date - b::date", "42883"),
+    exp.Distinct: ("DISTINCT belongs to an aggregate", "leave it out", "42601"),
+    exp.RegexpReplace: ("REGEXP_REPLACE is not answered", "use REPLACE, or CASE WHEN x ~ '…'", NOT_ANSWERED),
+}
+
+
+def _other(node: exp.Expr, context: Context) -> Value:
+    """A node that is not on the list: one of our few own functions, or a refusal that says what would work."""
+    if type(node) is exp.Anonymous and isinstance(node.this, str):
+        own = ANONYMOUS.get(node.this.upper())
+        if own is not None:
+            _check_parts(node, frozenset({"this", "expressions"}))
+            return own(node.expressions, context)
+    raise _refusal(node)
+
+
+def _refusal(node: exp.Expr) -> Refused:
+    name = _name(node)
+    if isinstance(node, _RANDOM) or name in _RANDOM_NAMES:
+        return refuse(f"{name}() is random: its value is not a function of the row", "use columns and constants")
+    if name == "AGE" and len(node.expressions) > 1:
+        return refuse("AGE is not answered", "write (DATE '2024-12-31' - born) / 365.25 for years")
+    if isinstance(node, _VOLATILE) or name in _CLOCK_NAMES or name == "AGE":
+        hint = "write the date, as in DATE '2024-12-31'"
+        return refuse(f"{name} depends on the time of the query", hint)
+    if isinstance(node, exp.Window):
+        return refuse(
+            "a window function is not answered here",
+            "compute it in the select list of a subquery in FROM, with PARTITION BY the key of the person",
+        )
+    if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
+        return refuse("an aggregate is not answered here", "aggregates stand in SELECT or HAVING", "42803")
+    if isinstance(node, exp.Query | exp.Subquery):
+        return refuse(
+            "a subquery is answered only after IN and EXISTS",
+            "ask for its number first and write it here, or join the table, or write x IN (SELECT …)",
+        )
+    if isinstance(node, _BITWISE):
+        return refuse("bit operators are not answered", "use / and % with powers of two")
+    if type(node) in _HINTS:
+        return refuse(*_HINTS[type(node)])
+    if isinstance(node, exp.Func):
+        return refuse(f"function {name.lower()} is not answered", nearest(name), "42883")
+    return refuse(f"{_title(node)} is not answered", "use comparisons, arithmetic, CASE and functions like " + NAMES[0])
+
+
+def _name(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).upper()
+    if isinstance(node, exp.CurrentTimestamp):
+        return "NOW"
+    if isinstance(node, exp.Rand):
+        return "RANDOM"
+    return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
+
+
+def _title(node: exp.Expr) -> str:
+    return _name(node).replace("_", " ")

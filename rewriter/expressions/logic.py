@@ -1,0 +1,323 @@
+"""Comparisons, boolean logic and choices. An integer is not a boolean; types that do not go together are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewriter.declared import BOOLEAN, DOUBLE, TEXT, Interval, Kind, Type
+from rewriter.dialects import call, duplicate, refuse, text, when, wrap
+from rewriter.expressions.build import (
+    Context,
+    Rule,
+    boolean,
+    derive,
+    finite,
+    hull,
+    is_literal,
+    is_null,
+    is_unknown,
+    limits_of,
+    listed,
+    literal,
+    rule,
+    scalar_of,
+)
+from rewriter.expressions.casts import coerce, comparable, unify
+from rewriter.expressions.text_length import readable
+from rewriter.expressions.value import Value
+from rewriter.refused import TYPE_MISMATCH, Refused
+
+
+def condition(node: object, context: Context, what: str = "the condition") -> Value:
+    return coerce(context.finite(node), BOOLEAN, context, what)
+
+
+# -- AND, OR, NOT ------------------------------------------------------------------------------------------------
+
+
+def connect(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> Value:
+    name = "AND" if kind is exp.And else "OR"
+    one = coerce(finite(left, context.dialect), BOOLEAN, context, f"the argument of {name}")
+    other = coerce(finite(right, context.dialect), BOOLEAN, context, f"the argument of {name}")
+    sql = kind(this=one.sql if type(one.sql) is kind else wrap(one.sql), expression=wrap(other.sql))
+    return boolean(sql, one, other)
+
+
+def negation(node: exp.Expr, context: Context) -> Value:
+    value = condition(node.this, context, "the argument of NOT")
+    return boolean(exp.Not(this=wrap(value.sql)), value)
+
+
+# -- comparisons -------------------------------------------------------------------------------------------------
+
+
+def comparison(kind: type[exp.Expr]) -> Rule:
+    def function(node: exp.Expr, context: Context) -> Value:
+        right = node.args["expression"]
+        if isinstance(right, exp.Any):
+            return _any(node, right, context)
+        return compare(kind, context.finite(node.this), context.finite(right), context)
+
+    return rule(function, "this", "expression")
+
+
+def compare(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> Value:
+    _, (one, other) = unify(comparable((left, right), context), context)
+    null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
+    sql = kind(this=wrap(one.sql), expression=wrap(other.sql))
+    return boolean(sql, left, right, nullable=False if null_safe else None)
+
+
+def _any(node: exp.Expr, quantified: exp.Expr, context: Context) -> Value:
+    array = quantified.this
+    while isinstance(array, exp.Paren):
+        array = array.this
+    if not isinstance(node, exp.EQ) or not isinstance(array, exp.Array):
+        raise refuse("ANY is answered only as x = ANY(ARRAY[…])", "write x IN (…)")
+    return membership_of_list(context.finite(node.this), array.expressions, context)
+
+
+def membership(node: exp.Expr, context: Context) -> Value:
+    """x IN (list); x IN (SELECT …) is the scope's."""
+    if node.args.get("query") is not None:
+        return _delegate(node, context)
+    return membership_of_list(context.finite(node.this), node.expressions, context)
+
+
+def membership_of_list(value: Value, items: Sequence[exp.Expr], context: Context) -> Value:
+    if not items:
+        raise refuse("an IN list cannot be empty", "name at least one value", "42601")
+    if len(items) > 10_000:
+        raise refuse("the IN list is too long", "list at most 10,000 values", "54001")
+    values = comparable([value, *(context.finite(item) for item in items)], context)
+    _, (needle, *rest) = unify(values, context)
+    sql = exp.In(this=wrap(needle.sql), expressions=[item.sql for item in rest])
+    return boolean(sql, needle, *rest)
+
+
+def exists(node: exp.Expr, context: Context) -> Value:
+    return _delegate(node, context)
+
+
+def _delegate(node: exp.Expr, context: Context) -> Value:
+    if not isinstance(node, exp.In | exp.Exists):
+        raise TypeError(f"not a membership: {type(node)}")
+    return context.scope.membership(node)
+
+
+def is_test(node: exp.Expr, context: Context) -> Value:
+    """IS [NOT] NULL, IS TRUE, IS FALSE."""
+    against = node.args["expression"]
+    if isinstance(against, exp.Null):
+        value = context.finite(node.this)
+        sql: exp.Expr = exp.Is(this=wrap(value.sql), expression=exp.Null())
+    elif isinstance(against, exp.Boolean):
+        value = condition(node.this, context, "the argument of IS")
+        sql = exp.Is(this=wrap(value.sql), expression=exp.Boolean(this=bool(against.this)))
+    else:
+        raise refuse("IS is followed by NULL, TRUE, FALSE or DISTINCT FROM", "write IS NOT NULL")
+    if node.args.get("negate"):
+        sql = exp.Not(this=exp.Paren(this=sql))
+    return boolean(sql, value, nullable=False)
+
+
+def between(node: exp.Expr, context: Context) -> Value:
+    value = context.finite(node.this)
+    low, high = (context.finite(node.args[name]) for name in ("low", "high"))
+    _, (middle, one, other) = unify(comparable((value, low, high), context), context)
+    if node.args.get("symmetric"):
+        pairs = [
+            exp.Between(this=wrap(duplicate(middle.sql)), low=wrap(duplicate(a.sql)), high=wrap(duplicate(b.sql)))
+            for a, b in ((one, other), (other, one))
+        ]
+        return boolean(exp.Or(this=exp.Paren(this=pairs[0]), expression=exp.Paren(this=pairs[1])), value, low, high)
+    sql = exp.Between(this=wrap(middle.sql), low=wrap(one.sql), high=wrap(other.sql))
+    return boolean(sql, value, low, high)
+
+
+# -- patterns ----------------------------------------------------------------------------------------------------
+
+
+def text_of(node: object, context: Context, what: str) -> Value:
+    """A text operand: nothing else is converted to text behind the analyst's back."""
+    value = context.finite(node)
+    if is_null(value):
+        return literal(None, TEXT, context.dialect)
+    if value.type != TEXT:
+        raise refuse(f"{what} needs a text, not {value.type}", "cast it, as in x::text", TYPE_MISMATCH)
+    return value
+
+
+def like(node: exp.Expr, context: Context) -> Value:
+    return _like(node, context, "\\")
+
+
+def escaped(node: exp.Expr, context: Context) -> Value:
+    """LIKE … ESCAPE 'c'."""
+    inner, character = node.this, node.args["expression"]
+    if type(inner) not in (exp.Like, exp.ILike) or not isinstance(character, exp.Literal) or not character.is_string:
+        raise refuse("ESCAPE belongs to LIKE and takes a literal", "write x LIKE '50!%' ESCAPE '!'", "22025")
+    if len(character.this) > 1 or character.this == "\x00":
+        raise refuse("the escape must be one character", "write ESCAPE '!'", "22025")
+    for name, part in inner.args.items():
+        if part and name not in ("this", "expression", "negate"):
+            raise refuse(f"LIKE with {name} is not answered", "write x LIKE 'a%'")
+    return _like(inner, context, character.this)
+
+
+def _like(node: exp.Expr, context: Context, escape: str) -> Value:
+    value = text_of(node.this, context, "LIKE")
+    pattern = text_of(node.args["expression"], context, "LIKE")
+    guard: exp.Expr | None = None
+    sql: exp.Expr
+    if type(node) is exp.ILike:
+        value = readable(value, context.dialect)
+    if type(node) is exp.ILike or escape:
+        pattern = readable(pattern, context.dialect)
+    if is_literal(pattern):
+        spelt = scalar_of(pattern)
+        uses_escape = isinstance(spelt, str) and bool(escape) and escape in spelt
+        if isinstance(spelt, str):
+            _check_pattern(spelt, escape)
+    else:
+        uses_escape = bool(escape)
+        if escape:
+            guard = context.dialect.matches(duplicate(pattern.sql), _complete(escape))
+    sql = context.dialect.like(type(node), wrap(value.sql), wrap(pattern.sql))
+    usual = context.dialect.usual_escape
+    if uses_escape:
+        said = escape != usual
+    else:
+        said = bool(usual) and (not is_literal(pattern) or usual in str(scalar_of(pattern)))
+    if said:
+        sql = exp.Escape(this=sql, expression=text(escape if uses_escape else ""))
+    if node.args.get("negate"):
+        sql = exp.Not(this=exp.Paren(this=sql))
+    if guard is not None:
+        sql = when(guard, sql)
+    return boolean(sql, value, pattern, nullable=True if guard is not None else None)
+
+
+def _complete(escape: str) -> str:
+    """A regular expression for patterns that do not end in a lone escape character."""
+    quoted = "".join("\\" + char if not char.isalnum() and char.isascii() else char for char in escape)
+    return f"^(?:[^{quoted}]|{quoted}.)*$"
+
+
+def _check_pattern(pattern: str, escape: str) -> None:
+    if pattern.replace("\\%", "").count("%") > 30:
+        raise refuse("the pattern has too many wildcards", "use fewer %", "54001")
+    index = 0
+    while escape and index < len(pattern):
+        if pattern[index] == escape:
+            index += 1
+            if index == len(pattern):
+                raise refuse("a LIKE pattern must not end with its escape character", "double it", "22025")
+        index += 1
+
+
+# -- choices -----------------------------------------------------------------------------------------------------
+
+
+def _chosen(sql: exp.Expr, type_: Type, results: Sequence[Value], inputs: Sequence[Value], null: bool) -> Value:
+    """A value that is one of ``results``, or NULL."""
+    nullable = null or any(result.nullable for result in results)
+    interval: Interval | None = hull(results)
+    domain = listed(results, type_, nullable)
+    limits = None
+    if type_.kind is Kind.INTEGER:
+        ends = [limits_of(result) for result in results if not (is_literal(result) and scalar_of(result) is None)]
+        if ends:
+            limits = min(low for low, _ in ends), max(high for _, high in ends)
+    chosen = derive(sql, type_, *inputs, interval=interval, nullable=nullable, domain=domain, limits=limits)
+    known = [result for result in results if not (is_literal(result) and scalar_of(result) is None)]
+    return replace(chosen, halves_away=type_ == DOUBLE and all(result.halves_away for result in known))
+
+
+def case(node: exp.Expr, context: Context) -> Value:
+    """CASE, searched and simple; branches that are all NULL make a text, as in PostgreSQL."""
+    subject = context.finite(node.this) if node.this is not None else None
+    tests: list[Value] = []
+    results: list[Value] = []
+    for branch in node.args["ifs"]:
+        if any(part is not None and name not in ("this", "true") for name, part in branch.args.items()):
+            raise refuse("a WHEN has a condition and a result", "write CASE WHEN x > 0 THEN 1 ELSE 0 END")
+        if subject is None:
+            tests.append(condition(branch.this, context, "the condition of WHEN"))
+        else:
+            copied = Value(duplicate(subject.sql), subject.type, subject.interval, subject.nullable, subject.constant)
+            tests.append(compare(exp.EQ, copied, context.finite(branch.this), context))
+        results.append(context.finite(branch.args.get("true")))
+    default = node.args.get("default")
+    if default is not None:
+        results.append(context.finite(default))
+    type_, results = unify(results, context)
+    branches = [exp.If(this=test.sql, true=result.sql) for test, result in zip(tests, results, strict=False)]
+    sql = exp.Case(ifs=branches, default=results[-1].sql if default is not None else None)
+    return _chosen(sql, type_, results, [*tests, *results], default is None)
+
+
+def coalesce(node: exp.Expr, context: Context) -> Value:
+    type_, values = unify([context.finite(item) for item in (node.this, *node.expressions)], context)
+    sql = exp.Coalesce(this=values[0].sql, expressions=[value.sql for value in values[1:]])
+    chosen = _chosen(sql, type_, values, values, False)
+    if all(value.nullable for value in values):
+        return chosen
+    domain = listed(values, type_, False)
+    if domain is not None and None in domain.values:
+        domain = type(domain)(tuple(scalar for scalar in domain.values if scalar is not None))
+    away = chosen.halves_away
+    return derive(sql, type_, *values, interval=chosen.interval, nullable=False, domain=domain, halves_away=away)
+
+
+def nullif(node: exp.Expr, context: Context) -> Value:
+    left, right = context.finite(node.this), context.finite(node.args["expression"])
+    _, (one, other) = unify((left, right), context)
+    kept = one if is_unknown(left) or is_null(left) else left
+    equal = exp.EQ(this=wrap(duplicate(one.sql)), expression=wrap(other.sql))
+    sql = when(equal, literal(None, kept.type, context.dialect).sql, kept.sql if kept is not one else one.sql)
+    domain = listed([kept], kept.type, True)
+    limits = limits_of(kept) if kept.type.kind is Kind.INTEGER else None
+    found = derive(sql, kept.type, left, right, interval=kept.interval, nullable=True, domain=domain, limits=limits)
+    return replace(found, halves_away=kept.halves_away)
+
+
+def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
+    """GREATEST or LEAST: both ignore NULLs, on the engines as in PostgreSQL."""
+
+    def function(node: exp.Expr, context: Context) -> Value:
+        type_, values = unify([context.finite(item) for item in (node.this, *node.expressions)], context)
+        if not (type_.numeric or type_.temporal or type_ == TEXT):
+            raise refuse(f"{name.upper()} of {type_}", "compare numbers, texts or dates", TYPE_MISMATCH)
+        sql = call(name, *(value.sql for value in values))
+        chosen = _chosen(sql, type_, values, values, False)
+        interval = chosen.interval
+        if interval is not None and not any(value.nullable for value in values):
+            interval = values[0].interval
+            for value in values[1:]:
+                interval = pick(interval, value.interval) if interval and value.interval else None
+        nullable = all(value.nullable for value in values)
+        limits = chosen.sql.meta.get("limits")
+        found = derive(sql, type_, *values, interval=interval, nullable=nullable, domain=chosen.domain, limits=limits)
+        return replace(found, halves_away=chosen.halves_away)
+
+    return rule(function, "this", "expressions", "ignore_nulls")
+
+
+def greater(one: Interval, other: Interval) -> Interval:
+    return Interval(max(one.low, other.low), max(one.high, other.high))
+
+
+def lesser(one: Interval, other: Interval) -> Interval:
+    return Interval(min(one.low, other.low), min(one.high, other.high))
+
+
+def parentheses(node: exp.Expr, context: Context) -> Value:
+    return context.compile(node.this)
+
+
+def if_function(node: exp.Expr, context: Context) -> Value:
+    raise Refused("there is no IF function", hint="write CASE WHEN … THEN … ELSE … END", sqlstate="42883")

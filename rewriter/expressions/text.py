@@ -1,0 +1,240 @@
+"""Functions of text. What makes a text longer takes small literals, and a guard of
+:mod:`rewriter.expressions.text_length`."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.declared import INTEGER, TEXT, Interval, Kind
+from rewriter.dialects import call, duplicate, number, refuse, text, when, wrap
+from rewriter.expressions.build import (
+    Context,
+    Rule,
+    boolean,
+    derive,
+    finite,
+    is_literal,
+    is_null,
+    is_unknown,
+    rule,
+    scalar_of,
+)
+from rewriter.expressions.casts import to_text, widen
+from rewriter.expressions.literals import whole_literal
+from rewriter.expressions.logic import text_of
+from rewriter.expressions.patterns import check_pattern
+from rewriter.expressions.text_length import Length, as_long_as, bare, grown, growth, length_of, of_length, readable
+from rewriter.expressions.value import Value, Values
+from rewriter.refused import TYPE_MISMATCH
+
+MOST_PADDED = 1000
+_LONGEST = 1 << 31
+
+
+def reverse(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "REVERSE")
+    return derive(as_long_as(call("reverse", value.sql), value), TEXT, value)
+
+
+def in_case(name: str) -> Rule:
+    """UPPER or LOWER."""
+
+    def function(node: exp.Expr, context: Context) -> Value:
+        value = readable(text_of(node.this, context, name.upper()), context.dialect)
+        return derive(as_long_as(context.dialect.in_case(name, value.sql), value), TEXT, value)
+
+    return rule(function)
+
+
+def length(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "LENGTH")
+    return derive(call("length", value.sql), INTEGER, value, limits=(0, _LONGEST - 1))
+
+
+def position(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "POSITION")
+    part = text_of(node.args["substr"], context, "POSITION")
+    return derive(call("strpos", value.sql, part.sql), INTEGER, value, part, limits=(0, _LONGEST - 1))
+
+
+def starts_with(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "STARTS_WITH")
+    prefix = text_of(node.args["expression"], context, "STARTS_WITH")
+    return boolean(call("starts_with", value.sql, prefix.sql), value, prefix)
+
+
+def trim(node: exp.Expr, context: Context) -> Value:
+    """TRIM, LTRIM, RTRIM, BTRIM: blanks, or the characters of a second text."""
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "BOTH").upper(), "trim")
+    value = readable(text_of(node.this, context, name.upper()), context.dialect)
+    if node.args.get("expression") is None:
+        return derive(as_long_as(call(name, value.sql, text(" ")), value), TEXT, value)
+    characters = readable(text_of(node.args["expression"], context, name.upper()), context.dialect)
+    return derive(as_long_as(call(name, value.sql, characters.sql), value), TEXT, value, characters)
+
+
+def substring(node: exp.Expr, context: Context) -> Value:
+    """SUBSTRING(x FROM start [FOR length]) with literal numbers; positions before 1 count."""
+    value = text_of(node.this, context, "SUBSTRING")
+    start_value = context.compile(node.args.get("start"))
+    if start_value.type == TEXT:
+        raise refuse("SUBSTRING with a pattern is not answered", "write SUBSTRING(x FROM 2 FOR 3)")
+    start = whole_literal(start_value, "the start of SUBSTRING", -_LONGEST, _LONGEST - 1)
+    if node.args.get("length") is None:
+        return derive(as_long_as(call("substring", value.sql, number(max(start, 1))), value), TEXT, value)
+    size = whole_literal(context.compile(node.args["length"]), "the length of SUBSTRING", 0, _LONGEST - 1)
+    end = max(start + size, 1)
+    begin = max(start, 1)
+    size = max(end - begin, 0)
+    return derive(as_long_as(call("substring", value.sql, number(begin), number(size)), value, size), TEXT, value)
+
+
+def side(name: str) -> Rule:
+    """LEFT or RIGHT; a negative count leaves out that many characters at the other end."""
+
+    def function(node: exp.Expr, context: Context) -> Value:
+        value = text_of(node.this, context, name.upper())
+        count = whole_literal(
+            context.compile(node.args["expression"]), f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1
+        )
+        most = count if count >= 0 else None
+        return derive(as_long_as(call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most), TEXT, value)
+
+    return rule(function, "this", "expression")
+
+
+def pad(node: exp.Expr, context: Context) -> Value:
+    name = "lpad" if node.args.get("is_left") else "rpad"
+    value = text_of(node.this, context, name.upper())
+    size = whole_literal(context.compile(node.args["expression"]), f"the length of {name.upper()}", 0, MOST_PADDED)
+    fill: object = " "
+    if node.args.get("fill_pattern") is not None:
+        pattern = text_of(node.args["fill_pattern"], context, name.upper())
+        fill = scalar_of(pattern) if is_literal(pattern) else None
+    if not isinstance(fill, str) or not fill:
+        raise refuse(f"the fill of {name.upper()} must be a literal text", f"write {name.upper()}(x, 5, '0')")
+    return derive(as_long_as(call(name, value.sql, number(size), text(fill)), value, size), TEXT, value)
+
+
+def repeat(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "REPEAT")
+    times = whole_literal(context.compile(node.args["times"]), "the count of REPEAT", 0, 100)
+    return _longer(lambda sql: call("repeat", sql, number(times)), value, times, context)
+
+
+def replace(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "REPLACE")
+    old, new = (text_of(node.args.get(name), context, "REPLACE") for name in ("expression", "replacement"))
+    replacement = scalar_of(new) if is_literal(new) else None
+    if not is_literal(new) or len(str(replacement)) > MOST_PADDED:
+        raise refuse("the new text of REPLACE must be a short literal", "write REPLACE(x, 'a', 'b')")
+    least = max(len(str(scalar_of(old) or "")), 1) if is_literal(old) else 1
+    times = -(-len(str(replacement)) // least)
+    return _longer(lambda sql: call("replace", sql, old.sql, new.sql), value, times, context, old, new)
+
+
+def _longer(
+    function: Callable[[exp.Expr], exp.Expr], value: Value, times: int, context: Context, *others: Value
+) -> Value:
+    """A text that is up to ``times`` as long."""
+    if times < 2:
+        return derive(as_long_as(function(value.sql), value), TEXT, value, *others)
+    length = length_of(value).times(times)
+    return grown(function(bare(value)), length, growth(value) * times, context, (value, *others))
+
+
+def split_part(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "SPLIT_PART")
+    delimiter = text_of(node.args["delimiter"], context, "SPLIT_PART")
+    between = scalar_of(delimiter) if is_literal(delimiter) else None
+    index = whole_literal(context.compile(node.args["part_index"]), "the field of SPLIT_PART", -1000, 1000)
+    if not isinstance(between, str) or not between or index == 0:
+        raise refuse("SPLIT_PART needs a literal delimiter and field", "write SPLIT_PART(x, ',', 1)", "22023")
+    field = exp.Coalesce(this=context.dialect.split(value.sql, between, index), expressions=[text("")])
+    present = exp.Not(this=exp.Is(this=wrap(duplicate(value.sql)), expression=exp.Null()))
+    return derive(as_long_as(when(present, field), value), TEXT, value)
+
+
+# -- concatenation -------------------------------------------------------------------------------------------------
+
+
+def joined(value: Value, context: Context) -> Value:
+    """Anything as CONCAT prints it: booleans as t and f."""
+    value = finite(value, context.dialect)
+    if value.type.kind is Kind.BOOLEAN:
+        sql = when(duplicate(value.sql), text("t"), when(exp.Not(this=wrap(value.sql)), text("f")))
+        return derive(of_length(sql, Length(plus=1, checked=True)), TEXT, value, domain=Values(("t", "f", None)))
+    return _printed(value, context)
+
+
+def _printed(value: Value, context: Context) -> Value:
+    """Anything as a cast to text prints it."""
+    value = finite(value, context.dialect)
+    if is_unknown(value) or value.type == TEXT:
+        return value
+    if is_null(value):
+        return widen(value, TEXT, context.dialect)
+    if value.type.kind is Kind.INTERVAL:
+        raise refuse("an interval has no text here", "use EXTRACT(EPOCH FROM a - b)", TYPE_MISMATCH)
+    return to_text(value, TEXT, context.dialect)
+
+
+def concatenate(left: Value, right: Value, context: Context) -> Value:
+    """``||``: NULL when a side is."""
+    if TEXT not in (left.type, right.type):
+        raise refuse(f"there is no {left.type} || {right.type}", "cast a side, as in x::text", "42883")
+    one, other = (_printed(value, context) for value in (left, right))
+    first, second = bare(one), bare(other)
+    sql = exp.DPipe(this=first if type(first) is exp.DPipe else wrap(first), expression=wrap(second))
+    return grown(sql, length_of(one) + length_of(other), growth(one) + growth(other), context, (left, right))
+
+
+def concat(node: exp.Expr, context: Context) -> Value:
+    """CONCAT leaves NULLs out."""
+    values = [joined(context.compile(item), context) for item in node.expressions]
+    sql = call("concat", *map(bare, values))
+    return grown(sql, _together(values), sum(map(growth, values)), context, values, nullable=False)
+
+
+def concat_ws(node: exp.Expr, context: Context) -> Value:
+    delimiter = text_of(node.expressions[0], context, "CONCAT_WS")
+    values = [joined(context.compile(item), context) for item in node.expressions[1:]]
+    if not values:
+        raise refuse("CONCAT_WS needs a text after the separator", "write CONCAT_WS(', ', a, b)", "42883")
+    sql = call("concat_ws", bare(delimiter), *map(bare, values))
+    between = max(len(values) - 1, 1)
+    length = length_of(delimiter).times(between) + _together(values)
+    times = growth(delimiter) * between + sum(map(growth, values))
+    return grown(sql, length, times, context, (delimiter, *values), nullable=delimiter.nullable)
+
+
+def _together(values: Sequence[Value]) -> Length:
+    """Of texts of which those that are NULL are left out."""
+    return functools.reduce(operator.add, (length_of(value).missing() for value in values), Length())
+
+
+# -- regular expressions -------------------------------------------------------------------------------------------
+
+
+def regex(ignore_case: bool) -> Rule:
+    def function(node: exp.Expr, context: Context) -> Value:
+        value = readable(text_of(node.this, context, "~"), context.dialect)
+        pattern = text_of(node.args["expression"], context, "~")
+        spelt = scalar_of(pattern) if is_literal(pattern) else None
+        if not isinstance(spelt, str):
+            raise refuse("a regular expression must be a literal", "write x ~ '^A[0-9]+'")
+        check_pattern(spelt)
+        return boolean(context.dialect.matches(value.sql, spelt, ignore_case), value)
+
+    return rule(function, "this", "expression")
+
+
+def ascii_code(node: exp.Expr, context: Context) -> Value:
+    value = text_of(node.this, context, "ASCII")
+    interval = Interval(Fraction(0), Fraction(0x10FFFF))
+    return derive(call("ascii", value.sql), INTEGER, value, interval=interval, limits=(0, 0x10FFFF))

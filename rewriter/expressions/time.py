@@ -1,0 +1,444 @@
+"""Dates and timestamps. Every one inside an expression lies in the years 1 to 9999, or is NULL.
+
+A ``timestamptz`` has fields, days and months by the clocks of the session's zone, or of the zone that is named.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.declared import (
+    DATE,
+    DOUBLE,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UTC,
+    Interval,
+    Kind,
+    decimal,
+    measure,
+    zone_at,
+)
+from rewriter.dialects import Dialect, call, duplicate, number, refuse, text, when, wrap
+from rewriter.expressions.build import Context, derive, in_calendar, integer_domain, is_null, is_unknown, limits_of
+from rewriter.expressions.casts import coerce, widen
+from rewriter.expressions.literals import Span, fixed_zone, span_of
+from rewriter.expressions.local_time import STEP, moment_of, to_instant, to_local
+from rewriter.expressions.text_length import Length, of_length
+from rewriter.expressions.value import Value
+from rewriter.refused import TYPE_MISMATCH
+
+CALENDAR_DAYS = 3_652_058
+"""From 0001-01-01 to 9999-12-31."""
+
+
+def temporal(node: object, context: Context, what: str) -> Value:
+    """A date or timestamp operand; a quoted literal is a timestamp."""
+    value = context.finite(node)
+    if is_unknown(value) or is_null(value):
+        return widen(value, TIMESTAMP, context.dialect)
+    if not value.type.temporal:
+        raise refuse(f"{what} needs a date or timestamp, not {value.type}", "cast it, as in x::date", TYPE_MISMATCH)
+    return value
+
+
+def _through(interval: Interval | None, function: Callable[[datetime.datetime], Fraction | None]) -> Interval | None:
+    """The image of a declared range under a non-decreasing function of time; None when it leaves the calendar."""
+    if interval is None:
+        return None
+    ends = [moment_of(interval.low), moment_of(interval.high)]
+    images = [function(end) if end is not None else None for end in ends]
+    low, high = images
+    return Interval(low, high) if low is not None and high is not None else None
+
+
+def local_time(value: Value, context: Context) -> Value:
+    """Of an instant, what the clocks of the session's zone show."""
+    if value.type.kind is not Kind.TIMESTAMPTZ:
+        return value
+    return to_local(value, context.dialect.zone, context.dialect)
+
+
+# -- arithmetic ----------------------------------------------------------------------------------------------------
+
+
+def involves_time(left: Value, right: Value) -> bool:
+    return any(value.type.temporal or value.type.kind is Kind.INTERVAL for value in (left, right))
+
+
+def plus(left: Value, right: Value, context: Context) -> Value:
+    """date + integer, date or timestamp + interval."""
+    if not left.type.temporal:
+        left, right = right, left
+    return _shift(left, right, 1, context)
+
+
+def minus(left: Value, right: Value, context: Context) -> Value:
+    """date - date is a number of days; date - integer, date or timestamp - interval."""
+    if is_unknown(right) and left.type.temporal:
+        right = widen(right, left.type, context.dialect)
+    if is_unknown(left) and right.type.temporal:
+        left = widen(left, right.type, context.dialect)
+    if left.type == right.type == DATE:
+        interval = left.interval - right.interval if left.interval and right.interval else None
+        sql = context.dialect.days_between(wrap(left.sql), wrap(right.sql))
+        limits = (-CALENDAR_DAYS, CALENDAR_DAYS)
+        domain = integer_domain(interval)
+        return derive(sql, INTEGER, left, right, interval=interval, limits=limits, domain=domain)
+    if left.type.temporal and right.type.temporal:
+        raise refuse(
+            "a difference of timestamps is an interval, which is not answered",
+            "write EXTRACT(EPOCH FROM a - b) for seconds, or a::date - b::date for days",
+        )
+    return _shift(left, right, -1, context)
+
+
+def _shift(moment: Value, by: Value, sign: int, context: Context) -> Value:
+    if is_null(by):
+        by = widen(by, INTEGER, context.dialect)
+    if moment.type == DATE and by.type.kind is Kind.INTEGER:
+        return _shift_days(moment, by, sign, context)
+    if moment.type.temporal and by.type.kind is Kind.INTERVAL:
+        return _shift_span(moment, by, sign, context)
+    raise refuse(
+        f"there is no {moment.type} {'+' if sign > 0 else '-'} {by.type}",
+        "add whole days or an interval, as in day + 7 or day + INTERVAL '1 month'",
+        "42883",
+    )
+
+
+def _shift_days(moment: Value, by: Value, sign: int, context: Context) -> Value:
+    low, high = limits_of(by)
+    days = by.sql
+    small = low >= -CALENDAR_DAYS and high <= CALENDAR_DAYS
+    if not small:
+        inside = exp.Between(this=wrap(duplicate(days)), low=number(-CALENDAR_DAYS), high=number(CALENDAR_DAYS))
+        days = when(inside, days)
+    as_integer = context.dialect.try_cast(days, INTEGER, by.type)
+    if sign < 0:
+        as_integer = exp.Paren(this=exp.Neg(this=as_integer))
+    interval = None
+    if moment.interval and by.interval:
+        interval = moment.interval + by.interval if sign > 0 else moment.interval - by.interval
+    sql = context.dialect.add_days(wrap(moment.sql), as_integer)
+    return in_calendar(derive(sql, DATE, moment, by, interval=interval), context.dialect)
+
+
+def _shift_span(moment: Value, by: Value, sign: int, context: Context) -> Value:
+    months, days, micros = span_of(by)
+    span = (sign * months, sign * days, sign * micros)
+    if moment.type.kind is Kind.TIMESTAMPTZ:
+        return _shift_instant(moment, span, context)
+    return in_calendar(_shifted(moment, span, context), context.dialect)
+
+
+def _shift_instant(moment: Value, span: Span, context: Context) -> Value:
+    """Months and days go by the calendar of the session's zone, hours do not."""
+    months, days, micros = span
+    dialect, zone = context.dialect, context.dialect.zone
+    if months or days:
+        there = _shifted(to_local(moment, zone, dialect, guarded=False), (months, days, 0), context)
+        moment = to_instant(there, zone, dialect, guarded=False)
+    later = _shifted(replace(moment, type=TIMESTAMP), (0, 0, micros), context) if micros else moment
+    return in_calendar(replace(later, type=TIMESTAMPTZ), dialect)
+
+
+def _shifted(moment: Value, span: Span, context: Context) -> Value:
+    """It may lie outside of the calendar."""
+    interval = _through(moment.interval, lambda end: _moved(end, span))
+    base = widen(moment, TIMESTAMP, context.dialect)
+    sql = context.dialect.shift(wrap(base.sql), span)
+    return derive(sql, TIMESTAMP, moment, interval=interval, nullable=True)
+
+
+def _moved(moment: datetime.datetime, span: Span) -> Fraction | None:
+    """A timestamp plus months (the day cut to the month's length), days and microseconds."""
+    months = moment.year * 12 + moment.month - 1 + span[0]
+    year, month = divmod(months, 12)
+    if not 1 <= year <= 9999:
+        return None
+    first = datetime.datetime(year, month + 1, 1)
+    length = 31 if month == 11 else (datetime.datetime(year, month + 2, 1) - first).days
+    try:
+        there = moment.replace(year=year, month=month + 1, day=min(moment.day, length))
+        there += datetime.timedelta(days=span[1], microseconds=span[2])
+    except (ValueError, OverflowError):
+        return None
+    return measure(there)
+
+
+# -- date_trunc ----------------------------------------------------------------------------------------------------
+
+
+def floor_to(unit: str, moment: datetime.datetime) -> datetime.datetime:
+    start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit == "week":
+        return start - datetime.timedelta(days=start.weekday())
+    if unit == "month":
+        return start.replace(day=1)
+    if unit == "quarter":
+        return start.replace(day=1, month=(start.month - 1) // 3 * 3 + 1)
+    if unit in ("year", "decade"):
+        year = start.year if unit == "year" else max(start.year // 10 * 10, 1)
+        return start.replace(day=1, month=1, year=year)
+    if unit == "day":
+        return start
+    kept = {"hour": 0, "minute": 1, "second": 2, "millisecond": 3, "milliseconds": 3}.get(unit, 4)
+    if kept == 3:
+        return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    fields = dict(list({"minute": 0, "second": 0, "microsecond": 0}.items())[kept:])
+    return moment.replace(**fields)  # type: ignore[arg-type]
+
+
+_TRUNCATIONS = [
+    "microsecond",
+    "microseconds",
+    "millisecond",
+    "milliseconds",
+    "second",
+    "minute",
+    "hour",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+    "decade",
+]
+
+
+def date_trunc(node: exp.Expr, context: Context) -> Value:
+    unit = _unit(node.args.get("unit"))
+    if unit not in _TRUNCATIONS:
+        raise refuse(f"DATE_TRUNC to {unit} is not answered", "units: " + ", ".join(_TRUNCATIONS[4:]), "22023")
+    value = temporal(node.this, context, "DATE_TRUNC")
+    place = node.args.get("zone")
+    if value.type.kind is Kind.TIMESTAMPTZ:
+        return _trunc_instant(unit, value, _zone(place) if place is not None else context.dialect.zone, context)
+    if place is not None:
+        raise refuse("DATE_TRUNC takes a time zone of a timestamptz only", "leave the zone out", "42883")
+    return _trunc(unit, value, context)
+
+
+def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Value:
+    """When the local period began; an hour that a clock shows twice begins twice."""
+    dialect, there = context.dialect, to_local(value, zone, context.dialect, guarded=False)
+    begun = _trunc(unit, there, context)
+    if zone == UTC:
+        return replace(begun, type=TIMESTAMPTZ)
+    if _TRUNCATIONS.index(unit) >= _TRUNCATIONS.index("day"):
+        return _within(to_instant(begun, zone, dialect, guarded=False), dialect)
+    since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
+    sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)
+    if unit == "hour":
+        sql.meta[STEP] = "HOUR"
+    interval = value.interval and Interval(value.interval.low - Fraction(1, 24), value.interval.high)
+    return _within(derive(sql, TIMESTAMPTZ, value, there, interval=interval), dialect)
+
+
+def _within(value: Value, dialect: Dialect) -> Value:
+    """In the calendar; of what is declared to lie there, nothing is lost."""
+    return replace(in_calendar(value, dialect), nullable=value.nullable or value.interval is None)
+
+
+def _trunc(unit: str, value: Value, context: Context) -> Value:
+    interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
+    truncated = derive(context.dialect.date_trunc(unit, value.sql), TIMESTAMP, value, interval=interval)
+    # years 1 to 9 belong to a decade that begins in year 0
+    return in_calendar(truncated, context.dialect) if unit == "decade" else truncated
+
+
+def _unit(node: object) -> str:
+    name = node.name if isinstance(node, exp.Var | exp.Literal) else ""
+    return name.lower()
+
+
+# -- extract -------------------------------------------------------------------------------------------------------
+
+
+def _iso_year(moment: datetime.datetime) -> Fraction:
+    return Fraction(moment.isocalendar()[0])
+
+
+_GROWING: dict[str, Callable[[datetime.datetime], Fraction | None]] = {
+    "year": lambda moment: Fraction(moment.year),
+    "isoyear": _iso_year,
+    "decade": lambda moment: Fraction(moment.year // 10),
+    "century": lambda moment: Fraction((moment.year + 99) // 100),
+    "millennium": lambda moment: Fraction((moment.year + 999) // 1000),
+}
+_CYCLIC = {
+    "quarter": (1, 4),
+    "month": (1, 12),
+    "week": (1, 53),
+    "day": (1, 31),
+    "dow": (0, 6),
+    "isodow": (1, 7),
+    "doy": (1, 366),
+    "hour": (0, 23),
+    "minute": (0, 59),
+}
+_OF_CLOCK = ("hour", "minute", "second")
+_PLURALS = {f"{unit}s": unit for unit in ("year", "month", "week", "day", "hour", "minute", "second", "decade")}
+
+
+def _zone(node: object) -> str:
+    """A literal zone, by name or as INTERVAL '+2 hours'."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Cast) and node.to.this in (exp.DType.TEXT, exp.DType.VARCHAR):
+        node = node.this
+    found = None
+    if isinstance(node, exp.Literal) and node.is_string:
+        found = zone_at(node.name)
+    elif isinstance(node, exp.Interval):
+        unit = node.args.get("unit")
+        found = fixed_zone(f"{node.this.name} {unit.name}" if isinstance(unit, exp.Var) else node.this.name)
+    else:
+        raise refuse("a time zone is a literal", "write AT TIME ZONE 'Europe/Berlin'")
+    if found is None:
+        raise refuse("there is no such time zone", "write a name like 'Europe/Berlin'", "22023")
+    return found
+
+
+def at_time_zone(node: exp.Expr, context: Context) -> Value:
+    """x AT TIME ZONE 'zone': the local time there of an instant, the instant of a local time there."""
+    return _at_zone(context.finite(node.this), _zone(node.args.get("zone")), context)
+
+
+def timezone(arguments: list[exp.Expr], context: Context) -> Value:
+    """TIMEZONE('zone', x) is x AT TIME ZONE 'zone'."""
+    if len(arguments) != 2:
+        raise refuse("TIMEZONE takes a zone and a time", "write x AT TIME ZONE 'Europe/Berlin'", "42883")
+    return _at_zone(context.finite(arguments[1]), _zone(arguments[0]), context)
+
+
+def _at_zone(value: Value, zone: str, context: Context) -> Value:
+    if is_unknown(value) or is_null(value) or value.type == DATE:
+        value = widen(value, TIMESTAMPTZ, context.dialect)
+    if not value.type.temporal:
+        raise refuse(f"AT TIME ZONE needs a timestamp, not {value.type}", "cast it, as in x::timestamp", TYPE_MISMATCH)
+    convert = to_local if value.type.kind is Kind.TIMESTAMPTZ else to_instant
+    return convert(value, zone, context.dialect)
+
+
+def extract(node: exp.Expr, context: Context) -> Value:
+    """EXTRACT(unit FROM x): a decimal without fraction; seconds have six digits, EPOCH is a double."""
+    unit = _unit(node.this)
+    unit = _PLURALS.get(unit, unit)
+    inner = node.args["expression"]
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if isinstance(inner, exp.Sub):
+        difference = _difference(unit, inner, context)
+        if difference is not None:
+            return difference
+    value = temporal(node.args["expression"], context, "EXTRACT")
+    if value.type == DATE and unit in _OF_CLOCK:
+        raise refuse(f"a date has no {unit}", "extract year, month, week, day, dow or epoch", "0A000")
+    if unit == "epoch":
+        return _epoch(value, context)
+    value = local_time(value, context)
+    if unit == "second":
+        micros = context.dialect.cast(context.dialect.date_part("microsecond", value.sql), decimal(8, 0))
+        seconds = exp.Mul(this=micros, expression=context.dialect.cast(number("0.000001"), decimal(6, 6)))
+        return derive(seconds, decimal(14, 6), value, interval=Interval(Fraction(0), Fraction(59_999_999, 1_000_000)))
+    if unit in _GROWING:
+        interval = _through(value.interval, _GROWING[unit]) or Interval(Fraction(0), Fraction(10_000))
+    elif unit in _CYCLIC:
+        low, high = _CYCLIC[unit]
+        interval = Interval(Fraction(low), Fraction(high))
+    else:
+        hint = "units: " + ", ".join([*_GROWING, *_CYCLIC, "second", "epoch"])
+        raise refuse(f"EXTRACT({unit.upper()}) is not answered", hint, "22023")
+    sql = context.dialect.cast(context.dialect.date_part(unit, value.sql), decimal(5, 0))
+    return derive(sql, decimal(5, 0), value, interval=interval, domain=integer_domain(interval))
+
+
+def _epoch(value: Value, context: Context) -> Value:
+    interval = value.interval
+    if interval is not None:
+        interval = Interval(*((end - 719_163) * 86_400 for end in (interval.low, interval.high)))
+    return derive(context.dialect.epoch(value.sql), DOUBLE, value, interval=interval)
+
+
+def _difference(unit: str, node: exp.Expr, context: Context) -> Value | None:
+    """EXTRACT(EPOCH FROM a - b) of timestamps; None when it is no difference of timestamps."""
+    left, right = context.finite(node.this), context.finite(node.args["expression"])
+    if is_unknown(left) and right.type.temporal:
+        left = widen(left, right.type, context.dialect)
+    if is_unknown(right) and left.type.temporal:
+        right = widen(right, left.type, context.dialect)
+    if not (left.type.temporal and right.type.temporal) or left.type == right.type == DATE:
+        return None
+    if unit != "epoch":
+        raise refuse(
+            f"EXTRACT({unit.upper()}) of an interval is not answered", "write EXTRACT(EPOCH FROM a - b) / 86400"
+        )
+    interval = left.interval - right.interval if left.interval and right.interval else None
+    if interval is not None:
+        interval = Interval(interval.low * 86_400, interval.high * 86_400)
+    common = TIMESTAMPTZ if Kind.TIMESTAMPTZ in (left.type.kind, right.type.kind) else TIMESTAMP
+    one, other = (wrap(widen(side, common, context.dialect).sql) for side in (left, right))
+    return derive(context.dialect.seconds_between(one, other), DOUBLE, left, right, interval=interval)
+
+
+# -- making and printing -------------------------------------------------------------------------------------------
+
+
+def make_date(arguments: list[exp.Expr], context: Context) -> Value:
+    """MAKE_DATE(year, month, day): NULL where there is no such date."""
+    if len(arguments) != 3:
+        raise refuse("MAKE_DATE takes three integers", "write MAKE_DATE(2024, 12, 31)", "42883")
+    values = [context.finite(argument) for argument in arguments]
+    for value in values:
+        if value.type.kind is not Kind.INTEGER and not is_null(value):
+            raise refuse("MAKE_DATE takes three integers", "cast them, as in x::integer", TYPE_MISMATCH)
+    year, month, day = (coerce_integer(value, context) for value in values)
+    inside = exp.Between(this=wrap(duplicate(year.sql)), low=number(1), high=number(9999))
+    parts: list[exp.Expr] = [
+        call("lpad", context.dialect.cast(year.sql, TEXT), number(4), text("0")),
+        context.dialect.cast(month.sql, TEXT),
+        context.dialect.cast(day.sql, TEXT),
+    ]
+    spelt: exp.Expr = parts[0]
+    for part in parts[1:]:
+        spelt = exp.DPipe(this=exp.DPipe(this=spelt, expression=text("-")), expression=part)
+    sql = context.dialect.try_cast(when(inside, spelt), DATE, TEXT)
+    interval = None
+    if year.interval is not None:
+        low, high = max(math.floor(year.interval.low), 1), min(math.ceil(year.interval.high), 9999)
+        if low <= high:
+            interval = Interval.of(datetime.date(low, 1, 1), datetime.date(high, 12, 31))
+    return derive(sql, DATE, *values, interval=interval, nullable=True)
+
+
+def coerce_integer(value: Value, context: Context) -> Value:
+    return coerce(value, INTEGER, context) if is_null(value) else value
+
+
+_FORMATS = ("%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%y", "%B", "%b", "%A", "%a")
+
+
+def to_char(node: exp.Expr, context: Context) -> Value:
+    """TO_CHAR(x, format) with the fields YYYY MM DD HH24 MI SS DDD and fixed text between them."""
+    value = local_time(temporal(node.this, context, "TO_CHAR"), context)
+    pattern = node.args.get("format")
+    spelt = pattern.this if isinstance(pattern, exp.Literal) and pattern.is_string else ""
+    fields = re.findall(r"%.", spelt)
+    between = re.sub(r"%.", "", spelt)
+    if not fields or not set(fields) <= set(_FORMATS[:7]) or re.search(r"[^-/ .:,_]", between):
+        raise refuse(
+            "this format of TO_CHAR is not answered", "write TO_CHAR(day, 'YYYY-MM') or 'YYYY-MM-DD HH24:MI:SS'"
+        )
+    printed = of_length(context.dialect.format_time(value.sql, spelt), Length(plus=2 * len(spelt) + 2, checked=True))
+    return derive(printed, TEXT, value)

@@ -1,0 +1,93 @@
+"""How many groups there can be along a key: tighter than the size of the domains that the key is computed from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.columns import narrowed
+from rewriter.declared import Kind
+from rewriter.expressions import DOMAIN, Value
+from rewriter.relations import learned_ranges
+from rewriter.release import Key
+
+_SHORTEST = {
+    "hour": Fraction(1, 24), "day": Fraction(1), "week": Fraction(7), "month": Fraction(28), "quarter": Fraction(90),
+    "year": Fraction(365), "decade": Fraction(3652), "century": Fraction(36524), "millennium": Fraction(365242),
+}  # fmt: skip
+"""The least number of days between two beginnings of a unit."""
+
+_WHOLE = frozenset({"year", "isoyear", "quarter", "month", "week", "day", "doy", "dow", "isodow", "hour", "minute"})
+"""Parts of a time that are whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """At most ``most`` groups; ``tight`` where there are not far fewer."""
+
+    most: int
+    tight: bool
+
+
+def steps_along(keys: Sequence[Key], cells: int) -> Steps:
+    """How many groups differ in these keys, of which there are at most ``cells`` by their domains.
+
+    Only the length of a series and the choice of its strategy follow from it.
+    """
+    known = [_distinct(key.value) for key in keys]
+    tight = all(count is not None or _is_listed(key.value) for key, count in zip(keys, known, strict=True))
+    return Steps(cells if None in known else min(cells, math.prod(count or 1 for count in known)), tight)
+
+
+def groups_of_one(keys: Sequence[Key], filters: Sequence[Value], cells: int | None) -> int | None:
+    """In how many groups one unit can have rows; ``cells`` is how many there are at most, where that is known.
+
+    A unit has one value of a key that is constant for it: of cohorts and months, a person is in one cohort. Where data
+    break a declared range, clipping still enforces the norm that follows.
+    """
+    known: list[int | None] = []
+    for key in keys:
+        if not key.value.constant:
+            interval = None if learned_ranges(key.value.sql) else narrowed(key.value, filters)
+            # What a condition limits is not NULL on the rows that are left.
+            nullable = key.value.nullable and interval == key.value.interval
+            known.append(_distinct(replace(key.value, interval=interval, nullable=nullable)))
+    if None in known:
+        return cells
+    most = math.prod(count or 1 for count in known)
+    return most if cells is None else min(most, cells)
+
+
+def _is_listed(value: Value) -> bool:
+    """Whether its domain is of its own values, and not of those that it is computed from."""
+    return isinstance(value.sql, exp.Column) or DOMAIN in value.sql.meta
+
+
+def _distinct(value: Value) -> int | None:
+    """The number of values in the interval, as far apart as they are; NULL is one more."""
+    gap = _gap(value)
+    if gap is None or value.interval is None:
+        return None
+    return math.floor(value.interval.width / gap) + 1 + value.nullable
+
+
+def _gap(value: Value) -> Fraction | None:
+    """The least distance of two different values."""
+    if value.type.kind is Kind.INTEGER or (value.type.kind is Kind.DECIMAL and value.type.scale == 0):
+        return Fraction(1)
+    node = value.sql
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    unit: str | None = None
+    if isinstance(node, exp.Anonymous) and node.name == "date_part":
+        return Fraction(1) if str(node.expressions[0].name).lower() in _WHOLE else None
+    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+        unit = str(node.args["unit"].name)
+    elif isinstance(node, exp.Anonymous) and node.name == "date_trunc":
+        unit = str(node.expressions[0].name)
+    days = Fraction(1) if value.type.kind is Kind.DATE else None
+    return days if unit is None else _SHORTEST.get(unit.lower(), days)

@@ -1,0 +1,139 @@
+"""Which groups may appear: a public key set, enumerated from declared domains, or groups selected under δ.
+
+A key set is public when every key can be enumerated without looking at private rows: each declared column that the keys
+read becomes a variable over its domain, and the key expressions are evaluated by the engine over all combinations,
+filtered by what the conditions of the statement say of the same variables (:mod:`rewriter.keys.enumeration`). So
+``date_trunc('month', day)`` over a declared range of days gives exactly the months the engine would name, in its own
+types, and no month that WHERE leaves out. NULL is a group of every key that may be NULL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.columns import Facts, variable_behind
+from rewriter.declared import Kind, Type
+from rewriter.dialects import Dialect, wrap
+from rewriter.expressions import DOMAIN, Value, Values
+from rewriter.keys.enumeration import MAX_CELLS, Enumeration, NotEnumerable
+from rewriter.keys.undeclared_keys import Undeclared
+from rewriter.release import Key
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKeys:
+    """``sql`` lists every group once, as columns ``k0``, ``k1``, … of ``types``; ``cells`` is how many at most.
+
+    ``closed`` says of each key whether every row of people has one of its values, NULL too, by proof: the owner's list
+    of values proves nothing, since rows may have others. ``listed`` says of each whether its values are listed one by
+    one, by the owner, by CASE or since they are booleans, and ``lists_null`` whether the owner named NULL among them,
+    or CASE can make it. ``notes`` tell an analyst which rows are in no group.
+    """
+
+    sql: exp.Select
+    cells: int
+    types: tuple[Type, ...]
+    closed: tuple[bool, ...]
+    listed: tuple[bool, ...] = ()
+    lists_null: tuple[bool, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exhaustive(self) -> bool:
+        """By proof, every row of people is in one of the groups."""
+        return all(self.closed)
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """The public groups, or None where they must be selected under δ; ``notes`` say why, where it is their number."""
+
+    public: PublicKeys | None
+    notes: tuple[str, ...] = ()
+
+
+def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> PublicKeys | None:
+    """The public key set of a GROUP BY, or None where the groups must be selected under δ."""
+    return key_set(keys, filters, dialect).public
+
+
+def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> KeySet:
+    """The groups of a GROUP BY. ``filters`` hold on every row that is grouped. Sees no row of people."""
+    enumeration = Enumeration(dialect, Facts.of(filters))
+    try:
+        expressions = [enumeration.key(key.value) for key in keys]
+    except NotEnumerable as reason:
+        return KeySet(None, _few(reason.why))
+    conditions = enumeration.narrow()
+    needed = [
+        exp.Not(this=exp.Is(this=wrap(expression.copy()), expression=exp.Null()))
+        for expression, key in zip(expressions, keys, strict=True)
+        if not key.value.nullable and enumeration.takes_null(expression)
+    ]
+    items, left = enumeration.items(expressions, needed, conditions, tight=True)
+    if math.prod(item.size for item in items if not item.linked) > MAX_CELLS:
+        items, left = enumeration.items(expressions, needed, conditions, tight=False)
+    cells = math.prod(item.size for item in items if not item.linked)
+    if cells > MAX_CELLS:
+        return KeySet(None, _few(f"there are {cells:,} declared groups, and no more than {MAX_CELLS:,} are listed"))
+    columns = [
+        exp.alias_(dialect.cast(expression, key.value.type), f"k{place}")
+        for place, (expression, key) in enumerate(zip(expressions, keys, strict=True))
+    ]
+    select = exp.Select(expressions=columns, distinct=exp.Distinct())
+    if items:
+        select.from_(items[0].sql, copy=False)
+        select.set("joins", [exp.Join(this=item.sql, kind="CROSS") for item in items[1:]])
+        if left:
+            select.set("where", exp.Where(this=exp.and_(*left, copy=False)))
+    undeclared = Undeclared(enumeration, conditions)
+    found = PublicKeys(
+        select,
+        max(1, min(cells, _most(keys, cells))),
+        tuple(key.value.type for key in keys),
+        closed=tuple(undeclared.is_closed(expression, key) for expression, key in zip(expressions, keys, strict=True)),
+        listed=tuple(_is_listed(key.value, bool(conditions)) for key in keys),
+        lists_null=tuple(_lists_null(key.value) for key in keys),
+        notes=undeclared.notes(expressions, keys),
+    )
+    return KeySet(found)
+
+
+def _few(why: str) -> tuple[str, ...]:
+    return (f"{why}: groups of few people are not shown",) if why else ()
+
+
+def _most(keys: Sequence[Key], cells: int) -> int:
+    """CASE with three literals makes three groups, however many values its conditions tell apart."""
+    sizes = (
+        len({*key.value.domain.values, *((None,) if key.value.nullable else ())})
+        if isinstance(key.value.domain, Values)
+        else cells
+        for key in keys
+    )
+    return math.prod(sizes)
+
+
+def _is_listed(value: Value, narrowed: bool) -> bool:
+    """Whether a reader expects every value of a key: not of what is computed or lies in a range, nor of what a
+    condition left of public rows."""
+    variable = variable_behind(value.sql)
+    if variable is None:
+        return isinstance(value.sql.meta.get(DOMAIN), Values)
+    column = variable.column
+    if variable.table.public or column.values_from is not None:
+        return not narrowed
+    return column.values is not None or column.type.kind is Kind.BOOLEAN
+
+
+def _lists_null(value: Value) -> bool:
+    variable = variable_behind(value.sql)
+    if variable is None:
+        domain = value.sql.meta.get(DOMAIN)
+        return isinstance(domain, Values) and None in domain.values
+    column = variable.column
+    return None in (column.values or ()) or (column.values is None and column.type.kind is Kind.BOOLEAN)

@@ -1,0 +1,151 @@
+"""Rows whose keys are not among the declared values: whether there can be any, and what is said of them.
+
+What is declared is the owner's word, which rows need not keep to: it proves nothing. Proof is what the database itself
+enforces, what the conditions of the statement leave, and what an expression can be whatever it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.columns import ORIGIN, VARIABLE, Limits, Origin, Path, Probe, Variable, named, range_of
+from rewriter.declared import Kind, Scalar, measure
+from rewriter.expressions import LIMITS, Domain, Values
+from rewriter.keys.enumeration import Enumeration, table_for
+from rewriter.release import Key
+
+_CYCLES = {
+    "hour": 1,
+    "minute": 1,
+    "dow": 7,
+    "isodow": 7,
+    "day": 62,
+    "month": 366,
+    "quarter": 366,
+    "week": 3000,
+    "doy": 3000,
+}
+"""Days after which every value of a part of a time has been there."""
+
+
+@dataclass(slots=True)
+class Undeclared:
+    """What may be outside of the lists of an enumeration that ``conditions`` narrow."""
+
+    enumeration: Enumeration
+    conditions: Sequence[exp.Expr]
+
+    def is_closed(self, expression: exp.Expr, key: Key) -> bool:
+        """Whether every row has one of the listed values of a key, by proof."""
+        return not any(self._outside(table, expression, key) for table in self._tied(_tables(expression)))
+
+    def notes(self, expressions: Sequence[exp.Expr], keys: Sequence[Key]) -> tuple[str, ...]:
+        """Which rows are in no group, one sentence for each list."""
+        said: dict[str, None] = {}
+        for expression, key in zip(expressions, keys, strict=True):
+            for table in sorted(_tables(expression)):
+                if found := self._outside(table, expression, key):
+                    said[f"rows whose {found} are in no group"] = None
+        return tuple(said)
+
+    def _tied(self, tables: frozenset[str]) -> frozenset[str]:
+        """The lists that conditions tie to some, since a row that is outside of one may be what a condition needs."""
+        sets = [_tables(condition) for condition in self.conditions]
+        while any(one & tables and not one <= tables for one in sets):
+            tables = tables.union(*(one for one in sets if one & tables))
+        return tables
+
+    def _outside(self, table: str, expression: exp.Expr, key: Key) -> str:
+        """Which values of a list rows may have that are not on it, in words; "" where there is none, by proof."""
+        for variable, use in self.enumeration.uses.items():
+            if table_for(variable) == table:
+                if variable.table.public or not use.whole or self._runs_through(expression, variable):
+                    return ""
+                return self._of_column(variable)
+        for place, (domain, node, path) in enumerate(self.enumeration.derived):
+            if table == f"e{place}" and not _is_total(domain, node):
+                return self._of_derived(list(_read(node, path)), key)
+        return ""
+
+    def _of_derived(self, read: Sequence[Variable | None], key: Key) -> str:
+        """Which values of the columns that an expression reads give it a value that is not listed."""
+        said = []
+        for variable in dict.fromkeys(read):
+            limits = Limits() if variable is None else self.enumeration.facts.of_column(variable)
+            if variable is None or (variable.column.range is None and None in (limits.low, limits.high)):
+                return f"{key.text} is beyond what the declared bounds allow for"
+            if variable.column.range is not None:
+                said.append(_beyond(variable.column.name, variable.column.range, limits))
+        return " or ".join(part for part in said if part)
+
+    def _of_column(self, variable: Variable) -> str:
+        column, limits = variable.column, self.enumeration.facts.of_column(variable)
+        if column.closed or column.type.kind is Kind.BOOLEAN:
+            return ""
+        if column.values is not None:
+            declared = [value for value in column.values if value is not None]
+            if limits.values is not None and limits.values <= {_probe(value) for value in declared}:
+                return ""
+            return f"{column.name} is not one of the {len(declared)} declared values"
+        if column.values_from is not None:
+            known = column.values_from in self.enumeration.facts.listed_by(variable)
+            return "" if known else f"{column.name} is not in {'.'.join(column.values_from)}"
+        return "" if column.range is None else _beyond(column.name, column.range, limits)
+
+    def _runs_through(self, expression: exp.Expr, variable: Variable) -> bool:
+        """Whether a key is a part of a time, such as its month, of which a declared range has all."""
+        node = expression
+        while isinstance(node, exp.Paren | exp.Cast):
+            node = node.this
+        bounds = self.enumeration.bounds(variable)
+        if not isinstance(node, exp.Anonymous) or node.name != "date_part" or bounds is None:
+            return False
+        cycle = _CYCLES.get(node.expressions[0].name)
+        alone = not any(table_for(variable) in _tables(condition) for condition in self.conditions)
+        missing = not variable.column.nullable  # else what cannot be read is in the group of NULL
+        return cycle is not None and bounds.width > cycle and alone and not missing
+
+
+def _is_total(domain: Domain, node: exp.Expr) -> bool:
+    """Whether an expression has no other values, whatever rows hold: CASE with literals, a part of a time."""
+    if isinstance(domain, Values) or node.meta.get(LIMITS) == (domain.low, domain.high):
+        return True
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    return isinstance(node, exp.Anonymous) and node.name == "date_part" and node.expressions[0].name in _CYCLES
+
+
+def _beyond(name: str, declared: tuple[Scalar, Scalar], limits: Limits) -> str:
+    """Where values may lie outside of a declared range, given what conditions say of them."""
+    ends = range_of(declared)
+    if limits.values is not None and all(isinstance(one, type(ends.low)) and one in ends for one in limits.values):
+        return ""
+    below = limits.low is None or limits.low < ends.low
+    above = limits.high is None or limits.high > ends.high
+    if below and above:
+        return f"{name} is outside of {declared[0]} to {declared[1]}"
+    return f"{name} is below {declared[0]}" if below else f"{name} is above {declared[1]}" if above else ""
+
+
+def _read(node: exp.Expr, path: Path) -> Iterator[Variable | None]:
+    """The columns that an expression reads; None for what is no column of a table."""
+    if isinstance(variable := node.meta.get(VARIABLE), Variable):
+        yield named(variable, path)
+    elif isinstance(origin := node.meta.get(ORIGIN), Origin):
+        yield from _read(origin.sql, (*path, node.text("table")))
+    elif isinstance(node, exp.Column | exp.Query | exp.AggFunc | exp.Window):
+        yield None
+    else:
+        for child in node.iter_expressions():
+            yield from _read(child, path)
+
+
+def _probe(value: Scalar) -> Probe:
+    return value if isinstance(value, str | bool) else measure(value)
+
+
+def _tables(node: exp.Expr) -> frozenset[str]:
+    return frozenset(column.table for column in node.find_all(exp.Column))

@@ -1,0 +1,7 @@
+"""Vectors of statistics and how far one row moves them."""
+
+from rewriter.measure.conditions import signatures
+from rewriter.measure.measurements import workload
+from rewriter.measure.vectors import Addend, Cell, Credit, Vector, Workload
+
+__all__ = ["Addend", "Cell", "Credit", "Vector", "Workload", "signatures", "workload"]

@@ -1,0 +1,59 @@
+"""How many different values one person, or everybody, can have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewriter.columns import ORIGIN, VARIABLE, Origin, Variable
+from rewriter.dialects import Dialect
+from rewriter.expressions import Value
+from rewriter.keys import public_keys
+from rewriter.release import Key
+
+
+def most_of_one_person(values: Sequence[Value], *, nulls: bool) -> int | None:
+    """How many distinct combinations of values one person has, by the owner's word; None where nothing is said.
+
+    ``nulls``: NULL is a value, too.
+    """
+    counts = [1 if value.constant else _most(value.sql, nulls=nulls) for value in values]
+    known = [count for count in counts if count is not None]
+    return math.prod(known) if len(known) == len(counts) else None
+
+
+def _most(node: exp.Expr, *, nulls: bool) -> int | None:
+    """An expression has no more values than the columns that it reads have combinations."""
+    if not nulls and isinstance(variable := node.meta.get(VARIABLE), Variable):
+        return variable.column.max_distinct
+    columns: dict[tuple[str, str], int | None] = {}
+    _read(node, (), columns)
+    known = [count for count in columns.values() if count is not None]
+    return math.prod(known) if len(known) == len(columns) else None
+
+
+def _read(node: exp.Expr, path: tuple[str, ...], found: dict[tuple[str, str], int | None]) -> None:
+    variable, origin = node.meta.get(VARIABLE), node.meta.get(ORIGIN)
+    if isinstance(variable, Variable):
+        declared = variable.column.max_distinct
+        # Where a row may lack the column's row, NULL is one value more.
+        nullable = variable.optional or variable.column.nullable
+        found[".".join((*path, variable.alias)), variable.name] = declared and declared + nullable
+    elif isinstance(origin, Origin):
+        inside = (*path, node.args["table"].name) if isinstance(node, exp.Column) and node.args.get("table") else path
+        _read(origin.sql, inside, found)
+    elif isinstance(node, exp.Column | exp.Query | exp.AggFunc | exp.Window):
+        found["", node.sql()] = None
+    else:
+        for child in node.iter_expressions():
+            _read(child, path, found)
+
+
+def most_of_all(values: Sequence[Value], filters: Sequence[Value], dialect: Dialect, *, nulls: bool) -> int | None:
+    """How many distinct combinations there can be at all, where the domains of the values are declared."""
+    counted = values if nulls else [replace(value, nullable=False) for value in values]
+    found = public_keys([Key(value, "") for value in counted], filters, dialect)
+    return None if found is None else max(found.cells, 1)

@@ -1,0 +1,233 @@
+"""What is measured for the aggregates of one SELECT, and how outputs come from it.
+
+All aggregates of a SELECT are planned together. Counts over the same rows are one family, sums of one value another:
+they are measured by the strategy with the smallest predicted variance (:mod:`rewriter.strategies.conditional_sums`;
+seed 001, Algorithm 1: four counts, 128/ε² split evenly, 12/ε² as atoms). AVG(x) is measured as the pair Σ(x-L),
+Σ(U-x), whose joint L1 sensitivity is U-L per row; counts and the sum of the same rows come with the pair and are not
+paid again, and so does the count beside a sum (:mod:`rewriter.measure.mean_pairs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.aggregates import FIGURES
+from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Norm, Type, least
+from rewriter.dialects import Dialect, double, wrap
+from rewriter.expressions import Value, both, present
+from rewriter.measure.distinct_values import most_of_all, most_of_one_person
+from rewriter.measure.mean_pairs import Found, paired
+from rewriter.measure.moments import Measured as Bernstein
+from rewriter.measure.moments import Moments
+from rewriter.measure.overlapping_counts import Family, Measured, Member, measure
+from rewriter.measure.summand import (
+    argument_of,
+    bounded,
+    inner,
+    is_integer,
+    most_rows_of,
+    note_clipping,
+    note_total,
+    range_of,
+    steps_of,
+    sum_type,
+    unit_of,
+)
+from rewriter.measure.vectors import Addend, Builder, Cell, Credit, Vector, Workload
+from rewriter.plan import Figure, Linear, Output
+from rewriter.refused import Unbounded
+from rewriter.relations import missing_ranges
+from rewriter.release import Aggregate
+
+ONE = Fraction(1)
+
+
+def workload(
+    aggregates: Sequence[Aggregate],
+    filters: Sequence[Value],
+    norm: Norm,
+    *,
+    one_row: bool,
+    dialect: Dialect,
+    rows: int = 1,
+    apart: bool = False,
+    alone: frozenset[int] = frozenset(),
+) -> Workload:
+    """Plan the measurements. ``filters`` hold on every row; ``one_row``: a unit has at most one row, else ``rows``.
+
+    ``apart``: conditional counts and sums are measured as atoms, whatever else would be better for them alone. The
+    aggregates at ``alone`` have cells of their own.
+    """
+    builder = Builder(dialect, filters, rows, apart=apart, one_row=one_row)
+    asked = [aggregate.within or aggregate for aggregate in aggregates]
+    _require_ranges(asked, filters)
+    second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function in FIGURES}
+    moments = Moments(asked, builder, norm)
+    found: dict[int, Found] = {number: (moments.estimator(aggregate), ()) for number, aggregate in second_order.items()}
+    for number, aggregate in enumerate(asked):
+        if (measured := moments.beside(aggregate)) is not None and number not in found:
+            found[number] = _beside(aggregate, measured, builder)
+        elif (whole := moments.whole(aggregate)) is not None:
+            found[number] = whole, (builder.part(whole, ONE),)
+
+    def rest() -> dict[int, Aggregate]:
+        return {number: one for number, one in enumerate(asked) if number not in found}
+
+    found |= paired(rest(), builder, norm, alone)
+    found |= _sums({number: one for number, one in rest().items() if one.function is exp.Sum}, norm, builder)
+    counted = rest()
+    found |= _counts({number: counted[number] for number in alone & set(counted)}, norm, builder, one_row=one_row)
+    found |= _counts(rest(), norm, builder, one_row=one_row)
+    outputs = tuple(
+        Output(f"a{number}", _type(aggregate), found[number][0], aggregate.text, found[number][1], aggregate.decides)
+        for number, aggregate in enumerate(aggregates)
+    )
+    return Workload(
+        tuple(builder.columns.values()),
+        tuple(builder.vectors),
+        outputs,
+        tuple(builder.notes),
+        tuple(builder.parts),
+        tuple(builder.orders),
+        tuple(builder.derived.values()),
+    )
+
+
+def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> Found:
+    """A count, sum or mean of what moments are measured of."""
+    if aggregate.function is exp.Count:
+        return measured.rows, (builder.part(measured.rows, ONE),)
+    text = builder.spelt(argument_of(aggregate).sql)
+    mean = measured.moment(Figure.MEAN, text, None)
+    if aggregate.function is exp.Avg:
+        return mean, ()
+    total = replace(measured.total(text), integer=is_integer(aggregate))
+    least = 0 if mean.x.low >= 0 else None
+    unit = unit_of(aggregate, Fraction(1, 1 << 20) * (mean.x.high - mean.x.low))
+    return total, (builder.part(replace(total, minimum=least), unit),)
+
+
+def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
+    """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
+    aggregates = [one for aggregate in aggregates for one in _of_each_argument(aggregate)]
+    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg or aggregate.function in FIGURES]
+    sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
+    lacking = [aggregate for aggregate in (*means, *sums) if range_of(aggregate, filters)[1] is None]
+    if not lacking:
+        return
+    missing = [missing_ranges(range_of(aggregate, filters)[0].sql) for aggregate in lacking]
+    text = inner(lacking[0])
+    raise Unbounded(
+        f"{lacking[0].text} has no bounds: one person could move it without limit",
+        hint=f"add WHERE {text} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+        # One that nothing stands for cannot be answered, whatever is known of the others.
+        missing=frozenset().union(*missing) if all(missing) else frozenset(),
+        certain=frozenset().union(*(some for some in missing if len(some) == 1)),
+    )
+
+
+def _of_each_argument(aggregate: Aggregate) -> list[Aggregate]:
+    if aggregate.second is None:
+        return [aggregate]
+    return [replace(aggregate, second=None), replace(aggregate, argument=aggregate.second, second=None)]
+
+
+def _type(aggregate: Aggregate) -> Type:
+    if aggregate.function is exp.Count:
+        return BIGINT
+    return DOUBLE if aggregate.function is exp.Avg or aggregate.function in FIGURES else sum_type(aggregate)
+
+
+# Sums
+
+
+def _sums(sums: dict[int, Aggregate], norm: Norm, builder: Builder) -> dict[int, Measured]:
+    """Sums of one value, in one range, are a family."""
+    found: dict[int, Measured] = {}
+    together: dict[tuple[str, Interval, Fraction], dict[int, Aggregate]] = {}
+    for number, aggregate in sums.items():
+        argument, interval, granularity = bounded(aggregate, builder.filters)
+        together.setdefault((builder.spelt(argument.sql), interval, granularity), {})[number] = aggregate
+    for (_, interval, granularity), same in together.items():
+        first = next(iter(same.values()))
+        text, most_rows = inner(first), most_rows_of(first, interval, builder)
+        family = Family(
+            word=f"sums of {text}",
+            what=text if first.combines else f"Σ {text}",
+            unit=unit_of(first, granularity),
+            integer=is_integer(first),
+            minimum=0 if interval.low >= 0 else None,
+            summed=steps_of(first, interval, granularity, builder),
+            most=int(interval.magnitude / granularity),
+            granularity=granularity,
+            most_rows=most_rows,
+        )
+        members = [Member(a.condition, "" if a.condition is None else a.text) for a in same.values()]
+        found |= zip(same, measure(family, members, builder, norm, None), strict=True)
+        note_clipping(first, interval, builder)
+        if most_rows is not None:
+            note_total(first, interval, most_rows, builder)
+    return found
+
+
+# Counts
+
+
+def _counts(asked: dict[int, Aggregate], norm: Norm, builder: Builder, *, one_row: bool) -> dict[int, Found]:
+    """Counts of rows are a family; people and values are counted by vectors of their own."""
+    found: dict[int, Found] = {}
+    counts: dict[int, Member] = {}
+    for number, aggregate in asked.items():
+        if aggregate.distinct and not (aggregate.argument is not None and aggregate.argument.unit):
+            found[number] = _values(aggregate, builder, one_row=one_row)
+        elif aggregate.distinct and not one_row:
+            found[number] = _units(aggregate, builder)
+        else:
+            counts[number] = Member(both(aggregate.condition, present(aggregate.argument)), aggregate.text)
+    if counts:
+        rows_of = Family("counts", "rows", ONE, True, 0)
+        found |= zip(counts, measure(rows_of, list(counts.values()), builder, norm, 0), strict=True)
+    return found
+
+
+# People
+
+
+def _units(aggregate: Aggregate, builder: Builder) -> Measured:
+    test = both(aggregate.condition, present(aggregate.argument))
+    name = builder.cell()
+    addend = Addend(1, test=builder.condition(test))
+    builder.vectors.append(Vector((Cell(name, aggregate.text, ONE, (addend,)),), 1, 1, distinct=True))
+    units = Linear(((name, ONE),), integer=True, minimum=0)
+    return units, (builder.part(units, ONE, additive=False),)
+
+
+# Distinct values
+
+
+def _values(aggregate: Aggregate, builder: Builder, *, one_row: bool) -> Measured:
+    """Distinct values, or rows of values. Where a value belongs to one person, people's numbers of values add up."""
+    values = aggregate.row or ((aggregate.argument,) if aggregate.argument is not None else ())
+    test = aggregate.condition if aggregate.row else both(aggregate.condition, present(aggregate.argument))
+    columns = tuple(dict.fromkeys(builder.column("v", _alike(value, builder.dialect)) for value in values))
+    condition = builder.condition(test)
+    cell = Cell(builder.cell(), aggregate.text, ONE, (Addend(1, test=condition, distinct=columns),))
+    filters = [*builder.filters, *([test] if test is not None else [])]
+    every = most_of_all(values, filters, builder.dialect, nulls=bool(aggregate.row))
+    if one_row or any(value.identifies for value in values):
+        builder.vectors.append(Vector((cell,), 1, 1))
+    else:
+        each = least([most_of_one_person(values, nulls=bool(aggregate.row)), every])
+        builder.vectors.append(Vector((cell,), 1, 1, credit=Credit(columns, condition, each)))
+    return Linear(((cell.name, ONE),), integer=True, minimum=0, maximum=every), ()
+
+
+def _alike(value: Value, dialect: Dialect) -> exp.Expr:
+    """A value that is spelt alike where it is equal: 0.0 for -0.0, and 1.0 with as many digits as any other."""
+    if value.type.kind is Kind.DOUBLE:
+        return exp.Paren(this=exp.Add(this=wrap(value.sql.copy()), expression=double(0.0)))
+    return dialect.cast(value.sql.copy(), value.type) if value.type.kind is Kind.DECIMAL else value.sql

@@ -1,0 +1,116 @@
+"""The argument of SUM or AVG: a value on a lattice, clipped into the range that is declared or follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.columns import most_in_total, narrowed, open_totals
+from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Type, decimal
+from rewriter.expressions import Value, clipped_once, clipped_steps, held, lattice
+from rewriter.measure.vectors import Builder
+from rewriter.refused import Unbounded
+from rewriter.relations import learned_ranges
+from rewriter.release import Aggregate
+
+
+def range_of(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
+    """The argument of SUM or AVG, and where it lies on the rows that are counted."""
+    argument = argument_of(aggregate)
+    return argument, narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
+
+
+def bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
+    """The argument with its declared range on the lattice."""
+    argument, declared = range_of(aggregate, filters)
+    if declared is None:
+        raise AssertionError("a sum without a range was refused")
+    # A mean adds up distances from the ends of the range, a sum the values.
+    is_mean = aggregate.function is exp.Avg
+    learned = learned_ranges(argument.sql)
+    granularity = lattice(argument.type, declared, declared.width if is_mean else None, learned=learned)
+    interval = declared.outward(granularity)
+    if learned:
+        interval = held(interval, argument.type, granularity)
+    if interval.width == 0:
+        interval = Interval(interval.low, interval.high + granularity)
+    return argument, interval, granularity
+
+
+def argument_of(aggregate: Aggregate) -> Value:
+    if aggregate.argument is None:
+        raise AssertionError("SUM and AVG have an argument")
+    return aggregate.argument
+
+
+def steps_of(aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: Builder) -> str:
+    """The row column of the argument in steps."""
+    clipped = clipped_once if aggregate.combines else clipped_steps
+    return builder.column("v", clipped(argument_of(aggregate), interval, granularity, builder.dialect))
+
+
+def sum_type(aggregate: Aggregate) -> Type:
+    """The type of a sum: of whole numbers BIGINT, of decimals a long decimal."""
+    kind = argument_of(aggregate).type
+    if kind.kind is Kind.DOUBLE:
+        return DOUBLE
+    return decimal(38, kind.scale) if kind.kind is Kind.DECIMAL else BIGINT
+
+
+def is_integer(aggregate: Aggregate) -> bool:
+    return aggregate.argument is not None and aggregate.argument.type.kind is Kind.INTEGER
+
+
+def unit_of(aggregate: Aggregate, granularity: Fraction) -> Fraction:
+    """What a finished sum is a multiple of."""
+    kind = sum_type(aggregate)
+    return {Kind.INTEGER: Fraction(1), Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
+
+
+def most_rows_of(aggregate: Aggregate, interval: Interval, builder: Builder) -> Fraction | None:
+    """As many of the largest values as one person's values add up to, by the owner's word; None where that is no less
+    than the rows that a person has, or nothing is said."""
+    argument = argument_of(aggregate).sql
+    if not builder.one_row and (lacking := open_totals(argument)):
+        raise Unbounded(
+            f"nothing says what {inner(aggregate)} of one person adds up to",
+            hint="the owner can declare max_total for the column",
+            missing=lacking,
+            certain=lacking,
+        )
+    total = None if builder.one_row else most_in_total(argument, builder.rows)
+    rows = None if total is None or not interval.magnitude else total / interval.magnitude
+    return None if rows is None or 1 < builder.rows <= rows else rows
+
+
+def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder: Builder) -> None:
+    most = show(rows * interval.magnitude)
+    note = f"one person's {inner(aggregate)} adds up to at most {most}, from which the noise of its sum follows"
+    if note not in builder.notes:
+        builder.notes.append(note)
+
+
+def note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
+    said = f"{inner(aggregate)} is clipped into [{show(interval.low)}, {show(interval.high)}]"
+    notes = aggregate.notes if aggregate.combines else (said,)
+    builder.notes += [note for note in notes if note not in builder.notes]
+
+
+def inner(aggregate: Aggregate) -> str:
+    """The argument as it was written: what stands between the outermost parentheses of the call."""
+    text = aggregate.text
+    if aggregate.combines:
+        return text
+    depth = 0
+    start = text.index("(") + 1
+    for position in range(start - 1, len(text)):
+        depth += (text[position] == "(") - (text[position] == ")")
+        if depth == 0:
+            return text[start:position]
+    return text[start:]
+
+
+def show(number: Fraction) -> str:
+    return str(number) if number.denominator == 1 else f"{float(number):g}"

@@ -1,0 +1,313 @@
+"""The outer SELECT, read for how its columns follow from released ones, and made to say which rows each row came from.
+
+Guarantee: the traced tree answers the same columns and rows, and then one column per slot: the number of the
+released row, or NULL where an outer join had none. What is not understood is never guessed: its form is ``Other``.
+Rows stay traceable through subqueries, WITH, joins, UNION ALL of the same columns, filters, ORDER BY and LIMIT; not
+through GROUP BY, DISTINCT and windows, whose numbers have many rows behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.declared import Type
+from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, unknown
+from rewriter.outer.provenance_rules import Ctes, Scope, Table, expression
+from rewriter.plan import Output
+from rewriter.statement import is_grouped
+
+ROW = "dpsql_row"
+"""With a slot's number, the column that numbers the released rows."""
+
+MOST_SLOTS = 16
+
+_Schema = Mapping[str, Mapping[str, Type]]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A tree with the columns of its slots behind the last one, and what is known of the columns before them."""
+
+    tree: exp.Query
+    columns: tuple[Measured, ...]
+    origins: tuple[frozenset[str], ...] = ()
+    """For each slot, the released tables that its rows may be of."""
+
+    @property
+    def slots(self) -> int:
+        return len(self.origins)
+
+
+class _Lost(Exception):
+    """It is not known which columns a query has."""
+
+
+class _Untraceable(Exception):
+    """Columns of slots would change what the query means."""
+
+
+def row_column(slot: int) -> str:
+    return f"{ROW}_{slot}"
+
+
+def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Schema) -> Traced | None:
+    """Read an outer tree over released tables; ``schema`` has the columns of all tables. None where columns get lost.
+
+    >>> import sqlglot
+    >>> from rewriter.plan import Linear
+    >>> from rewriter.types import BIGINT
+    >>> n = Output("a0", BIGINT, Linear(()), "COUNT(*)")
+    >>> tree = sqlglot.parse_one("SELECT a0 / 2.0 AS half FROM r WHERE a0 > 5")
+    >>> found = trace(tree, {"r": [n]}, {"r": {"a0": BIGINT}})
+    >>> found.tree.sql()
+    'SELECT a0 / 2.0 AS half, "r"."dpsql_row_0" AS "dpsql_row_0" FROM r WHERE a0 > 5'
+    >>> found.columns[0].form.terms
+    (((0, 'a0'), Fraction(1, 2)),)
+    """
+    tables = {
+        name: Table(tuple((column, PUBLIC) for column in columns if not column.startswith("dpsql_")))
+        for name, columns in schema.items()
+    }
+    for name, outputs in released.items():
+        known = {one.name: output(0, one) for one in outputs}
+        columns = tuple((column, known.get(column, PUBLIC)) for column, _ in tables[name].columns)
+        tables[name] = Table(columns, (frozenset([name]),))
+    try:
+        copy: exp.Query = tree.copy()
+        found = _Tracer(tables, write=True).query(copy, {}, carry=True)
+    except _Untraceable:
+        copy = tree
+        found = _Tracer(tables, write=False).query(tree, {}, carry=False)
+        found = replace(found, columns=tuple((name, unknown(one)) for name, one in found.columns), origins=())
+    except (_Lost, RecursionError):
+        return None
+    return Traced(copy, tuple(one for _, one in found.columns), found.origins)
+
+
+class _Tracer:
+    """``write``: whether the trees are changed, or only looked at."""
+
+    def __init__(self, tables: Mapping[str, Table], *, write: bool) -> None:
+        self._tables = tables
+        self._write = write
+
+    # Queries
+
+    def query(self, node: exp.Expr, ctes: Ctes, *, carry: bool, outside: Scope | None = None) -> Table:
+        """The columns of a query; with ``carry``, its slots become columns of it."""
+        if isinstance(node, exp.Subquery):
+            return self.query(node.this, ctes, carry=carry, outside=outside)
+        if isinstance(node, exp.Values):
+            rows = node.expressions
+            width = len(rows[0].expressions) if rows else 0
+            return Table(tuple((f"col{number}", PUBLIC) for number in range(width)))
+        ctes = self._with(node, ctes, outside)
+        if isinstance(node, exp.Select):
+            return self._select(node, ctes, carry, outside)
+        if isinstance(node, exp.SetOperation):
+            return self._set_operation(node, ctes, carry, outside)
+        raise _Lost
+
+    def _with(self, node: exp.Expr, ctes: Ctes, outside: Scope | None) -> Ctes:
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return ctes
+        known = dict(ctes)
+        for cte in with_.expressions:
+            alias = cte.args["alias"]
+            found = self.query(cte.this, known, carry=True, outside=outside)
+            known[alias.this.name.lower()] = found.named([_folded(name) for name in alias.args.get("columns") or ()])
+        return known
+
+    def _set_operation(self, node: exp.SetOperation, ctes: Ctes, carry: bool, outside: Scope | None) -> Table:
+        looking = _Tracer(self._tables, write=False)
+        together = isinstance(node, exp.Union) and not node.args.get("distinct")
+        left, right = (looking.query(side, ctes, carry=False, outside=outside) for side in (node.this, node.expression))
+        if len(left.columns) != len(right.columns):
+            raise _Lost
+        filtered = left.filtered or right.filtered or _is_limited(node) or not together
+        alike = [one for _, one in left.columns] == [one for _, one in right.columns]
+        same = together and alike and left.slots == right.slots
+        if self._write:
+            apart = together and left.slots + right.slots <= MOST_SLOTS and _has_items(node)
+            for side in (node.this, node.expression):
+                self.query(side, ctes, carry=carry and (same or apart), outside=outside)
+        if same:
+            origins = tuple(one | other for one, other in zip(left.origins, right.origins, strict=True))
+            return Table(left.columns, origins, filtered)
+        if together and left.slots + right.slots <= MOST_SLOTS and _has_items(node):
+            return self._side_by_side(node, left, right, filtered, carry=carry)
+        pairs = zip(left.columns, right.columns, strict=True)
+        columns = tuple((name, unknown(one, other)) for (name, one), (_, other) in pairs)
+        return Table(columns, filtered=filtered)
+
+    def _side_by_side(self, node: exp.SetOperation, left: Table, right: Table, filtered: bool, *, carry: bool) -> Table:
+        """UNION ALL of different columns: the slots of both sides, each NULL in the rows of the other."""
+        if carry and self._write:
+            _pad(node.this, 0, left.slots, right.slots)
+            _pad(node.expression, left.slots, right.slots, 0)
+        columns = tuple(
+            (name, either(one, shifted_slots(other, left.slots)))
+            for (name, one), (_, other) in zip(left.columns, right.columns, strict=True)
+        )
+        return Table(columns, (*left.origins, *right.origins), filtered)
+
+    # SELECT
+
+    def _select(self, select: exp.Select, ctes: Ctes, carry: bool, outside: Scope | None) -> Table:
+        scope = self._scope(select, ctes, outside)
+
+        def subquery(node: exp.Expr, around: Scope) -> Table:
+            return self.query(node, ctes, carry=False, outside=around)
+
+        tests = [select.args.get(part) for part in ("where", "having")]
+        tests += [join.args.get("on") for join in select.args.get("joins") or ()]
+        noisy = [expression(test, scope, subquery).noisy for test in tests if test is not None]
+        scope = replace(scope, tested=any(noisy))
+        items = self._expanded(select, scope)
+        gathered = is_grouped(select)
+        columns: list[tuple[str, Measured]] = []
+        for item in items:
+            named = replace(scope, aliases={name.lower(): one for name, one in columns})
+            one = expression(item, named, subquery)
+            columns.append((_name(item), unknown(one) if gathered and one.noisy else one))
+        if self._write:
+            for part in ("order", "group", "windows", "qualify"):
+                for node in _several(select.args.get(part)):
+                    expression(node, replace(scope, aliases={name.lower(): one for name, one in columns}), subquery)
+        origins = () if gathered else scope.origins
+        limited = _is_limited(select) and any(one.noisy for _, table in scope.sources for _, one in table.columns)
+        if len(origins) > MOST_SLOTS:
+            origins, columns = (), [(name, unknown(one)) for name, one in columns]
+        if carry and self._write and origins:
+            select.set("expressions", [*select.expressions, *_row_columns(scope)])
+        return Table(tuple(columns), origins, scope.filtered or limited)
+
+    def _scope(self, select: exp.Select, ctes: Ctes, outside: Scope | None) -> Scope:
+        sources: list[tuple[str, Table]] = []
+        slots = 0
+        for item in _from_items(select):
+            if isinstance(item, exp.Table):
+                table = (
+                    ctes.get(item.name.lower()) or self._tables.get(item.name) or self._tables.get(item.name.lower())
+                )
+                if table is None:
+                    raise _Lost
+            else:
+                table = self.query(item, ctes, carry=True, outside=outside)
+            alias = item.args.get("alias")
+            names = [_folded(name) for name in alias.args.get("columns") or ()] if alias is not None else []
+            moved = tuple((name, shifted_slots(one, slots)) for name, one in table.named(names).columns)
+            sources.append((item.alias_or_name.lower(), replace(table, columns=moved)))
+            slots += table.slots
+        natural = any(join.args.get("method") for join in select.args.get("joins") or ())
+        if natural and self._write and sum(bool(table.slots) for _, table in sources) > 1:
+            raise _Untraceable
+        return Scope(tuple(sources), outside)
+
+    def _expanded(self, select: exp.Select, scope: Scope) -> list[exp.Expr]:
+        """The select list without stars: a star would show the slots of what it stands over."""
+        if not any(_star(item) for item in select.expressions):
+            return list(select.expressions)
+        merged = _merged(select, scope)
+        items: list[exp.Expr] = []
+        for item in select.expressions:
+            if not _star(item):
+                items.append(item)
+                continue
+            only = item.table.lower() if isinstance(item, exp.Column) else None
+            seen: set[str] = set()
+            for alias, table in scope.sources:
+                if only is not None and alias != only:
+                    continue
+                for name, _ in table.columns:
+                    shared = only is None and name.lower() in merged
+                    if shared and name.lower() in seen:
+                        continue
+                    seen.add(name.lower())
+                    column = exp.column(name, None if shared else alias, quoted=True)
+                    items.append(exp.alias_(column, name, quoted=True))
+        if self._write:
+            select.set("expressions", items)
+        return items
+
+
+def _merged(select: exp.Select, scope: Scope) -> frozenset[str]:
+    """Columns that USING and NATURAL make one of."""
+    names: set[str] = set()
+    for join in select.args.get("joins") or ():
+        names |= {column.name.lower() for column in join.args.get("using") or ()}
+        if join.args.get("method"):
+            every = [[name.lower() for name, _ in table.columns] for _, table in scope.sources]
+            names |= {name for columns in every for name in columns if sum(name in others for others in every) > 1}
+    return frozenset(names)
+
+
+def _row_columns(scope: Scope) -> list[exp.Expr]:
+    columns: list[exp.Expr] = []
+    for alias, table in scope.sources:
+        for slot in range(table.slots):
+            column = exp.Column(
+                this=exp.to_identifier(row_column(slot), quoted=True), table=exp.to_identifier(alias, quoted=True)
+            )
+            columns.append(exp.alias_(column, row_column(len(columns)), quoted=True))
+    return columns
+
+
+def _has_items(node: exp.Expr) -> bool:
+    """Whether each side of a query has a select list, that columns can be added to."""
+    if isinstance(node, exp.Subquery):
+        return _has_items(node.this)
+    if isinstance(node, exp.SetOperation):
+        return _has_items(node.this) and _has_items(node.expression)
+    return isinstance(node, exp.Select)
+
+
+def _pad(node: exp.Expr, before: int, own: int, after: int) -> None:
+    """Put NULLs around the ``own`` last columns of each side, which are its slots."""
+    if isinstance(node, exp.Subquery):
+        _pad(node.this, before, own, after)
+    elif isinstance(node, exp.SetOperation):
+        _pad(node.this, before, own, after)
+        _pad(node.expression, before, own, after)
+    else:
+        items = node.expressions
+        slots = [item.this for item in items[len(items) - own :]]
+        nothing = [[exp.cast(exp.Null(), exp.DType.BIGINT) for _ in range(count)] for count in (before, after)]
+        every = [*nothing[0], *slots, *nothing[1]]
+        named = [exp.alias_(one, row_column(place), quoted=True) for place, one in enumerate(every)]
+        node.set("expressions", [*items[: len(items) - own], *named])
+
+
+def _star(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def _is_limited(node: exp.Expr) -> bool:
+    return any(node.args.get(part) is not None for part in ("limit", "offset", "fetch"))
+
+
+def _name(item: exp.Expr) -> str:
+    """The name of a column, as the database will have it."""
+    name = item.args["alias"] if isinstance(item, exp.Alias) else item.this
+    return _folded(name) if isinstance(name, exp.Identifier) else item.alias_or_name
+
+
+def _folded(name: exp.Identifier) -> str:
+    return name.name if name.args.get("quoted") else name.name.lower()
+
+
+def _several(part: object) -> list[exp.Expr]:
+    if isinstance(part, list):
+        return part
+    return [part] if isinstance(part, exp.Expr) else []
+
+
+def _from_items(select: exp.Select) -> list[exp.Expr]:
+    from_ = select.args.get("from_")
+    if from_ is None:
+        return []
+    return [from_.this, *(join.this for join in select.args.get("joins") or ())]

@@ -1,0 +1,86 @@
+"""Medians and percentiles of one person's rows: exact, and the same on every engine.
+
+A median is the mean of two rows, of which each is picked by PERCENTILE_DISC, from below and from above. Why not the
+engine's own: DuckDB rounds the median of decimals to decimals, PostgreSQL answers doubles, and the two interpolate
+with different last bits, as they do for other fractions of PERCENTILE_CONT.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.declared import DOUBLE, Kind
+from rewriter.dialects import Dialect, double
+from rewriter.expressions import Value
+from rewriter.refused import TYPE_MISMATCH, Refused
+from rewriter.release import Aggregate
+
+ENDS_AND_MIDDLE = frozenset({Fraction(0), Fraction(1, 2), Fraction(1)})
+"""Fractions of PERCENTILE_CONT that need no other arithmetic than the mean of two rows."""
+_ORDERED = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMPTZ, Kind.TEXT})
+
+
+def median_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
+    """MEDIAN(x), and PERCENTILE_CONT of 0, 0.5 and 1, as a double. NULL where no row has a value."""
+    argument, fraction = numbers_of_one(aggregate), _fraction(aggregate)
+    halves = [
+        exp.Mul(
+            this=dialect.cast(_picked(aggregate, argument.sql, fraction, down=down), DOUBLE), expression=double(0.5)
+        )
+        for down in (False, True)
+    ]
+    # Halves first: the sum of two great doubles is no double.
+    middle = exp.Paren(this=exp.Add(this=halves[0], expression=halves[1]))
+    return Value(middle, DOUBLE, argument.interval)
+
+
+def numbers_of_one(aggregate: Aggregate) -> Value:
+    """The argument, which must be a number to have something between two of its values."""
+    argument = _argument(aggregate)
+    if not argument.type.numeric:
+        raise Refused(
+            f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
+            hint="PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY x), MIN and MAX are answered",
+            sqlstate=TYPE_MISMATCH,
+        )
+    return argument
+
+
+def percentile_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
+    """PERCENTILE_DISC(q) WITHIN GROUP (ORDER BY x [DESC]): one of the person's own values."""
+    argument = _argument(aggregate)
+    if argument.type.kind not in _ORDERED:
+        raise Refused(
+            f"{aggregate.text} of one person's rows needs a number, a time or a text, not a {argument.type}",
+            hint="ROW_NUMBER() OVER (PARTITION BY the person ORDER BY …) = 1 picks a row",
+            sqlstate=TYPE_MISMATCH,
+        )
+    sql = _picked(aggregate, argument.sql, _fraction(aggregate), down=aggregate.descending)
+    return Value(sql, argument.type, argument.interval)
+
+
+def _picked(aggregate: Aggregate, argument: exp.Expr, fraction: Fraction, *, down: bool) -> exp.Expr:
+    """The row at a fraction of the way up, counted from the least one; or from the greatest one ``down`` to it.
+
+    Where the fraction falls between two rows these are the lower and the upper one.
+    """
+    share = exp.Literal.number(format(float(1 - fraction if down else fraction), "f"))
+    order = exp.Order(expressions=[exp.Ordered(this=argument.copy(), desc=down, nulls_first=down)])
+    picked: exp.Expr = exp.WithinGroup(this=exp.PercentileDisc(this=share), expression=order)
+    if aggregate.condition is not None:
+        picked = exp.Filter(this=picked, expression=exp.Where(this=aggregate.condition.sql.copy()))
+    return picked
+
+
+def _argument(aggregate: Aggregate) -> Value:
+    if aggregate.argument is None:
+        raise AssertionError("a percentile has an argument")
+    return aggregate.argument
+
+
+def _fraction(aggregate: Aggregate) -> Fraction:
+    if aggregate.fraction is None:
+        raise AssertionError("a percentile has a fraction")
+    return aggregate.fraction

@@ -1,0 +1,84 @@
+"""Rows of people made of rows of people: by a select list, or by aggregates whose groups are each one person's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewriter.aggregates import Grouped
+from rewriter.columns import ORIGIN, Origin, Source
+from rewriter.declared import LACKS, ONE, Catalog
+from rewriter.dialects import Dialect
+from rewriter.expressions import Value, compile_expression, growing
+from rewriter.per_person.aggregates import per_unit
+from rewriter.per_person.groups_of_one_person import groups_of_one_person
+from rewriter.relations import UNIT, Block, BlockScope, Relation, lacks_of, outside, resolved
+from rewriter.statement import output_name, star_of
+
+
+def selected(select: exp.Select, block: Block, dialect: Dialect) -> Relation:
+    """The rows of a block with the columns of a select list."""
+    columns: list[tuple[str, Value]] = []
+    numbered: set[int] = set()
+    for item in select.expressions:
+        star, table = star_of(item)
+        if star:
+            for source, name in block.scope.star(table):
+                if _numbers_rows(resolved(source, name), block.scope):
+                    numbered.add(len(columns))
+                columns.append((name, source.reference(name)))
+            continue
+        bare = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(bare, exp.Column) and _numbers_rows(bare, block.scope):
+            numbered.add(len(columns))
+        columns.append((output_name(item), compile_expression(bare, block.scope, dialect)))
+    return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, frozenset(numbered))
+
+
+def output_names(select: exp.Select, scope: BlockScope) -> list[str]:
+    """The names of the columns of a select list, in order."""
+    names: list[str] = []
+    for item in select.expressions:
+        star, table = star_of(item)
+        names += [name for _, name in scope.star(table)] if star else [output_name(item)]
+    return names
+
+
+def of_units(grouped: Grouped, block: Block, alias: str, catalog: Catalog, dialect: Dialect) -> Source:
+    """Aggregates whose groups each belong to one person: rows again, owned by that person."""
+    if block.unit is None:
+        raise AssertionError("a private block has an owner")
+    rows = block.rows.copy()
+    expressions: list[exp.Expr] = [exp.alias_(block.unit.copy(), UNIT)]
+    group: list[exp.Expr] = [block.unit.copy()]
+    columns: list[tuple[str, Value]] = []
+    for number, key in enumerate(grouped.keys):
+        expressions.append(exp.alias_(key.value.sql.copy(), f"k{number}"))
+        if key.value.sql not in group:
+            group.append(key.value.sql.copy())
+        column = growing(exp.column(f"k{number}", alias), key.value.sql)
+        columns.append((f"k{number}", replace(key.value, sql=column)))
+    for number, aggregate in enumerate(grouped.aggregates):
+        value = per_unit(aggregate, block.bound, dialect)
+        expressions.append(exp.alias_(value.sql, f"a{number}"))
+        column = growing(exp.column(f"a{number}", alias), value.sql)
+        column.meta[LACKS] = lacks_of(aggregate, block.bound)
+        columns.append((f"a{number}", replace(value, sql=column)))
+    rows.set("expressions", expressions)
+    rows.set("group", exp.Group(expressions=group))
+    one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
+    bound = ONE if one_row else groups_of_one_person(grouped.keys, block.bound, alias, catalog)
+    for index, key in enumerate(grouped.keys):
+        columns[index][1].sql.meta[ORIGIN] = Origin(key.value.sql)
+    item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+    fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
+    table = grouped.outer.args["from_"].this.name
+    filters = outside(block.filters, alias)
+    return Source(table, alias, item, fields, True, bound, unit=exp.column(UNIT, alias), filters=filters)
+
+
+def _numbers_rows(node: exp.Column, scope: BlockScope) -> bool:
+    """Whether a column numbers a unit's rows, and no join has repeated them."""
+    source, name = scope.resolve(node)
+    return len(scope.sources) == 1 and name in source.numbered

@@ -1,0 +1,362 @@
+"""Windows over the rows of one person each: ``LAG(day) OVER (PARTITION BY patient_id ORDER BY day)``.
+
+Guarantee: every window is partitioned by the unit itself, so a row's result depends on rows of its own person alone,
+and adding or removing a person changes nobody else's rows. PARTITION BY must already determine the unit: that adds
+nothing to the meaning, and what would mix people is refused.
+
+A SELECT with windows becomes two: the inner one computes the windows beside the columns that are read, the outer one is
+the analyst's SELECT over those. QUALIFY, and DISTINCT ON the person, are conditions of the outer one.
+
+Why rows are sometimes numbered first: two windows in different orders may each break ties as the engine likes, and
+then which row is both first by day and last by cost is anybody's guess. One numbering of a person's rows, which all
+windows fall back on, makes the answer a function of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.aggregates import canonical, expanded
+from rewriter.columns import VARIABLE, Source, Variable
+from rewriter.dialects import Dialect
+from rewriter.expressions import Value, compile_expression, growing, is_literal, position_of
+from rewriter.per_person.window_frames import SQL_FRAME, read_frame
+from rewriter.per_person.window_functions import Over, compile_call, is_numbering
+from rewriter.per_person.window_gaps import compile_gap, gap_in
+from rewriter.refused import TOO_COMPLEX, Refused
+from rewriter.relations import FIELD, Block, BlockScope, Relation
+from rewriter.statement import conjuncts, only, output_name, walk
+
+MAX_WINDOWS = 100
+_COLUMNS = (exp.Window, exp.Sub, exp.Extract)
+"""What may become a column of the inner SELECT: a window, or the distance of two rows."""
+_DISTINCT_ON = "distinct on"
+_NO_NAME = "name the window in WINDOW w AS (…)"
+_WINDOW_PARTS = frozenset({"this", "partition_by", "order", "spec", "alias", "over"})
+
+
+def has_windows(select: exp.Select) -> bool:
+    """Whether rows are computed from several rows of the same SELECT: windows, QUALIFY, DISTINCT ON."""
+    if select.args.get("qualify") or is_distinct_on(select):
+        return True
+    return any(isinstance(node, exp.Window) for item in select.expressions for node in walk(item))
+
+
+def is_distinct_on(select: exp.Select) -> bool:
+    distinct = select.args.get("distinct")
+    return distinct is not None and distinct.args.get("on") is not None
+
+
+def windowed(
+    select: exp.Select, block: Block, alias: str, names: Sequence[str], dialect: Dialect
+) -> tuple[exp.Select, Source]:
+    """The SELECT over a source that has its windows as columns. ``names`` are its output columns."""
+    named = {_folded(window.this): window for window in select.args.get("windows") or ()}
+    items = [_bare(canonical(item, block.scope)) for item in expanded(select, block.scope)]
+    tests = [*_qualified(select, items, names, block.scope), *_first_rows(select, items, names, block.scope)]
+    reader = _Reader(block, named, dialect)
+    reader.read([*items, *tests])
+    if reader.is_ambiguous:
+        return reader.numbered_first(select, items, tests, names), reader.source(alias, numbering=True)
+    expressions: list[exp.Expr] = [
+        exp.alias_(reader.replaced(item), exp.to_identifier(name, quoted=True), copy=False)
+        for item, name in zip(items, names, strict=True)
+    ]
+    outer = exp.Select(expressions=expressions).from_(exp.to_table("rows"), copy=False)
+    if tests:
+        outer.set("where", exp.Where(this=exp.and_(*map(reader.replaced, tests), copy=False)))
+    return outer, reader.source(alias)
+
+
+def _bare(item: exp.Expr) -> exp.Expr:
+    return item.this if isinstance(item, exp.Alias) else item
+
+
+def _folded(identifier: exp.Expr) -> str:
+    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
+
+
+# -- QUALIFY and DISTINCT ON -----------------------------------------------------------------------------------------
+
+
+def _qualified(
+    select: exp.Select, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope
+) -> Iterator[exp.Expr]:
+    """The conditions of QUALIFY; a name that FROM does not have is an output column's."""
+    qualify = select.args.get("qualify")
+    if qualify is None:
+        return
+    for test in conjuncts(qualify.this):
+        root = exp.Paren(this=canonical(test, scope))
+        for column in [node for node in walk(root) if isinstance(node, exp.Column) and FIELD not in node.meta]:
+            if not column.table and output_name(column) in names:
+                column.replace(exp.Paren(this=items[list(names).index(output_name(column))].copy()))
+        found: exp.Expr = root.this
+        found.pop()
+        yield found
+
+
+def _first_rows(
+    select: exp.Select, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope
+) -> Iterator[exp.Expr]:
+    """DISTINCT ON (a) … ORDER BY a, b keeps the row whose ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) is 1."""
+    if not is_distinct_on(select):
+        return
+    distinct = select.args["distinct"]
+    only(distinct, frozenset({"on"}), "DISTINCT ON")
+    on = distinct.args["on"]
+    keys = [_output(key, items, names, scope) for key in (on.expressions if isinstance(on, exp.Tuple) else [on])]
+    order = select.args.get("order")
+    wanted: list[exp.Expr] = []
+    for ordered in order.expressions if order is not None else ():
+        copy = ordered.copy()
+        copy.set("this", _output(ordered.this, items, names, scope))
+        wanted.append(copy)
+    if not all(ordered.this in keys for ordered in wanted[: len(set(keys))]):
+        raise Refused(
+            "ORDER BY must begin with the columns of DISTINCT ON",
+            hint="SELECT DISTINCT ON (patient_id) … ORDER BY patient_id, day",
+            sqlstate="42P10",
+        )
+    window = exp.Window(this=exp.RowNumber(), partition_by=keys, over="OVER")
+    window.meta[_DISTINCT_ON] = True
+    rest = [ordered for ordered in wanted if ordered.this not in keys]
+    if rest:
+        window.set("order", exp.Order(expressions=rest))
+    yield exp.EQ(this=window, expression=exp.Literal.number(1))
+
+
+def _output(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], scope: BlockScope) -> exp.Expr:
+    """An ordinal or an output name stands for a select item, as PostgreSQL's ORDER BY has it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Literal) and node.is_int:
+        if not 1 <= int(node.this) <= len(items):
+            raise Refused(f"position {node.this} is not in the select list", hint="count from 1", sqlstate="42P10")
+        return items[int(node.this) - 1].copy()
+    if isinstance(node, exp.Column) and not node.table and list(names).count(output_name(node)) == 1:
+        return items[list(names).index(output_name(node))].copy()
+    return canonical(node, scope)
+
+
+# -- the inner SELECT ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Collects the columns and the windows that a SELECT reads; each becomes a column of the inner one."""
+
+    block: Block
+    named: dict[str, exp.Window]
+    dialect: Dialect
+    columns: dict[tuple[str, str], Value]
+    windows: dict[exp.Expr, Value]
+    numbered: set[str]
+
+    def __init__(self, block: Block, named: dict[str, exp.Window], dialect: Dialect) -> None:
+        self.block, self.named, self.dialect = block, named, dialect
+        self.columns, self.windows, self.numbered = {}, {}, set()
+
+    def read(self, expressions: Sequence[exp.Expr]) -> None:
+        """The columns first: they break the ties of every window."""
+        definitions = [canonical(window, self.block.scope) for window in self.named.values()]
+        self.named = dict(zip(self.named, definitions, strict=True))  # type: ignore[arg-type]
+        for expression in (*expressions, *definitions):
+            for node in walk(expression):
+                if isinstance(node, exp.Column):
+                    source, name = self.block.scope.resolve(node)
+                    self.columns.setdefault((source.alias, name), source.reference(name))
+        for expression in expressions:
+            for node in expression.walk(prune=lambda inner: isinstance(inner, exp.Query) or self._gap(inner)):
+                if isinstance(node, exp.Window) and node not in self.windows:
+                    self._window(node)
+
+    def _gap(self, node: exp.Expr) -> bool:
+        """Whether an expression is the distance of neighbouring rows, which then is a column as a whole."""
+        if isinstance(node, _COLUMNS) and node in self.windows:
+            return True
+        gap = gap_in(node)
+        if gap is None:
+            return False
+        x, over = compile_expression(gap.x, self.block.scope, self.dialect), self._over(gap.window)
+        neighbour = compile_call(gap.window.this, over, self.block.scope, self.block.bound, self.dialect)
+        value = compile_gap(gap, x, neighbour, over, self.dialect)
+        if value is not None:
+            self._check_number()
+            self.windows[node] = value
+        return value is not None
+
+    def _check_number(self) -> None:
+        if len(self.windows) >= MAX_WINDOWS:
+            raise Refused(
+                f"there are more than {MAX_WINDOWS} windows in one SELECT", hint="ask for fewer", sqlstate=TOO_COMPLEX
+            )
+
+    def _window(self, node: exp.Window) -> None:
+        self._check_number()
+        over = self._over(node)
+        column = f"w{len(self.windows)}"
+        value = compile_call(node.this, over, self.block.scope, self.block.bound, self.dialect)
+        if over.one_partition and is_numbering(node.this):
+            self.numbered.add(column)
+        self.windows[node] = value
+
+    def _over(self, node: exp.Window) -> Over:
+        only(node, _WINDOW_PARTS, "a window")
+        partition, order, spec = (node.args.get(part) for part in ("partition_by", "order", "spec"))
+        if (name := node.args.get("alias")) is not None:
+            base = self.named.get(_folded(name))
+            if base is None:
+                raise Refused(f"there is no window {name.name!r}", hint=_NO_NAME, sqlstate="42704")
+            only(base, _WINDOW_PARTS, "a window")
+            if base.args.get("alias") or partition or (order and base.args.get("order")):
+                raise Refused("a window built on another one is not answered", hint="write it out", sqlstate="42P20")
+            partition = base.args.get("partition_by")
+            order, spec = order or base.args.get("order"), spec or base.args.get("spec")
+        keys = [compile_expression(key, self.block.scope, self.dialect) for key in partition or ()]
+        return Over(
+            partition=self._partition(keys, node),
+            order=self._order(order),
+            frame=SQL_FRAME if spec is None else read_frame(spec),
+            ties=self._ties(),
+            one_partition=all(key.constant or (key.unit and not key.nullable) for key in keys),
+        )
+
+    def _partition(self, keys: Sequence[Value], node: exp.Window) -> tuple[exp.Expr, ...]:
+        """The unit and the keys, which must determine it."""
+        if self.block.unit is None or not any(key.identifies for key in keys):
+            raise _across(self.block, node)
+        return _partitioned(self.block.unit, keys)
+
+    def _order(self, order: exp.Expr | None) -> tuple[exp.Ordered, ...]:
+        """ORDER BY, with where NULLs go; a constant orders nothing."""
+        if order is None:
+            return ()
+        only(order, frozenset({"expressions"}), "ORDER BY of a window")
+        found: list[exp.Ordered] = []
+        for node in order.expressions:
+            only(node, frozenset({"this", "desc", "nulls_first"}), "ORDER BY of a window")
+            value = compile_expression(node.this, self.block.scope, self.dialect)
+            if not is_literal(value):
+                down, first = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
+                found.append(exp.Ordered(this=value.sql, desc=down, nulls_first=first))
+        return tuple(found)
+
+    def _ties(self) -> tuple[exp.Expr, ...]:
+        """What tells rows apart that ORDER BY does not: a key of the one table, else all columns that are read."""
+        key = self._key()
+        return tuple(value.sql.copy() for value in self.columns.values()) if key is None else (key,)
+
+    def _key(self) -> exp.Expr | None:
+        first, *others = self.block.scope.sources
+        for name in () if others else sorted(first.unique_columns | first.numbered):
+            if not first.fields[name].nullable:
+                return first.reference(name).sql
+        return None
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether two windows break the ties of columns that are no key, each in an order of its own."""
+        if self._key() is not None:
+            return False
+        ties = self._ties()
+        orders: set[tuple[exp.Expr, ...]] = set()
+        for value in self.windows.values():
+            for window in value.sql.find_all(exp.Window):
+                order = window.args.get("order")
+                if order is not None and any(ordered.this in ties for ordered in order.expressions):
+                    orders.add((order, *window.args["partition_by"]))
+        return len(orders) > 1
+
+    def numbered_first(
+        self, select: exp.Select, items: Sequence[exp.Expr], tests: Sequence[exp.Expr], names: Sequence[str]
+    ) -> exp.Select:
+        """The same SELECT, windows and all, over its columns and a number for each row of a person."""
+        outer = exp.Select(
+            expressions=[
+                exp.alias_(self.replaced(item, inside=True), exp.to_identifier(name, quoted=True), copy=False)
+                for item, name in zip(items, names, strict=True)
+            ]
+        ).from_(exp.to_table("rows"), copy=False)
+        if tests:
+            condition = exp.and_(*(self.replaced(test, inside=True) for test in tests), copy=False)
+            outer.set("qualify", exp.Qualify(this=condition))
+        if self.named:
+            outer.set("windows", [self.replaced(window, inside=True) for window in self.named.values()])
+        return outer
+
+    def replaced(self, node: exp.Expr, *, inside: bool = False) -> exp.Expr:
+        """A copy over the inner SELECT's columns; with ``inside``, windows stay and read those columns."""
+        places = {key: f"f{place}" for place, key in enumerate(self.columns)}
+        windows = {window: f"w{place}" for place, window in enumerate(self.windows)}
+        root = exp.Paren(this=node.copy())
+        stack: list[exp.Expr] = [root.this]
+        while stack:
+            found = stack.pop()
+            if isinstance(found, _COLUMNS) and found in windows and not inside:
+                found.replace(exp.column(windows[found]))
+            elif isinstance(found, exp.Column):
+                source, name = self.block.scope.resolve(found)
+                column = exp.column(places[source.alias, name])
+                column.this.meta.update(found.this.meta)
+                found.replace(column)
+            elif not isinstance(found, exp.Query):
+                stack.extend(found.iter_expressions())
+        result: exp.Expr = root.this
+        result.pop()
+        return result
+
+    def source(self, alias: str, *, numbering: bool = False) -> Source:
+        """The inner SELECT in a FROM clause: ``f0``, … are the columns that are read, ``w0``, … the windows.
+
+        With ``numbering`` the only window is a number for each row of a person, in the order of what is read.
+        """
+        windows, numbered = list(self.windows.values()), set(self.numbered)
+        if numbering:
+            windows, numbered = [self._numbering()], {"w0"}
+        read = [(f"f{place}", value) for place, value in enumerate(self.columns.values())]
+        computed = [(f"w{place}", value) for place, value in enumerate(windows)]
+        block = self.block
+        relation = Relation((*read, *computed), block.rows, block.unit, block.bound, block.filters)
+        source = relation.source(block.scope.sources[0].name, alias)
+        fields = dict(source.fields)
+        for place, (name, value) in enumerate(computed, len(read)):
+            fields[name] = _column(value, exp.column(f"c{place}", alias), f"{alias}{name}")
+        return replace(source, name="rows", fields=fields, numbered=frozenset(numbered))
+
+    def _numbering(self) -> Value:
+        if self.block.unit is None:
+            raise AssertionError("windows are refused where nobody owns the rows")
+        over = Over(_partitioned(self.block.unit, ()), (), SQL_FRAME, self._ties(), one_partition=True)
+        return compile_call(exp.RowNumber(), over, self.block.scope, self.block.bound, self.dialect)
+
+
+def _partitioned(unit: exp.Expr, keys: Sequence[Value]) -> tuple[exp.Expr, ...]:
+    """Every window begins with the unit: whatever was said of a key, rows of two people never meet."""
+    return tuple(dict.fromkeys([unit.copy(), *(key.sql for key in keys if not is_literal(key))]))
+
+
+def _across(block: Block, node: exp.Window) -> Refused:
+    fields = [(name, value) for source in block.scope.sources for name, value in source.fields.items()]
+    key = next((name for name, value in fields if value.unit), "the key of the person")
+    if node.meta.get(_DISTINCT_ON):
+        return Refused(
+            "this DISTINCT ON would pick rows from several people",
+            hint=f"DISTINCT ON ({key}) picks one row of each person; else use GROUP BY with an aggregate",
+        )
+    return Refused(
+        "this window would compare people with each other",
+        hint=f"add PARTITION BY {key}, so that it runs over the rows of one person",
+        position=position_of(node),
+    )
+
+
+def _column(value: Value, column: exp.Column, alias: str) -> Value:
+    """A window as a column. Its declared values are a variable of its own: another row's value is not this row's."""
+    variable = value.sql.meta.get(VARIABLE)
+    if isinstance(variable, Variable):
+        column.meta[VARIABLE] = replace(variable, alias=alias)
+    return replace(value, sql=growing(column, value.sql))

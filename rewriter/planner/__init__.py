@@ -1,0 +1,8 @@
+"""One release, planned."""
+
+from rewriter.planner.bound_histogram import SMALLER, exponents, greatest, histograms
+from rewriter.planner.canonical_sql import canonical
+from rewriter.planner.plan_release import plan
+from rewriter.planner.plan_top_k import plan_top
+
+__all__ = ["SMALLER", "canonical", "exponents", "greatest", "histograms", "plan", "plan_top"]

@@ -1,0 +1,156 @@
+"""How large are the contributions of people, where nothing declares it: a histogram of one number per person.
+
+For ``max_rows`` of a table it is a person's number of rows; for the range of a column a person's greatest value, and,
+in a histogram of its own, the least one, the signs apart; for ``max_total`` of a column what the magnitudes of a
+person's values add up to, each clipped into its range. Bin i holds the persons whose number m has 2^(e-1) < m ≤ 2^e,
+where e is the i-th exponent; a person is in one bin or in none, so that the sensitivity is 1. Each histogram is a
+release like any other: a :class:`Query` with a public key set over one row per person.
+
+Why exponents end at 20 for rows: a million rows of a person, each of 2²⁰ steps, can still be added up exactly. Why at
+±64 for numbers: a binary exponent more costs noise in nobody's bin, and numbers beyond are clipped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.columns import Source, base_table
+from rewriter.declared import BIGINT, ONE, Catalog, Interval, Kind, Learned, Missing, Type
+from rewriter.dialects import Dialect, number
+from rewriter.expressions import IntegerRange, Value, clipped_steps, lattice, limit_of
+from rewriter.relations import UNIT, build_block
+from rewriter.release import Aggregate, Key, Query
+
+_MOST_ROWS = 20
+_MOST_EXPONENT = 64
+_LEAST_DOUBLE = -32
+SMALLER = 10
+"""Binary exponents of a total below that of the largest single value."""
+
+
+def exponents(missing: Missing, catalog: Catalog) -> range:
+    """The exponents of a histogram's bins; the first bin also holds everything smaller, the last everything larger.
+
+    >>> from rewriter.catalog import Column, Table
+    >>> from rewriter.types import decimal
+    >>> catalog = Catalog({"visit": Table("visit", {"cost": Column("cost", decimal(8, 2))})}, None)
+    >>> exponents(Missing("visit", "cost"), catalog)
+    range(-2, 21)
+    """
+    if not missing.column:
+        return range(_MOST_ROWS + 1)
+    if missing.total:
+        largest = _range_of(missing, catalog).magnitude
+        rows = catalog.tables[missing.table].max_rows or 1 << _MOST_ROWS
+        return range(_exponent(largest) - SMALLER, _exponent(largest * rows) + 1)
+    kind = catalog.tables[missing.table].columns[missing.column].type
+    if kind.kind is Kind.INTEGER:
+        return range(min(kind.bits - 1, _MOST_EXPONENT) + 1)
+    if kind.kind is Kind.DECIMAL:
+        # 2^-e has e digits after the point: no more than the column, so that a comparison needs no wider type.
+        most = (10 ** (kind.precision - kind.scale) - 1).bit_length()
+        return range(-min(kind.scale, -_LEAST_DOUBLE), min(most, _MOST_EXPONENT) + 1)
+    return range(_LEAST_DOUBLE, _MOST_EXPONENT + 1)
+
+
+def greatest(missing: Missing, catalog: Catalog) -> Learned:
+    """The loosest bound that can be learned: what is planned with it can be planned with any."""
+    most = Fraction(2) ** exponents(missing, catalog)[-1]
+    return Learned(missing, -most if missing.column and not missing.total else Fraction(0), most)
+
+
+def _range_of(missing: Missing, catalog: Catalog) -> Interval:
+    interval = catalog.tables[missing.table].columns[missing.column].interval
+    if interval is None:
+        raise AssertionError("a total is learned of a column with a range")
+    return interval
+
+
+def _exponent(number: Fraction) -> int:
+    """The least e with ``number`` ≤ 2^e.
+
+    >>> _exponent(Fraction(400)), _exponent(Fraction(1, 4)), _exponent(Fraction(0))
+    (9, -2, 0)
+    """
+    if not number:
+        return 0
+    exponent = number.numerator.bit_length() - number.denominator.bit_length() - 1
+    while Fraction(2) ** exponent < number:
+        exponent += 1
+    return exponent
+
+
+def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Query, ...]:
+    """The histogram of rows, or of totals; or those of the greatest values and of the least ones, in this order."""
+    table = catalog.tables[missing.table]
+
+    def resolve(item: exp.Expr) -> Source:
+        return base_table(table, table.name, "t1", catalog, dialect)
+
+    def membership(*_: object) -> Value:
+        raise AssertionError("no condition stands here")
+
+    block = build_block(exp.select().from_(table.name), resolve, membership, catalog, dialect)
+    if block.unit is None:
+        raise AssertionError("a table of people has owners")
+    powers = [Fraction(2) ** exponent for exponent in exponents(missing, catalog)]
+    if not missing.column:
+        sizes: Sequence[tuple[exp.Expr, bool]] = [(exp.Count(this=exp.Star()), False)]
+        kind = BIGINT
+    elif missing.total:
+        value, interval = block.scope.sources[0].reference(missing.column), _range_of(missing, catalog)
+        granularity = lattice(value.type, interval)
+        steps = clipped_steps(value, interval.outward(granularity), granularity, dialect)
+        sizes, kind = [(exp.Sum(this=exp.Abs(this=steps)), False)], BIGINT
+        powers = [Fraction(math.floor(power / granularity)) for power in powers]
+    else:
+        value = block.scope.sources[0].reference(missing.column)
+        kind = value.type
+        sizes = [(exp.Max(this=value.sql), False), (exp.Min(this=value.sql.copy()), True)]
+    found = []
+    for size, negative in sizes:
+        rows = block.rows.copy()
+        rows.set("expressions", [exp.alias_(block.unit.copy(), UNIT), exp.alias_(size, "m")])
+        rows.set("group", exp.Group(expressions=[block.unit.copy()]))
+        people = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
+        # Who is in no bin, as a person without a value of this sign, is left out: NULL would be one group more.
+        within = exp.GTE if negative else exp.LTE
+        nothing = within(this=exp.column("m", "p"), expression=limit_of(Fraction(0), kind))
+        place = Value(
+            _place(exp.column("m", "p"), powers, kind, negative=negative),
+            BIGINT,
+            constant=True,
+            nullable=False,
+            domain=IntegerRange(0, len(powers) - 1),
+        )
+        end = f"{'least' if negative else 'greatest'} {missing.column}"
+        word = str(missing) if missing.total or not missing.column else end
+        found.append(
+            Query(
+                rows=exp.Select().from_(people, copy=False).where(exp.Not(this=nothing), copy=False),
+                unit=exp.column(UNIT, "p"),
+                bound=ONE,
+                filters=(),
+                keys=(Key(place, f"size of {word}"),),
+                aggregates=(Aggregate(exp.Count, None, None, False, "COUNT(*)"),),
+            )
+        )
+    return tuple(found)
+
+
+def _place(column: exp.Column, powers: Sequence[Fraction], kind: Type, *, negative: bool) -> exp.Expr:
+    """The number of a person's bin, NULL for nobody's sign: by comparisons alone, which are exact and never fail."""
+    within = exp.GTE if negative else exp.LTE
+
+    def inside(side: Fraction) -> exp.Expr:
+        return within(this=column.copy(), expression=limit_of(-side if negative else side, kind))
+
+    tests = [exp.If(this=inside(Fraction(0)), true=exp.Null())]
+    tests += [exp.If(this=inside(power), true=number(place)) for place, power in enumerate(powers[:-1])]
+    known = exp.Not(this=exp.Is(this=column.copy(), expression=exp.Null()))
+    tests.append(exp.If(this=known, true=number(len(powers) - 1)))
+    return exp.Case(ifs=tests)

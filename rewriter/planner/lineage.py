@@ -1,0 +1,111 @@
+"""Names of what is measured: two statistics share one only when the coarser is the sum of the finer, for all data.
+
+Strictly: over the same rows of the same people, the same values on the same lattice, and what one unit adds to a group
+is, integer for integer, the sum of what it adds to the finer groups that the group is made of. That is so
+
+- where a unit has one row: nothing is clipped after the row's own value;
+- where all keys are constant per unit: a unit has one group, finer or coarser, and there its vector is clipped alike;
+- otherwise only where the keys are the same ones, in any order. Clipping a person's year is not the sum of clipping
+  their months, so an answer of one is never made of the other, however near they are.
+
+A name tells of text and policy alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rewriter.bound import deciding
+from rewriter.measure import Cell, Vector, Workload
+from rewriter.plan import Block, Plan
+from rewriter.planner.canonical_sql import canonical
+from rewriter.release import Query
+
+
+def with_families(plan: Plan, query: Query, work: Workload, *, one_group: bool) -> Plan:
+    """The plan with the families of its keys and statistics. Its blocks are the workload's vectors, in order.
+
+    ``one_group`` is the fact that no unit has rows in two groups of the key set.
+    """
+    tests = [sql for _, sql in work.columns]
+    rows, texts = canonical([query.rows, query.unit], [*(key.value.sql for key in query.keys), *tests])
+    width = len(query.keys)
+    keys = tuple(
+        replace(column, family=_hashed(f"{rows}\n{column.type}\n{text}"))
+        for column, text in zip(plan.keys, texts[:width], strict=True)
+    )
+    columns = dict(zip((name for name, _ in work.columns), texts[width:], strict=True))
+    for one in work.derived:
+        columns[one.name] = repr((one.how, *(columns[name] for name in one.of)))
+    cells = [[_cell(cell, columns) for cell in vector.cells] for vector in work.vectors]
+    if query.bound.unique:
+        groups: tuple[object, ...] = ("row",)
+    elif all(key.value.constant for key in query.keys):
+        groups = ("unit",)
+    else:
+        groups = ("groups", one_group, *sorted(key.family for key in keys))
+    measured = list(zip(plan.blocks, work.vectors, cells, strict=bool(plan.blocks)))
+    balls = [_ball(block, vector, texts_of) for block, vector, texts_of in measured]
+    decisive = deciding([vector for _, vector, _ in measured])
+    factors = {
+        distinct: sorted(
+            repr(ball)
+            for ball, vector in zip(balls, work.vectors, strict=bool(balls))
+            if vector in decisive and vector.distinct is distinct and vector.credit is None
+        )
+        for distinct in (False, True)
+    }
+    blocks = tuple(
+        _named(block, vector, f"{plan.dialect}\n{rows}", texts_of, groups, (*ball, *factors[vector.distinct]))
+        for (block, vector, texts_of), ball in zip(measured, balls, strict=True)
+    )
+    return replace(plan, keys=keys, blocks=blocks)
+
+
+def _ball(block: Block, vector: Vector, cells: Sequence[str]) -> tuple[object, ...]:
+    """A vector and the ball that holds it."""
+    steps = tuple((statistic.granularity, statistic.bound) for statistic in block.statistics)
+    return (steps, block.sensitivity, vector.distinct, vector.signed, *cells)
+
+
+def _named(
+    block: Block,
+    vector: Vector,
+    rows: str,
+    cells: Sequence[str],
+    groups: tuple[object, ...],
+    clipped: tuple[object, ...],
+) -> Block:
+    """Where more than a row is clipped, what a unit adds depends on its whole vector, on the ball that holds it, and on
+    those that its factor is the least of.
+
+    What is measured of running sums is no number of a group, and distinct values do not add up.
+    """
+    if block.prefix is not None or any(addend.distinct for cell in vector.cells for addend in cell.addends):
+        return block
+    shared = _hashed(repr((rows, groups, *(() if groups == ("row",) else clipped))))
+    statistics = tuple(
+        replace(statistic, family=_hashed(repr((shared, cell, statistic.granularity))))
+        for statistic, cell in zip(block.statistics, cells, strict=True)
+    )
+    return replace(block, statistics=statistics)
+
+
+def _cell(cell: Cell, columns: Mapping[str, str]) -> str:
+    """What a cell adds up, whatever our own names for its columns."""
+    addends = [
+        (
+            one.weight,
+            *(None if name is None else columns[name] for name in (one.summed, one.counted, one.test)),
+            one.atom,
+            *(columns[name] for name in one.distinct),
+        )
+        for one in cell.addends
+    ]
+    return repr(sorted(map(repr, addends)))
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,148 @@
+"""The last stage of the rewriter: one release, planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewriter.aggregates import PICKED
+from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
+from rewriter.declared import ContributionBound, Norm
+from rewriter.dialects import DUCKDB, Dialect
+from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
+from rewriter.measure import Workload, workload
+from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
+from rewriter.planner.lineage import with_families
+from rewriter.planner.total_of_others import of_total
+from rewriter.release import Aggregate, Key, Query
+
+_MOST_REPEATED = 2
+"""Joins without a key that are told of."""
+
+
+def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozenset[int] = frozenset()) -> Plan:
+    """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
+
+    The aggregates at the places ``alone`` have statistics of their own, and so has the number of rows where it selects
+    the groups, which are then told by what is shown of them.
+
+    Raises :class:`rewriter.refused.Refused` where nothing bounds what one person can add.
+    """
+    declared = key_set(query.keys, query.filters, dialect) if query.keys else KeySet(None)
+    public = declared.public
+    constant = all(key.value.constant for key in query.keys)
+    cells = 1 if not query.keys else None if public is None else public.cells
+    groups = groups_of_one(query.keys, query.filters, cells)
+    contribution = query.bound.by(plain_columns(query.keys)).within(groups, constant=constant)
+    unique = query.bound.unique
+    if query.keys and public is None and unique and not query.summed_with_total:
+        alone |= frozenset(place for place, one in enumerate(query.aggregates) if _counts_people(one))
+    summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
+    work = _named(
+        workload(
+            [query.aggregates[place] for place in summed],
+            query.filters,
+            norm,
+            one_row=unique,
+            dialect=dialect,
+            rows=1 if unique else query.bound.l1 or 1,
+            apart=query.cumulative is not None and public is not None,
+            alone=frozenset(number for number, place in enumerate(summed) if place in alone),
+        ),
+        summed,
+    )
+    if query.cumulative is not None and public is not None:
+        along = [query.keys[place] for place in query.cumulative.order]
+        series = public_keys(along, query.filters, dialect)
+        steps = steps_along(along, public.cells if series is None else min(public.cells, series.cells))
+        work = with_prefixes(work, query.cumulative, steps, contribution, norm)
+    one_group = constant or cells == 1
+    picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
+    bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
+    check_expanded(bounded.tree)
+    outputs = (
+        *(replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs),
+        *picked.outputs,
+    )
+    is_empty = not query.keys and not work.vectors
+    parts = tuple(
+        replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
+        for part in work.parts
+    )
+    planned = Plan(
+        sql="" if is_empty else bounded.tree.sql(dialect=dialect.name, comments=False),
+        dialect=dialect.name,
+        keys=_columns(query.keys, public),
+        blocks=bounded.blocks,
+        outputs=tuple(sorted(outputs, key=lambda output: int(output.name[1:]))),
+        selection=bounded.selection,
+        cells=cells,
+        notes=(
+            *_contribution_notes(contribution),
+            *credit_notes(work, bounded.blocks),
+            *work.notes,
+            *picked.notes,
+            *(declared.notes if public is None else public.notes),
+        ),
+        parts=parts,
+        orders=work.orders,
+        exhaustive=not query.keys or (public is not None and public.exhaustive),
+        choices=picked.choices,
+        groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
+        clips=_clips(contribution, work) or bool(picked.choices),
+    )
+    named = with_families(planned, query, work, one_group=one_group)
+    return named if query.only is None else of_total(named, query.only)
+
+
+def _counts_people(aggregate: Aggregate) -> bool:
+    """Whether it is the number of rows, where every person has one."""
+    aggregate = aggregate.within or aggregate
+    unit = aggregate.argument is not None and aggregate.argument.unit and not aggregate.argument.nullable
+    rows = aggregate.argument is None and not aggregate.row
+    return (
+        aggregate.function is exp.Count and aggregate.condition is None and (unit or (rows and not aggregate.distinct))
+    )
+
+
+def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:
+    """The keys with what is known of the values that are listed."""
+    columns = (KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(keys))
+    if public is None:
+        return tuple(columns)
+    known = zip(columns, public.closed, public.listed, public.lists_null, strict=True)
+    return tuple(replace(one, closed=c, listed=k, lists_null=n) for one, c, k, n in known)
+
+
+def _named(work: Workload, places: Sequence[int]) -> Workload:
+    """The outputs of some of the aggregates, with the names of their places among all of them."""
+    outputs = (replace(output, name=f"a{place}") for place, output in zip(places, work.outputs, strict=True))
+    return replace(work, outputs=tuple(outputs))
+
+
+def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
+    """Weights per step of the lattice that the bounded query really counts in."""
+    if isinstance(estimator, Moment):
+        return estimator.finer(refinement)
+    return estimator if not isinstance(estimator, Linear) else _refined_sum(estimator, refinement)
+
+
+def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
+    terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
+    return replace(estimator, terms=terms)
+
+
+def _clips(contribution: ContributionBound, work: Workload) -> bool:
+    """Whether rows or values may be cut: only where every person has one row, and rows are counted, nothing is."""
+    cells = [cell for vector in work.vectors for cell in vector.cells]
+    summed = any(addend.summed is not None for cell in cells for addend in cell.addends)
+    return summed or (not contribution.unique and bool(work.vectors))
+
+
+def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:
+    if bound.unique or bound.rows is None:
+        return ()
+    most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]
+    return (f"each person counts with at most {bound.rows} rows", *map(str, most))

@@ -1,0 +1,104 @@
+"""The largest groups, where an answer shows no others: ``ORDER BY COUNT(*) DESC LIMIT 10`` over a public key set.
+
+All groups can be measured and sorted. Or the ten groups are picked first and only they are measured: then a person who
+is in many groups need not be bounded over all of them. A pick moves with the most that one person adds to one group,
+the numbers shown with as much in ten groups. Nobody's groups are clipped together, so the norm over all of them
+that counts are usually scaled into plays no part. Which of the two is better is decided where prices are
+(:mod:`dpsql.mechanisms.top_k`), from public facts.
+
+Which answers show no other groups: :mod:`rewriter.split.largest_groups`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from rewriter.columns import narrowed
+from rewriter.declared import Norm, Sensitivity
+from rewriter.dialects import DUCKDB, Dialect
+from rewriter.keys import plain_columns, public_keys
+from rewriter.plan import Block, Linear, Plan, Top
+from rewriter.planner.plan_release import plan
+from rewriter.release import Query, Ranked
+
+
+def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None:
+    """The plan that picks the groups that are shown and measures only those; None where there is nothing to choose.
+
+    Every person is clipped within each group alone, so ``Top.reach`` is what one person moves in one group, and the
+    sensitivities are those of any ``count`` of the groups. Sees no data.
+    """
+    ranked = query.ranked
+    public = public_keys(query.keys, query.filters, dialect) if query.keys else None
+    if ranked is None or public is None or public.cells <= ranked.count:
+        return None
+    if any(one.distinct and not (one.argument is not None and one.argument.unit) for one in query.aggregates):
+        # Which values a person is credited with is decided over all groups.
+        return None
+    constant = all(key.value.constant for key in query.keys)
+    rows = (
+        query.bound.rows
+        if constant
+        else query.bound.by(plain_columns(query.keys)).within(1, constant=False).rows_per_group
+    )
+    # Bounded as if a person had one group: that is what clipping group by group is.
+    alone = replace(
+        query,
+        bound=replace(query.bound, rows=rows),
+        keys=tuple(replace(key, value=replace(key.value, constant=True)) for key in query.keys),
+    )
+    base = plan(alone, norm, dialect, alone=frozenset({ranked.aggregate}))
+    if base.choices or any(block.prefix is not None for block in base.blocks):
+        return None
+    ordered = base.outputs[ranked.aggregate]
+    estimator = ordered.estimator
+    if not isinstance(estimator, Linear) or len(estimator.terms) != 1:
+        return None
+    ((name, weight),) = estimator.terms
+    statistic = next(one for one in base.statistics if one.name == name)
+    # Facts, not declarations: nobody is kept out of a group, however many rows the owner said there are.
+    groups = 1 if constant or query.bound.unique else ranked.count
+    top = Top(
+        name=name,
+        output=ordered.name,
+        count=ranked.count,
+        descending=ranked.descending is (weight > 0),
+        reach=statistic.bound * (1 if _only_grows(query, ranked) else 2),
+        text=ordered.text,
+        most=ranked.descending,
+    )
+    return replace(
+        base,
+        blocks=tuple(_of_groups(block, groups) for block in base.blocks),
+        top=top,
+        exhaustive=False,
+        alone=True,
+        notes=(*_notes(query, rows), *(note for note in base.notes if not note.startswith(_CLIPPED))),
+    )
+
+
+def _only_grows(query: Query, ranked: Ranked) -> bool:
+    """Whether the aggregate is not below 0, whatever the data: then nobody's part of it is."""
+    aggregate = query.aggregates[ranked.aggregate]
+    aggregate = aggregate.within or aggregate
+    if aggregate.function is exp.Count:
+        return True
+    conditions = [*query.filters, *([aggregate.condition] if aggregate.condition is not None else [])]
+    within = None if aggregate.argument is None else narrowed(aggregate.argument, conditions)
+    return within is not None and within.low >= 0
+
+
+_CLIPPED = "each person counts with at most"
+
+
+def _notes(query: Query, rows: int | None) -> tuple[str, ...]:
+    return () if query.bound.unique or rows is None else (f"{_CLIPPED} {rows} rows in a group",)
+
+
+def _of_groups(block: Block, groups: int) -> Block:
+    """The block with the sensitivity of so many groups, in each of which one unit can move the same."""
+    each = block.sensitivity
+    joint = Sensitivity(l1=None if each.l1 is None else each.l1 * groups, l2_squared=each.l2_squared * groups)
+    return replace(block, sensitivity=joint, statistics=tuple(replace(one, family="") for one in block.statistics))

@@ -1,0 +1,35 @@
+"""The plan of the total that the row of other groups is left of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rewriter.plan import Plan, statistics_of
+
+
+def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
+    """The plan of a total, with no more measured than what these aggregates are made of.
+
+    Where that is everything it is the same plan, and what is released of it serves whoever asks for the total.
+    """
+    # What decides in a row is the noise of that row, and not the total's.
+    outputs = tuple(replace(one, decides="") for one in plan.outputs if int(one.name[1:]) in aggregates)
+    needed = {name for output in outputs for name in statistics_of(output.estimator)}
+    blocks = tuple(block for block in plan.blocks if needed & {one.name for one in block.statistics})
+    if blocks == plan.blocks:
+        return replace(plan, outputs=outputs, choices=())
+    names = [statistic.name for block in blocks for statistic in block.statistics]
+    kept = [place for place, part in enumerate(plan.parts) if set(statistics_of(part.estimator)) <= set(names)]
+    at = {place: number for number, place in enumerate(kept)}
+    return replace(
+        plan,
+        sql=f"SELECT {', '.join(names)} FROM ({plan.sql}) AS part",
+        blocks=blocks,
+        outputs=tuple(replace(one, parts=tuple(at[place] for place in one.parts)) for one in outputs),
+        parts=tuple(plan.parts[place] for place in kept),
+        orders=tuple((at[low], at[high]) for low, high in plan.orders if low in at and high in at),
+        exhaustive=False,
+        alone=True,  # it has not all parts that other measurements of the same rows have
+        choices=(),
+    )

@@ -1,0 +1,25 @@
+"""Rows, each owned by exactly one privacy unit."""
+
+from rewriter.relations.from_where import FIELD, Block, BlockScope, build_block, condition, resolved
+from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
+from rewriter.relations.membership import Subqueries
+from rewriter.relations.relation import UNIT, Relation, outside, renamed, union_all
+
+__all__ = [
+    "FIELD",
+    "UNIT",
+    "Block",
+    "BlockScope",
+    "Relation",
+    "Subqueries",
+    "build_block",
+    "condition",
+    "lacks_of",
+    "learned_ranges",
+    "missing_ranges",
+    "outside",
+    "renamed",
+    "resolved",
+    "unbounded_rows",
+    "union_all",
+]

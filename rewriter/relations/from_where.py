@@ -1,0 +1,275 @@
+"""The FROM and WHERE of one SELECT over people: joined, owned, filtered.
+
+Guarantee: every row of a :class:`Block` is owned by one unit, and no expression of it can raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.columns import Source, find_field, may_be_missing, narrowed_sources
+from rewriter.declared import Catalog, ContributionBound, Kind
+from rewriter.dialects import Dialect
+from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression
+from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
+from rewriter.relations.ownership import Equality, OuterCondition, own
+from rewriter.relations.row_number_bounds import limited
+from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised
+
+FIELD = "field"
+"""``meta`` key of a resolved column reference: our alias and the column's name."""
+
+_JOIN_PARTS = frozenset({"this", "on", "using", "side", "kind", "method"})
+Membership = Callable[["exp.In | exp.Exists", "BlockScope"], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockScope:
+    """Where the expressions of one SELECT find their columns. ``hidden`` columns of USING need their table's name."""
+
+    sources: tuple[Source, ...]
+    hidden: frozenset[tuple[str, str]]
+    membership_of: Membership
+
+    def resolve(self, node: exp.Column) -> tuple[Source, str]:
+        known = node.meta.get(FIELD)
+        if known is not None:
+            alias, name = known
+            return next(source for source in self.sources if source.alias == alias), name
+        if node.args.get("table") is None and self.hidden:
+            visible = [
+                _without(source, {name for alias, name in self.hidden if alias == source.alias})
+                for source in self.sources
+            ]
+            return find_field(visible, node)
+        return find_field(self.sources, node)
+
+    def column(self, node: exp.Column) -> Value:
+        source, name = self.resolve(node)
+        return source.reference(name)
+
+    def membership(self, node: exp.In | exp.Exists) -> Value:
+        return self.membership_of(node, self)
+
+    def star(self, table: str | None) -> Iterator[tuple[Source, str]]:
+        """The columns that ``*`` or ``table.*`` stands for."""
+        found = [source for source in self.sources if table is None or source.name.lower() == table.lower()]
+        if not found:
+            raise Refused(f"there is no {table!r} in FROM", hint="name a table of FROM", sqlstate=UNKNOWN_COLUMN)
+        for source in found:
+            for name in source.fields:
+                if table is not None or (source.alias, name) not in self.hidden:
+                    yield source, name
+
+
+def _without(source: Source, names: set[str]) -> Source:
+    if not names:
+        return source
+    fields = {name: value for name, value in source.fields.items() if name not in names}
+    return Source(source.name, source.alias, source.item, fields, source.private, source.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The rows of one SELECT: ``rows`` is our own FROM … WHERE …, ``filters`` what holds on each of them.
+
+    The first ``conditions`` of the filters are the conjuncts of its WHERE, in order; ``owned`` is what else is asked of
+    the rows, so that each of them has an owner.
+    """
+
+    scope: BlockScope
+    rows: exp.Select
+    unit: exp.Expr | None
+    bound: ContributionBound
+    filters: tuple[Value, ...]
+    conditions: int = 0
+    owned: tuple[exp.Expr, ...] = ()
+
+
+@dataclass(slots=True)
+class _Joined:
+    """The FROM clause while it is read. ``conditions`` are those of its inner joins, ``tests`` the same as written."""
+
+    sources: list[Source]
+    hidden: set[tuple[str, str]]
+    equalities: list[Equality]
+    outer: dict[str, OuterCondition]
+    joins: list[exp.Join]
+    conditions: list[Value]
+    tests: list[exp.Expr]
+
+
+def build_block(
+    select: exp.Select,
+    resolve: Callable[[exp.Expr], Source],
+    membership: Membership,
+    catalog: Catalog,
+    dialect: Dialect,
+) -> Block:
+    """Read FROM, joins and WHERE. ``resolve`` makes a source of a FROM item. Raises :class:`Refused`."""
+    first = select.args["from_"].this
+    joins = list(select.args.get("joins") or ())
+    if len(joins) == 1 and joins[0].side == "RIGHT":
+        # a RIGHT JOIN b is b LEFT JOIN a: the same rows, and the preserved side comes first.
+        flipped = exp.Join(**{**joins[0].args, "this": first, "side": "LEFT"})
+        first, joins = joins[0].this, [flipped]
+    head = resolve(first)
+    state = _Joined([head], set(), [], {}, [], [], [])
+    for join in joins:
+        _join(join, resolve, membership, state, dialect)
+    scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+    conditions: list[Value] = []
+    where = select.args.get("where")
+    if where is not None:
+        for conjunct in conjuncts(where.this):
+            conditions.append(condition(conjunct, scope, dialect, "WHERE"))
+            state.equalities += _equalities(conjunct, scope)
+            state.tests.append(conjunct)
+    state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
+    unmatched = frozenset(alias for test in state.tests for alias in _unmatched(test, scope, state.outer))
+    owner = own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
+    sources = tuple(
+        source.constant() if source.alias in owner.constant and not (source.private and source.optional) else source
+        for source in state.sources
+    )
+    inherited = [one for source in sources if not source.optional for one in source.filters]
+    filters = (*conditions, *state.conditions, *inherited)
+    sources = narrowed_sources(sources, filters)
+    scope = BlockScope(sources, frozenset(state.hidden), membership)
+    rows = exp.Select().from_(head.item, copy=False)
+    rows.set("joins", [*state.joins, *owner.joins])
+    owned: list[exp.Expr] = []
+    if owner.unit is not None and owner.semi_join is not None:
+        owned.append(exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join)))
+    elif owner.unit is not None and owner.nullable:
+        owned.append(exp.Not(this=exp.Is(this=owner.unit.copy(), expression=exp.Null())))
+    if conditions or owned:
+        tests = [*(value.sql.copy() for value in conditions), *(test.copy() for test in owned)]
+        rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    return Block(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned))
+
+
+def _join(
+    join: exp.Join,
+    resolve: Callable[[exp.Expr], Source],
+    membership: Membership,
+    state: _Joined,
+    dialect: Dialect,
+) -> None:
+    only(join, _JOIN_PARTS, "a join over people")
+    side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
+    if method:
+        raise Refused(f"{method} JOIN is not answered", hint="write the join condition with ON or USING")
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "CROSS", "OUTER"):
+        raise Refused(
+            f"{' '.join(part for part in (side, kind) if part)} JOIN is not answered over people",
+            hint="use INNER JOIN, or LEFT JOIN with the people on the left",
+        )
+    source = whole = resolve(join.this)
+    if any(source.name.lower() == other.name.lower() for other in state.sources):
+        raise Refused(f"{source.name} stands twice in FROM", hint="give each an alias", sqlstate="42712")
+    if side == "LEFT":
+        source = source.as_optional()
+    before = list(state.sources)
+    state.sources.append(source)
+    on = join.args.get("on")
+    tests = list(conjuncts(on)) if on is not None else []
+    for identifier in join.args.get("using") or ():
+        earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
+        left, name = earlier.resolve(exp.Column(this=identifier.copy()))
+        right, other = find_field([source], exp.Column(this=identifier.copy()))
+        tests.append(exp.EQ(this=resolved(left, name), expression=resolved(right, other)))
+        state.hidden.add((right.alias, other))
+    scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
+    compiled = [condition(test, scope, dialect, "a join condition") for test in tests]
+    equalities = [equality for test in tests for equality in _equalities(test, scope)]
+    if side == "LEFT":
+        if not tests:
+            raise Refused("a LEFT JOIN needs a condition", hint="add ON …", sqlstate="42601")
+        complete = len(equalities) == len(tests) and all(map(is_equality, tests))
+        by_unit = complete and _tie_units(equalities, before, whole)
+        state.sources[-1] = limited(whole.as_optional(by_unit=by_unit), tests, scope.resolve)
+        state.outer[source.alias] = OuterCondition(tuple(equalities), complete)
+    else:
+        state.equalities += equalities
+        state.conditions += compiled
+        state.tests += tests
+    parts: dict[str, object] = {"this": source.item}
+    if compiled:
+        parts["on"] = exp.and_(*(value.sql.copy() for value in compiled), copy=False)
+    if side == "LEFT":
+        parts["side"] = "LEFT"
+    elif not compiled:
+        parts["kind"] = "CROSS"
+    state.joins.append(exp.Join(**parts))
+
+
+def _tie_units(equalities: Sequence[Equality], before: Sequence[Source], source: Source) -> bool:
+    """Whether each compares the unit of the rows so far with that of a source, neither of which is ever NULL."""
+    preserved = {(one.alias, name) for one in before for name, value in one.fields.items() if _is_unit(value)}
+    inner = {(source.alias, name) for name, value in source.fields.items() if _is_unit(value)}
+    return all({*pair} & preserved and {*pair} & inner for pair in equalities)
+
+
+def _is_unit(value: Value) -> bool:
+    return value.unit and not value.nullable
+
+
+def condition(node: exp.Expr, scope: Scope, dialect: Dialect, where: str) -> Value:
+    """A boolean expression, as PostgreSQL asks of WHERE, ON, FILTER and HAVING."""
+    value = compile_expression(node, scope, dialect)
+    if value.type.kind not in (Kind.BOOLEAN, Kind.NULL):
+        raise Refused(
+            f"{where} needs a condition, not a {value.type}", hint="compare it with something", sqlstate=TYPE_MISMATCH
+        )
+    return value
+
+
+def _equalities(node: exp.Expr, scope: BlockScope) -> Sequence[Equality]:
+    """Each ``a.x = b.y`` of bare columns that is true wherever the condition is: what all branches of an OR say."""
+    node = unparenthesised(node)
+    if isinstance(node, exp.And):
+        return [equality for part in conjuncts(node) for equality in _equalities(part, scope)]
+    if isinstance(node, exp.Or):
+        first, *others = (_equalities(branch, scope) for branch in branches(node))
+        return [equality for equality in first if all(equality in other for other in others)]
+    if not is_equality(node):
+        return ()
+    sides = (unparenthesised(side) for side in (node.this, node.expression))
+    (one, x), (other, y) = (scope.resolve(side) for side in sides if isinstance(side, exp.Column))
+    if not _compares_exactly(one.fields[x], other.fields[y]):
+        return ()
+    left, right = sorted([(one.alias, x), (other.alias, y)])
+    return [(left, right)]
+
+
+def _compares_exactly(one: Value, other: Value) -> bool:
+    """Whether two values are equal only where they are the same: two whole numbers may be one double, and so may exact
+    numbers be that have more digits together than a decimal."""
+    kinds = {one.type.kind, other.type.kind}
+    if kinds <= {Kind.INTEGER, Kind.DECIMAL}:
+        return not compared_as_doubles(one, other)
+    return len(kinds) == 1 or kinds == {Kind.DATE, Kind.TIMESTAMP}
+
+
+def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondition]) -> Iterator[str]:
+    """The null-supplying source of which no match passes ``x IS NULL``: x was compared, or is never read as NULL."""
+    column = tested_for_null(test)
+    if not isinstance(column, exp.Column):
+        return
+    source, name = scope.resolve(column)
+    if not source.optional:
+        return
+    compared = any((source.alias, name) in equality for equality in outer[source.alias].equalities)
+    if compared or (source.table is not None and not may_be_missing(source.table.columns[name])):
+        yield source.alias
+
+
+def resolved(source: Source, name: str) -> exp.Column:
+    """A reference to a column whose source is already known."""
+    column = exp.column(exp.to_identifier(name, quoted=True), source.alias)
+    column.meta[FIELD] = (source.alias, name)
+    return column

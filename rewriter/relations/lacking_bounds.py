@@ -1,0 +1,77 @@
+"""Which bounds an expression lacks: the columns of people without a range, and tables without ``max_rows``, behind it.
+
+What is found is a superset of what is needed: in ``CASE WHEN a > 0 THEN b END`` the range of ``a`` does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from rewriter.columns import ORIGIN, VARIABLE, Origin, Variable
+from rewriter.declared import LACKS, ContributionBound, Missing
+from rewriter.refused import Unbounded
+from rewriter.release import Aggregate, Query
+
+
+def missing_ranges(node: exp.Expr) -> frozenset[Missing]:
+    """What would have to be known for the range of an expression to be."""
+    return _found(node, learned=False)
+
+
+def learned_ranges(node: exp.Expr) -> bool:
+    """Whether the range of an expression may follow from a bound that was learned."""
+    return any(lacks or (column is not None and column.column.learned is not None) for column, lacks in _leaves(node))
+
+
+def range_lacks(node: exp.Expr) -> frozenset[Missing]:
+    """The bounds, learned or missing, that the range of an expression follows from."""
+    return _found(node, learned=True)
+
+
+def lacks_of(aggregate: Aggregate, bound: ContributionBound) -> frozenset[Missing]:
+    """The bounds, learned or missing, that the range of a per-person aggregate follows from."""
+    argument = frozenset() if aggregate.argument is None else range_lacks(aggregate.argument.sql)
+    if aggregate.function is exp.Count:
+        return frozenset(Missing(table) for table in bound.undeclared)
+    if aggregate.function is exp.Sum:
+        return argument | frozenset(Missing(table) for table in bound.undeclared)
+    return argument
+
+
+def tables_of(query: Query) -> str:
+    names = [table.name for table in query.rows.find_all(exp.Table)]
+    return ", ".join(dict.fromkeys(names)) or "the table"
+
+
+def unbounded_rows(bound: ContributionBound, query: Query, *, otherwise: str = "") -> Unbounded:
+    """The refusal of what one person could add to with any number of rows; ``otherwise`` is what else may do."""
+    missing = frozenset(Missing(table) for table in bound.undeclared)
+    return Unbounded(
+        "nothing bounds how many rows one person adds to this",
+        hint=f"the owner can declare max_rows for {tables_of(query)} in the policy{otherwise}",
+        missing=missing,
+        certain=missing,
+    )
+
+
+def _found(node: exp.Expr, *, learned: bool) -> frozenset[Missing]:
+    found: set[Missing] = set()
+    for column, lacks in _leaves(node):
+        found |= lacks
+        if column is not None and (column.column.interval is None or (learned and column.column.learned is not None)):
+            found.add(Missing(column.table.name, column.column.name))
+    return frozenset(found)
+
+
+def _leaves(node: exp.Expr) -> Iterator[tuple[Variable | None, frozenset[Missing]]]:
+    """The numeric columns of tables of people that an expression reads, through subqueries; and what lacks there."""
+    for part in node.walk():
+        variable, origin = part.meta.get(VARIABLE), part.meta.get(ORIGIN)
+        if isinstance(variable, Variable) and not variable.table.public and variable.column.type.numeric:
+            yield variable, frozenset()
+        if isinstance(origin, Origin):
+            yield from _leaves(origin.sql)
+        if lacks := part.meta.get(LACKS):
+            yield None, lacks

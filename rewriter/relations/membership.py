@@ -1,0 +1,209 @@
+"""``x IN (SELECT …)`` and ``EXISTS (SELECT …)`` in conditions on rows of people.
+
+Guarantee: whether such a condition keeps a row depends on that row, on rows of the same unit, and on public ones.
+
+Why that needs a tie: a subquery over people is rows that each belong to a unit. An equality of the two units' keys, or
+of one declared key (``orders.id`` and ``item.order_id -> orders.id``, where the database keeps ``orders.id`` unique),
+leaves of them the rows of the unit that owns the row in question. Whatever else the subquery asks of both, such as
+``z.day > v.day``, then compares rows of one person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.columns import PUBLIC, variable_behind
+from rewriter.declared import BOOLEAN, DOUBLE, Catalog, Kind
+from rewriter.dialects import Dialect, wrap
+from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
+from rewriter.refused import TYPE_MISMATCH, Refused
+from rewriter.relations.from_where import condition
+from rewriter.relations.relation import Relation
+from rewriter.statement import conjuncts, from_items, is_grouped, walk
+
+_SAME_PERSON = "compare the key of the person with itself, e.g. patient.id IN (SELECT patient_id FROM visit …)"
+
+
+@dataclass(frozen=True, slots=True)
+class Subqueries:
+    """How a condition's subqueries are read. ``relation`` resolves one to rows, and refuses aggregates over people;
+    ``columns`` are the names of an item of its FROM, folded, as far as they are known."""
+
+    relation: Callable[[exp.Expr], Relation]
+    columns: Callable[[exp.Expr], frozenset[str] | None]
+    catalog: Catalog
+    dialect: Dialect
+
+    def member(self, node: exp.In, scope: Scope) -> Value:
+        """``x IN (SELECT …)``."""
+        left = compile_expression(node.this, scope, self.dialect)
+        relation = self.relation(node.args["query"])
+        if len(relation.columns) != 1:
+            raise Refused("IN needs a subquery with one column", hint="select one column", sqlstate="42601")
+        value = self._in(left, relation, relation.columns[0][1])
+        if left.nullable and relation.unit is not None:
+            # NULL NOT IN (…) is true where the subquery is empty: for everybody's rows, if one person's row goes.
+            raise Refused(
+                "IN over people, of a key that may be missing, depends on whether anybody is found",
+                hint="use EXISTS or NOT EXISTS (SELECT 1 FROM … WHERE its key = this one)",
+            )
+        return value
+
+    def exists(self, node: exp.Exists, scope: Scope) -> Value:
+        """EXISTS tied to the outer row. By one equality alone, it is IN over that column."""
+        select = node.this.copy()
+        if not isinstance(select, exp.Select) or is_grouped(select) or not select.args.get("where"):
+            raise _correlated()
+        inside = _Inside.of(select, self.columns)
+        own: list[exp.Expr] = []
+        ties: list[exp.Expr] = []
+        for test in conjuncts(select.args["where"].this):
+            (ties if any(column not in inside for column in _columns(test)) else own).append(test)
+        if not ties:
+            raise _correlated()
+        read = list(dict.fromkeys(column for test in ties for column in _columns(test) if column in inside))
+        select.set("where", exp.Where(this=exp.and_(*own)) if own else None)
+        select.set("expressions", [column.copy() for column in read] or [exp.true()])
+        relation = self.relation(select)
+        values = {column: value for column, (_, value) in zip(read, relation.columns, strict=False)}
+        links = [link for test in ties if (link := _link(test, values)) is not None]
+        if len(ties) == len(links) == 1:
+            return self._linked(scope.column(links[0][0]), relation, values[links[0][1]])
+        if relation.unit is not None and not any(
+            self._same_unit(scope.column(outer), values[inner]) for outer, inner in links
+        ):
+            raise _other_people() if links else _correlated()
+        rows = relation.rows.copy()
+        tied = _Tied(scope, values)
+        for test in ties:
+            rows.where(condition(test, tied, self.dialect, "WHERE").sql, copy=False)
+        rows.set("expressions", [exp.Literal.number(1)])
+        return Value(sql=exp.Exists(this=rows), type=BOOLEAN, nullable=False)
+
+    def _linked(self, left: Value, relation: Relation, right: Value) -> Value:
+        rows = relation.rows.copy()
+        rows.where(exp.Not(this=exp.Is(this=wrap(right.sql.copy()), expression=exp.Null())), copy=False)
+        value = self._in(left, replace(relation, rows=rows), right if right.unit else replace(right, nullable=False))
+        sql = exp.Coalesce(this=value.sql, expressions=[exp.false()]) if value.nullable else value.sql
+        return replace(value, sql=sql, nullable=False)
+
+    def _in(self, left: Value, relation: Relation, right: Value) -> Value:
+        if relation.unit is not None and not self._same_unit(left, right):
+            raise _other_people()
+        if relation.unit is not None and right.nullable:
+            raise Refused(
+                "IN over people whose key may be missing would compare everybody with nobody",
+                hint="use an inner join inside of the subquery",
+            )
+        comparable = left.type.kind is right.type.kind or (left.type.numeric and right.type.numeric)
+        if not comparable:
+            raise Refused(f"{left.type} IN {right.type}", hint="cast one side", sqlstate=TYPE_MISMATCH)
+        if compared_as_doubles(left, right):
+            # No decimal has digits enough for both, and the engine would raise where one does not fit the other's.
+            if relation.unit is not None:
+                raise Refused(f"{left.type} IN {right.type}", hint="give both one type", sqlstate=TYPE_MISMATCH)
+            left, right = (widen(value, DOUBLE, self.dialect) for value in (left, right))
+        query = relation.rows.copy()
+        query.set("expressions", [right.sql.copy()])
+        member: exp.Expr = exp.In(this=wrap(left.sql), query=exp.Subquery(this=query))
+        if relation.unit is not None and self.dialect.raises and Kind.DECIMAL in (left.type.kind, right.type.kind):
+            # PostgreSQL's decimals can be NaN, which is read as NULL: with one of them, NOT IN is true of nobody.
+            query.where(exp.Not(this=exp.Is(this=wrap(right.sql.copy()), expression=exp.Null())), copy=False)
+            member = exp.Coalesce(this=member, expressions=[exp.false()])
+        if relation.unit is None:
+            member.meta[PUBLIC] = variable_behind(right.sql) or True
+        return Value(
+            sql=member,
+            type=BOOLEAN,
+            nullable=left.nullable or right.nullable,
+            constant=left.constant or (left.unit and not left.nullable),
+        )
+
+    def _same_unit(self, one: Value, other: Value) -> bool:
+        """Whether equal values belong to one unit: both are its key, or both hold one declared key."""
+        if one.unit and other.unit:
+            return True
+        key = self._key(one)
+        return key is not None and key == self._key(other)
+
+    def _key(self, value: Value) -> tuple[str, str] | None:
+        """The declared key that a column holds: its own, or the one it refers to on the way to its unit.
+
+        None unless the database keeps it unique: else two rows that share it may belong to two units.
+        """
+        column = variable_behind(value.sql) if value.identifies else None
+        if column is None or column.optional:
+            return None
+        table, name = column.table, column.name
+        if table.path and table.path[0].column == name:
+            table, name = self.catalog.tables[table.path[0].parent], table.path[0].parent_column
+        found = table.columns.get(name)
+        return (table.name, name) if found is not None and found.unique else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """Which columns are those of a subquery's own FROM: a name that is found there does not mean the outer row's.
+
+    ``complete``: all of its names are known; where they are not, a bare name is taken to be its own.
+    """
+
+    tables: frozenset[str]
+    names: frozenset[str]
+    complete: bool
+
+    @classmethod
+    def of(cls, select: exp.Select, columns: Callable[[exp.Expr], frozenset[str] | None]) -> _Inside:
+        items = from_items(select)
+        known = [columns(item) for item in items]
+        return cls(
+            frozenset(item.alias_or_name.lower() for item in items),
+            frozenset().union(*(names for names in known if names is not None)),
+            None not in known,
+        )
+
+    def __contains__(self, column: exp.Column) -> bool:
+        if column.table:
+            return column.table.lower() in self.tables
+        return not self.complete or column.name.lower() in self.names
+
+
+@dataclass(frozen=True, slots=True)
+class _Tied:
+    """Where a condition finds its columns that compares a subquery's rows with the outer one."""
+
+    outer: Scope
+    inner: Mapping[exp.Column, Value]
+
+    def column(self, node: exp.Column) -> Value:
+        found = self.inner.get(node)
+        return self.outer.column(node) if found is None else replace(found, sql=found.sql.copy())
+
+    def membership(self, node: exp.In | exp.Exists) -> Value:
+        raise _correlated()
+
+
+def _columns(node: exp.Expr) -> Iterator[exp.Column]:
+    return (found for found in walk(node) if isinstance(found, exp.Column))
+
+
+def _link(test: exp.Expr, inner: Mapping[exp.Column, Value]) -> tuple[exp.Column, exp.Column] | None:
+    """The outer row's column and the subquery's, where a condition is their equality."""
+    one, other = (test.this, test.expression) if isinstance(test, exp.EQ) else (None, None)
+    if not isinstance(one, exp.Column) or not isinstance(other, exp.Column) or (one in inner) == (other in inner):
+        return None
+    return (other, one) if one in inner else (one, other)
+
+
+def _other_people() -> Refused:
+    return Refused("IN compares people with each other", hint=_SAME_PERSON)
+
+
+def _correlated() -> Refused:
+    return Refused(
+        "this correlated subquery over people is not answered",
+        hint="use EXISTS (SELECT 1 FROM visit v WHERE v.patient_id = p.id AND …), IN, or a join",
+    )

@@ -1,0 +1,436 @@
+"""Who owns a row: the one privacy unit that every row of a join belongs to, or a refusal.
+
+Guarantee: after :func:`own`, every row of the joined sources belongs to exactly one unit, given by one
+expression, and depends on that unit's private rows alone. Semantics are never changed to make that true: the
+join condition must already imply it, by declared foreign keys or by equality of units.
+
+Why a union-find: conditions imply equalities of columns, equalities of a declared key imply equality of units, and
+both are transitive. Conditions of an outer join hold only on matched rows, so they may tie the null-supplying side to
+the preserved one, and nothing else to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.columns import Source, table_node
+from rewriter.declared import Catalog, ContributionBound, Hop, Repeated
+from rewriter.dialects import Dialect
+from rewriter.refused import Refused
+
+ColumnId = tuple[str, str]
+"""Our alias of a source, and the column's name."""
+Equality = tuple[ColumnId, ColumnId]
+_UNIT = "\0unit"
+
+
+@dataclass(frozen=True, slots=True)
+class OuterCondition:
+    """The join condition of a null-supplying source: its equalities of columns, and whether it is nothing else."""
+
+    equalities: tuple[Equality, ...]
+    complete: bool
+
+
+class _Classes:
+    """Disjoint sets of columns that are equal on every row."""
+
+    def __init__(self, equalities: Iterable[Equality] = ()) -> None:
+        self._parent: dict[ColumnId, ColumnId] = {}
+        for one, other in equalities:
+            self.union(one, other)
+
+    def find(self, node: ColumnId) -> ColumnId:
+        parent = self._parent.get(node, node)
+        if parent == node:
+            return node
+        root = self.find(parent)
+        self._parent[node] = root
+        return root
+
+    def union(self, one: ColumnId, other: ColumnId) -> None:
+        self._parent[self.find(one)] = self.find(other)
+
+    def same(self, one: ColumnId, other: ColumnId) -> bool:
+        return self.find(one) == self.find(other)
+
+    def united(self, equalities: Iterable[Equality]) -> _Classes:
+        """A copy in which these hold too."""
+        copy = _Classes()
+        copy._parent = dict(self._parent)
+        for one, other in equalities:
+            copy.union(one, other)
+        return copy
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """The unit of a join's rows: an expression, the tables that must be joined to reach it, what bounds its rows.
+
+    ``joins`` are ours, in order; ``semi_join`` is the entity's key that the unit must be found in, None where the
+    database itself guarantees that or the entity table is joined anyway. ``nullable``: the unit may be NULL, in which
+    case the row is nobody's.
+    ``constant`` names the sources whose columns have one value per unit.
+    """
+
+    unit: exp.Expr | None
+    joins: tuple[exp.Join, ...]
+    semi_join: exp.Expr | None
+    nullable: bool
+    bound: ContributionBound
+    constant: frozenset[str]
+
+
+def own(
+    sources: Sequence[Source],
+    equalities: Sequence[Equality],
+    outer: Mapping[str, OuterCondition],
+    unmatched: frozenset[str],
+    catalog: Catalog,
+    dialect: Dialect,
+) -> Ownership:
+    """Decide who owns the rows of a join.
+
+    ``equalities`` hold on every row; ``outer`` maps the alias of each null-supplying source to the equalities of its
+    own join condition, and ``unmatched`` names those of which every row is the NULLs of no match. Raises
+    :class:`Refused` when two private sources may mix people.
+    """
+    private = [source for source in sources if source.private]
+    classes = _Classes(equalities)
+    preserved = [source for source in private if not source.optional]
+    constant = _constant_public(sources, private, classes, outer)
+    if not private:
+        return Ownership(None, (), None, False, ContributionBound(), frozenset())
+    if not preserved:
+        raise Refused(
+            f"an outer join keeps rows of {_names(sources, private=False)} that belong to nobody",
+            hint="use an inner join, or put the table of people on the preserved side",
+        )
+    _unite(preserved, classes)
+    for source in preserved[1:]:
+        if not classes.same((source.alias, _UNIT), (preserved[0].alias, _UNIT)):
+            raise _mixes(preserved[0], source, catalog)
+    for source in private:
+        if not source.optional:
+            continue
+        matched = classes.united(outer[source.alias].equalities)
+        _unite([*preserved, source], matched)
+        if not matched.same((source.alias, _UNIT), (preserved[0].alias, _UNIT)):
+            raise _mixes(preserved[0], source, catalog)
+        # The source's unit is the common one, or NULL on unmatched rows. Nothing else of its condition may be kept:
+        # on unmatched rows the condition does not hold between columns of the preserved side.
+        classes.union((source.alias, _UNIT), (preserved[0].alias, _UNIT))
+        preserved = [*preserved, source]
+        _unite(preserved, classes)
+    kept = [source for source in preserved if not source.optional]
+    bound = _row_bound(sources, preserved, classes, outer, unmatched)
+    names = frozenset(source.alias for source in kept if source.bound.unique) | constant
+    unit, joins, semi_join, nullable = _reach(kept, catalog, dialect)
+    return Ownership(unit, joins, semi_join, nullable, bound, names)
+
+
+def _hop(source: Source) -> Hop | None:
+    """The first declared foreign key of a base table that leads to its unit."""
+    return source.table.path[0] if source.table is not None and source.table.path else None
+
+
+def _unite(private: Sequence[Source], classes: _Classes) -> None:
+    """Merge the units that equal columns imply to be the same."""
+    for source in private:
+        unit: ColumnId = (source.alias, _UNIT)
+        for name, value in source.fields.items():
+            if value.unit:
+                classes.union(unit, (source.alias, name))
+    for source in private:
+        hop = _hop(source)
+        if hop is None:
+            continue
+        unit, column = (source.alias, _UNIT), (source.alias, hop.column)
+        for other in private:
+            if other is source:
+                continue
+            theirs = _hop(other)
+            is_parent = other.table is not None and other.table.name == hop.parent
+            is_sibling = theirs is not None and (theirs.parent, theirs.parent_column) == (hop.parent, hop.parent_column)
+            same_parent = is_parent and classes.same(column, (other.alias, hop.parent_column))
+            same_key = is_sibling and theirs is not None and classes.same(column, (other.alias, theirs.column))
+            if same_parent or same_key:
+                classes.union(unit, (other.alias, _UNIT))
+
+
+def _mixes(one: Source, other: Source, catalog: Catalog) -> Refused:
+    """Two private sources that are not tied to the same unit."""
+    if catalog.unit is None:
+        return Refused(
+            f"{one.name} and {other.name} are two sets of units, and a join would mix them",
+            hint="under privacy_unit: row, join a private table only with public tables",
+        )
+    ours, theirs = _unit_name(one), _unit_name(other)
+    hint = "join them on the key of the person"
+    if ours and theirs:
+        hint = f"add the condition {one.name}.{ours} = {other.name}.{theirs}"
+    elif hop := _hop(other) or _hop(one):
+        hint = f"join along the declared foreign key {hop.column} = {hop.parent}.{hop.parent_column}"
+    return Refused(f"{one.name} and {other.name} are joined, but not by the same person", hint=hint)
+
+
+def _unit_name(source: Source) -> str | None:
+    return next((name for name, value in source.fields.items() if value.unit), None)
+
+
+def _names(sources: Sequence[Source], *, private: bool) -> str:
+    return ", ".join(source.name for source in sources if source.private == private)
+
+
+def _constant_public(
+    sources: Sequence[Source],
+    private: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> frozenset[str]:
+    """Public sources whose one matching row follows from a column that is constant per unit."""
+    constant = {source.alias for source in private if source.bound.unique and not source.optional}
+    public = [source for source in sources if not source.private]
+    while True:
+        more = {
+            source.alias
+            for source in public
+            if source.alias not in constant and _determined(source, constant, sources, classes, outer)
+        }
+        if not more:
+            return frozenset(constant - {source.alias for source in private})
+        constant |= more
+
+
+def _determined(
+    source: Source,
+    constant: set[str],
+    sources: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> bool:
+    if source.optional:
+        condition = outer[source.alias]
+        equalities = condition.equalities
+        return (
+            condition.complete
+            and len(equalities) == 1
+            and any(
+                one[0] == source.alias and one[1] in source.unique_columns and other[0] in constant
+                for one, other in (*equalities, *((b, a) for a, b in equalities))
+            )
+        )
+    return _meets_by_key(source, classes, [other for other in sources if other.alias in constant])
+
+
+def _row_bound(
+    sources: Sequence[Source],
+    private: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+    unmatched: frozenset[str],
+) -> ContributionBound:
+    """How many rows of one unit a join has.
+
+    Keys by the owner's word alone say where units are clipped; that a unit has one row must not rest on them.
+    """
+    known = _multiplied(sources, private, classes, outer, unmatched)
+    if known.unique or not any(source.claimed_keys for source in sources):
+        return known
+    believed = [_believed(source) for source in sources]
+    kept = {source.alias for source in private}
+    return replace(
+        _multiplied(believed, [one for one in believed if one.alias in kept], classes, outer, unmatched), unique=False
+    )
+
+
+def _believed(source: Source) -> Source:
+    """The source as if the keys that its owner claims were enforced."""
+    single = frozenset(name for key in source.claimed_keys if len(key) == 1 for name in key)
+    several = tuple(key for key in source.claimed_keys if len(key) > 1)
+    return replace(source, unique_columns=source.unique_columns | single, unique_keys=(*source.unique_keys, *several))
+
+
+def _multiplied(
+    sources: Sequence[Source],
+    private: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+    unmatched: frozenset[str],
+) -> ContributionBound:
+    """The bounds of the sources, multiplied one after the other.
+
+    A source that each row so far meets at most once adds no factor, nor does one of which no row is left.
+    Only ``unique`` has to be true; the number of rows says where units are clipped.
+    """
+    inner = [source for source in private if not source.optional]
+    factors = _met_by_none([one for one in inner if not _is_parent(one, inner, classes)], classes) or inner[:1]
+    bound = factors[0].bound
+    for source in factors[1:]:
+        product = bound.times(source.bound.rows, source.bound.undeclared)
+        bound = replace(product, unique=bound.unique and source.bound.unique)
+    if len(factors) > 1:
+        bound = _repeating(bound, factors, classes)
+    counted = {source.alias for source in inner} | unmatched
+    for source in private:
+        if source.alias in counted:
+            continue
+        if bound.unique:
+            bound = source.bound
+        elif not source.bound.unique and not _meets_once(source, counted, sources, classes, outer):
+            # A child's row goes with one row of its parent; by the unit alone, all rows go with all.
+            of_parent = _refers_to(source, counted, sources, classes, outer)
+            theirs = source.bound
+            bound = bound.plus(theirs) if of_parent else bound.times(theirs.rows, theirs.undeclared)
+        counted.add(source.alias)
+    waiting = [source for source in sources if not source.private and source.alias not in counted]
+    while waiting:
+        once = [source for source in waiting if _meets_once(source, counted, sources, classes, outer)]
+        for source in once or waiting[:1]:
+            if not once:
+                bound = bound.times(None if source.table is None else source.table.rows)
+                here = classes.united(outer[source.alias].equalities if source.optional else ())
+                met = [other for other in sources if other.alias in counted]
+                bound = _repeated(bound, source, None if source.table is None else source.table.rows, here, met)
+            counted.add(source.alias)
+        waiting = [source for source in waiting if source.alias not in counted]
+    return bound
+
+
+def _repeating(bound: ContributionBound, factors: Sequence[Source], classes: _Classes) -> ContributionBound:
+    """The bound with what multiplied it: people's tables that are joined by more than the person."""
+    for source in factors:
+        others = [other for other in factors if other is not source]
+        bound = _repeated(bound, source, source.bound.rows, classes, others)
+    return bound
+
+
+def _repeated(
+    bound: ContributionBound, source: Source, rows: int | None, classes: _Classes, others: Sequence[Source]
+) -> ContributionBound:
+    """The bound with a source that each row may meet ``rows`` times, where a key of it would make that once."""
+    columns = tuple(
+        name
+        for name, value in source.fields.items()
+        if not value.unit
+        and any(classes.same((source.alias, name), (other.alias, field)) for other in others for field in other.fields)
+    )
+    if source.table is None or rows is None or rows < 2 or not columns:
+        return bound
+    return replace(bound, repeated=(*bound.repeated, Repeated(source.table.name, columns, rows)))
+
+
+def _met_by_none(private: Sequence[Source], classes: _Classes) -> list[Source]:
+    """The sources without those of which a row of the others, together, meets at most one: by all columns of a key."""
+    left = list(private)
+    for source in private[::-1]:
+        others = [other for other in left if other is not source]
+        if others and _meets_by_key(source, classes, others):
+            left = others
+    return left
+
+
+def _is_parent(source: Source, private: Sequence[Source], classes: _Classes) -> bool:
+    """Whether another source refers to this one's key, which the database keeps unique: then this one adds no rows."""
+    for child in private:
+        hop = _hop(child)
+        if child is source or hop is None or source.table is None or hop.parent != source.table.name:
+            continue
+        same = classes.same((child.alias, hop.column), (source.alias, hop.parent_column))
+        if same and hop.parent_column in source.unique_columns:
+            return True
+    return False
+
+
+def _refers_to(
+    source: Source,
+    counted: set[str],
+    sources: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> bool:
+    """Whether a null-supplying source is joined by its own foreign key to a unique key of a counted source."""
+    hop = _hop(source)
+    if hop is None:
+        return False
+    here = classes.united(outer[source.alias].equalities)
+    return any(
+        other.table is not None
+        and other.table.name == hop.parent
+        and hop.parent_column in other.unique_columns
+        and here.same((source.alias, hop.column), (other.alias, hop.parent_column))
+        for other in sources
+        if other.alias in counted
+    )
+
+
+def _meets_once(
+    source: Source,
+    counted: set[str],
+    sources: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> bool:
+    """Whether the counted sources' rows, together, meet at most one row of this source, by a key."""
+    here = classes.united(outer[source.alias].equalities if source.optional else ())
+    return _meets_by_key(source, here, [other for other in sources if other.alias in counted])
+
+
+def _meets_by_key(source: Source, classes: _Classes, others: Sequence[Source]) -> bool:
+    """Whether all columns of a key of the source equal columns of the others."""
+    keys = (*(frozenset({name}) for name in source.unique_columns), *source.unique_keys)
+    return any(
+        all(
+            any(classes.same((source.alias, column), (other.alias, name)) for other in others for name in other.fields)
+            for column in key
+        )
+        for key in keys
+    )
+
+
+def _reach(
+    kept: Sequence[Source], catalog: Catalog, dialect: Dialect
+) -> tuple[exp.Expr, tuple[exp.Join, ...], exp.Expr | None, bool]:
+    """The cheapest expression of the unit, the joins it needs, the entity's key it must be found in, and whether it may
+    be NULL."""
+    entity = next((s for s in kept if s.table is not None and catalog.is_entity(s.table)), None)
+    subquery = next((source for source in kept if source.table is None), None)
+    direct = subquery or entity or next((source for source in kept if source.unit is not None), None)
+    if direct is not None and direct.unit is not None:
+        hop = _hop(direct)
+        dangles = hop is not None and not hop.enforced
+        nullable = False
+        if direct.table is not None and catalog.unit is not None:
+            nullable = direct.table.columns[catalog.unit[1] if hop is None else hop.column].nullable
+        return direct.unit.copy(), (), _entity_key(catalog, dialect) if dangles else None, nullable
+    source = kept[0]
+    if source.table is None:
+        raise AssertionError("a private subquery always carries its unit")
+    joins: list[exp.Join] = []
+    alias, nullable = source.alias, True
+    for number, (hop, after) in enumerate(zip(source.table.path, source.table.path[1:], strict=False)):
+        parent = catalog.tables[hop.parent]
+        next_alias = f"{source.alias}_{number}"
+        item = exp.alias_(table_node(parent, dialect), next_alias, table=True)
+        condition = exp.EQ(this=_column(alias, hop.column), expression=_column(next_alias, hop.parent_column))
+        joins.append(exp.Join(this=item, on=condition))
+        alias = next_alias
+        nullable = parent.columns[after.column].nullable
+    last = source.table.path[-1]
+    key = None if last.enforced else _entity_key(catalog, dialect)
+    return _column(alias, last.column), tuple(joins), key, nullable
+
+
+def _entity_key(catalog: Catalog, dialect: Dialect) -> exp.Expr:
+    """``SELECT key FROM entity``: the units that exist."""
+    if catalog.unit is None:
+        raise AssertionError("rows as units have no entity table")
+    table = catalog.tables[catalog.unit[0]]
+    return exp.select(_column(None, catalog.unit[1])).from_(table_node(table, dialect))
+
+
+def _column(alias: str | None, name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), alias)

@@ -1,0 +1,173 @@
+"""A relation: rows that are each owned by one unit, checked expression by checked expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.columns import ORIGIN, VARIABLE, Origin, Source, Variable
+from rewriter.declared import DOUBLE, LACKS, ContributionBound, Kind, Type, decimal
+from rewriter.dialects import Dialect
+from rewriter.expressions import DOMAIN, Value, Values, growing
+from rewriter.refused import TYPE_MISMATCH, Refused
+from rewriter.relations.lacking_bounds import range_lacks
+
+UNIT = "u"
+"""The column of a private subquery that holds the unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Rows of people (or of public tables, when ``unit`` is None), with the columns that were asked of them.
+
+    ``rows`` is a SELECT of our own without a select list: FROM, joins, WHERE, GROUP BY. ``columns`` are the output
+    names with their values over it, ``unit`` the expression of the owner. ``filters`` hold on every row. ``numbered``
+    are the places of columns that give each row of one unit another number.
+    """
+
+    columns: tuple[tuple[str, Value], ...]
+    rows: exp.Select
+    unit: exp.Expr | None
+    bound: ContributionBound
+    filters: tuple[Value, ...] = ()
+    numbered: frozenset[int] = frozenset()
+
+    def select(self) -> exp.Select:
+        """The relation as a subquery: columns ``c0``, ``c1``, … and the unit ``u``. May be called once."""
+        expressions: list[exp.Expr] = [
+            exp.alias_(value.sql.copy(), f"c{index}") for index, (_, value) in enumerate(self.columns)
+        ]
+        if self.unit is not None:
+            expressions.append(exp.alias_(self.unit.copy(), UNIT))
+        query = self.rows.copy()
+        query.set("expressions", expressions)
+        return query
+
+    def source(self, name: str, alias: str, names: Sequence[str] = ()) -> Source:
+        """The relation in a FROM clause; ``names`` rename its columns. A name that occurs twice names nothing."""
+        if len(names) > len(self.columns):
+            raise Refused(f"{name} has only {len(self.columns)} columns", hint="name fewer", sqlstate="42P10")
+        renamed = [*names, *(column for column, _ in self.columns[len(names) :])]
+        fields: dict[str, Value] = {}
+        for index, (_, value) in enumerate(self.columns):
+            if renamed.count(renamed[index]) == 1:
+                fields[renamed[index]] = _outside(value, exp.column(f"c{index}", alias))
+        return Source(
+            name=name,
+            alias=alias,
+            item=exp.Subquery(this=self.select(), alias=exp.TableAlias(this=exp.to_identifier(alias))),
+            fields=fields,
+            private=self.unit is not None,
+            bound=self.bound,
+            unit=None if self.unit is None else exp.column(UNIT, alias),
+            filters=outside(self.filters, alias),
+            numbered=frozenset(renamed[place] for place in self.numbered) & fields.keys(),
+        )
+
+
+def outside(filters: Sequence[Value], alias: str) -> tuple[Value, ...]:
+    """Conditions that hold inside of a subquery, as columns of it: what narrows a key set there narrows it here."""
+    return tuple(_outside(condition, exp.column("filter", alias)) for condition in filters)
+
+
+def _outside(value: Value, column: exp.Column) -> Value:
+    """The value as the column of a subquery; what is behind it is kept for the enumeration of keys."""
+    growing(column, value.sql).meta[ORIGIN] = Origin(value.sql)
+    return replace(value, sql=column, domain=value.domain or value.sql.meta.get(DOMAIN))
+
+
+def renamed(relation: Relation, names: list[str]) -> Relation:
+    """The relation under the names that WITH gives to its first columns."""
+    if len(names) > len(relation.columns):
+        raise Refused("WITH names more columns than there are", hint="name fewer", sqlstate="42P10")
+    columns = [
+        (names[index] if index < len(names) else name, value) for index, (name, value) in enumerate(relation.columns)
+    ]
+    return replace(relation, columns=tuple(columns))
+
+
+def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> Relation:
+    """The rows of both: each is still owned by its one unit."""
+    if len(one.columns) != len(other.columns):
+        raise Refused("each side of UNION ALL must have as many columns", hint="align the columns", sqlstate="42601")
+    if (one.unit is None) != (other.unit is None):
+        raise Refused("UNION ALL mixes rows of people with public rows", hint="aggregate each side first")
+    types = [_common(a.type, b.type) for (_, a), (_, b) in zip(one.columns, other.columns, strict=True)]
+    both = exp.union(
+        _cast(one, types, dialect).select(), _cast(other, types, dialect).select(), distinct=False, copy=False
+    )
+    columns = []
+    for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
+        interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
+        column = growing(exp.column(f"c{index}", alias), a.sql, b.sql)
+        column.meta[LACKS] = range_lacks(a.sql) | range_lacks(b.sql)
+        columns.append(
+            (
+                name,
+                Value(
+                    sql=column,
+                    type=types[index],
+                    interval=interval,
+                    nullable=a.nullable or b.nullable,
+                    unit=a.unit and b.unit,
+                    identifies=a.unit and b.unit and a.identifies and b.identifies,
+                    domain=_listed(a, b),
+                    halves_away=types[index] == DOUBLE and all(x.halves_away or x.type != DOUBLE for x in (a, b)),
+                    real=a.real and b.real,
+                ),
+            )
+        )
+    rows = exp.Select().from_(exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier(alias))), copy=False)
+    unit = None if one.unit is None else exp.column(UNIT, alias)
+    return Relation(tuple(columns), rows, unit, one.bound.plus(other.bound))
+
+
+def _cast(relation: Relation, types: Sequence[Type], dialect: Dialect) -> Relation:
+    """Widen the columns to the common types."""
+    columns = tuple(
+        (
+            name,
+            value if value.type == wanted else replace(value, sql=dialect.cast(value.sql.copy(), wanted), domain=None),
+        )
+        for (name, value), wanted in zip(relation.columns, types, strict=True)
+    )
+    return replace(relation, columns=columns)
+
+
+def _common(one: Type, other: Type) -> Type:
+    """The type that both convert to without error."""
+    if one == other or other.kind is Kind.NULL:
+        return one
+    if one.kind is Kind.NULL:
+        return other
+    if one.kind is other.kind is Kind.INTEGER:
+        return max(one, other, key=lambda kind: kind.bits)
+    if one.kind is other.kind is Kind.DECIMAL:
+        scale = max(one.scale, other.scale)
+        whole = max(one.precision - one.scale, other.precision - other.scale)
+        if whole + scale <= 38:
+            return decimal(whole + scale, scale)
+    if one.numeric and other.numeric:
+        return Type(Kind.DOUBLE)
+    if {one.kind, other.kind} == {Kind.DATE, Kind.TIMESTAMP}:
+        return Type(Kind.TIMESTAMP)
+    raise Refused(f"UNION ALL of {one} and {other} columns", hint="cast both sides to one type", sqlstate=TYPE_MISMATCH)
+
+
+def _listed(*values: Value) -> Values | None:
+    """The union of listed domains, where all are listed."""
+    found: dict[object, None] = {}
+    for value in values:
+        variable = value.sql.meta.get(VARIABLE)
+        origin = value.sql.meta.get(ORIGIN)
+        if isinstance(origin, Origin) and variable is None:
+            variable = origin.sql.meta.get(VARIABLE)
+        domain = value.domain
+        if isinstance(variable, Variable) and variable.column.values is not None:
+            domain = Values((*variable.column.values, *((None,) if variable.optional else ())))
+        if not isinstance(domain, Values):
+            return None
+        found.update(dict.fromkeys(domain.values))
+    return Values(tuple(found))  # type: ignore[arg-type]

@@ -1,0 +1,187 @@
+"""A release as a question: which rows, grouped by what, which aggregates. Also the program that a statement becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.declared import ContributionBound, Scalar, Type
+from rewriter.expressions import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A grouping expression; ``text`` is how it was written."""
+
+    value: Value
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
+
+    ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile, counted
+    from the least value also where the order is ``descending``.
+    ``within`` is the same over people, where CASE can be a condition: SUM(x) FILTER (WHERE p) for
+    SUM(CASE WHEN p THEN x ELSE 0 END). ``second`` is the x of CORR(y, x), y being the ``argument``.
+    ``row`` are the values of a row that is counted once, NULLs in it too: COUNT(DISTINCT (a, b)). ``decides`` is the
+    BOOL_OR or BOOL_AND that turns where this count exceeds its margin. ``combines``: it is a sum of several aggregates
+    (:mod:`rewriter.split.combinations`), and ``notes`` say how their values are clipped. Of a mode, ``candidates`` are
+    the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them.
+    """
+
+    function: type[exp.Expr]
+    argument: Value | None
+    condition: Value | None
+    distinct: bool
+    text: str
+    within: Aggregate | None = None
+    second: Value | None = None
+    fraction: Fraction | None = None
+    descending: bool = False
+    candidates: tuple[Scalar, ...] = ()
+    type: Type | None = None
+    row: tuple[Value, ...] = ()
+    decides: str = ""
+    combines: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The rows of a window that moves: so many before a row, the row, and so many after it."""
+
+    before: int
+    after: int
+
+    @property
+    def width(self) -> int:
+        return self.before + 1 + self.after
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """Sums over the rows of a ``frame``, or from the first row on, in the order of the keys at the places ``order``.
+
+    From the last one on where ``descending``. ``mean``: divided by the number of rows.
+    """
+
+    order: tuple[int, ...]
+    descending: bool
+    frame: Frame | None = None
+    mean: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cumulative:
+    """The running sums that are made of a release: of ``aggregates``, by place, along the keys at the places ``order``.
+
+    They begin at the last group where ``descending``, and anew for every combination of the other keys; with a
+    ``frame``, they are sums over the rows of a window that moves. It says what is wanted and nothing else: the release
+    has all groups, and whoever adds them up differently is answered as well. ``alone``: nothing but such sums is shown
+    of these aggregates.
+    """
+
+    order: tuple[int, ...]
+    descending: bool
+    aggregates: tuple[int, ...]
+    frame: Frame | None = None
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An answer shows ``count`` groups and no others: those with the most of an aggregate, or with the least of it."""
+
+    aggregate: int
+    count: int
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The groups that the outer SELECT reads of a release: those that share the keys at ``places`` with a group whose
+    number of rows says that it is there; and, if ``listed``, those whose keys the owner listed one by one.
+
+    >>> Presence((0, 2), listed=True).column
+    'dpsql_shown_0_2'
+    """
+
+    places: tuple[int, ...]
+    listed: bool
+
+    @property
+    def column(self) -> str:
+        """The column of the release's table that says so of each row."""
+        return "_".join(["dpsql", "shown" if self.listed else "present", *map(str, self.places)])
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One release: the innermost SELECT that aggregates over people. The only thing that touches private data.
+
+    ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. ``filters`` are the
+    conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
+    where the keys are all one set. ``others`` are the aggregates, by place, that one row more has: of
+    the groups that are selected and not shown (:mod:`rewriter.split.other_groups`); none where there is no such row.
+    ``only`` are those that a total is measured for, where it is not all of them. ``summed_with_total``: the groups
+    shown are taken off a total, so that none is selected by the number that is shown of it. ``presences`` say which of
+    its groups are read, by the aggregate at the place ``counted``, which is ``bought`` where nobody asked for it
+    (:mod:`rewriter.split.presence`).
+    """
+
+    rows: exp.Select
+    unit: exp.Expr
+    bound: ContributionBound
+    filters: tuple[Value, ...]
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    sets: tuple[tuple[int, ...], ...] = ()
+    cumulative: Cumulative | None = None
+    ranked: Ranked | None = None
+    others: tuple[int, ...] = ()
+    summed_with_total: bool = False
+    only: tuple[int, ...] | None = None
+    presences: tuple[Presence, ...] = ()
+    counted: int = 0
+    bought: bool = False
+
+    @property
+    def groupings(self) -> tuple[Query, ...]:
+        """One query for each grouping set, over the same rows; or the groups, and the total that others are left of."""
+        if self.others:
+            groups = replace(self, others=(), summed_with_total=True)
+            return groups, replace(groups, keys=(), only=self.others)
+        if not self.sets:
+            return (self,)
+        return tuple(replace(self, keys=tuple(self.keys[place] for place in places), sets=()) for places in self.sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A statement: its releases, and the outer SELECT over their tables ``dpsql_release_0``, ``dpsql_release_1``, …
+
+    A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates; with grouping
+    sets, and with others, also ``g0``, ``g1``, …, which are 1 in a row that adds up over the key, whose ``k`` is NULL
+    then (or a text that no group has). ``outer``
+    still has the analyst's nodes and is checked by :mod:`rewriter.outer.checks` before it runs. ``tables`` are the
+    public tables and virtual relations that it reads. ``notes`` tell an analyst what was answered from the policy
+    alone.
+    """
+
+    releases: tuple[Query, ...]
+    outer: exp.Query
+    tables: frozenset[str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def groupings(self) -> tuple[Query, ...]:
+        """Every grouping of every release, in order: what is planned, paid and measured, one by one."""
+        return tuple(grouping for query in self.releases for grouping in query.groupings)
+
+
+def release_name(number: int) -> str:
+    return f"dpsql_release_{number}"

@@ -1,0 +1,8 @@
+"""Where the private part of a statement ends: releases, and the outer SELECT over them."""
+
+from rewriter.split.cumulative_windows import RUNNING, RunningSum
+from rewriter.split.other_groups import label
+from rewriter.split.presence import Empty
+from rewriter.split.program import split
+
+__all__ = ["RUNNING", "Empty", "RunningSum", "label", "split"]

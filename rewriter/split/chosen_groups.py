@@ -1,0 +1,218 @@
+"""Aggregates over rows whose group was chosen by an aggregate over people, where the totals have to follow the choice.
+
+``SELECT item, COUNT(*) FROM sale WHERE item IN (SELECT item … ORDER BY COUNT(*) DESC LIMIT 5) GROUP BY ROLLUP (item)``
+counts the rows of five items, and its total is theirs. Rows of people are not compared with released numbers, and
+HAVING would drop the total, which is of no item. So all groups are measured by every key, and those that were chosen
+are added up above: ``SELECT c0, SUM(s0) FROM (SELECT item AS c0, COUNT(*) AS s0 FROM sale GROUP BY item) WHERE c0 IN
+(…) GROUP BY ROLLUP (c0)``. The same holds where the chosen key is in no GROUP BY.
+
+Guarantee: the meaning is the same, since counts and sums of groups add up to those of their rows. Anything else that is
+asked of such rows is left as it is, and refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from rewriter.statement import is_grouped, output_name, star_of, walk
+
+_PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"})
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_ALIAS = "chosen"
+
+
+def needs_totals(select: exp.Select, tests: Sequence[exp.Expr]) -> bool:
+    """Whether HAVING would not do: there are totals over the chosen key, or it is no key."""
+    group = select.args.get("group")
+    if group is None or group.find(*_SETS) is not None:
+        return True
+    keys = [_resolved(key, select) for key in group.expressions]
+    return any(_of(part, keys, select) is None for test in tests for part in _compared(test))
+
+
+def over_chosen(select: exp.Select, tests: Sequence[exp.Expr]) -> exp.Select | None:
+    """``select`` over the groups for which the ``tests`` hold, added up; None where that is not what it asks for."""
+    if {name for name, value in select.args.items() if value} - _PARTS or not is_grouped(select):
+        return None
+    if any(star_of(item)[0] for item in select.expressions):
+        return None
+    return _Levels(select, tests).outer()
+
+
+def _compared(test: exp.Expr) -> Iterator[exp.Expr]:
+    """What a condition compares with the groups of a subquery."""
+    for node in test.find_all(exp.In):
+        yield from node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+
+
+def _resolved(key: exp.Expr, select: exp.Select) -> exp.Expr:
+    """A key of GROUP BY by its position or an output's name."""
+    while isinstance(key, exp.Paren):
+        key = key.this
+    items: list[exp.Expr] = select.expressions
+    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
+        return _bare(items[int(key.name) - 1])
+    if isinstance(key, exp.Column) and not key.table:
+        named = [item for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(key)]
+        return _bare(named[0]) if named else key
+    return key
+
+
+def _bare(item: exp.Expr) -> exp.Expr:
+    return item.this if isinstance(item, exp.Alias) else item
+
+
+def _of(node: exp.Expr, keys: Sequence[exp.Expr], select: exp.Select) -> int | None:
+    """The place of a key that an expression is. Where FROM has one table, it may be named or not."""
+    alone = not select.args.get("joins")
+    spelt = _spelt(node, alone=alone)
+    return next((place for place, key in enumerate(keys) if _spelt(key, alone=alone) == spelt), None)
+
+
+def _spelt(node: exp.Expr, *, alone: bool) -> exp.Expr:
+    root = exp.Paren(this=node.copy())
+    for column in list(root.find_all(exp.Column)) if alone else []:
+        column.set("table", None)
+    return root
+
+
+class _Levels:
+    """The two SELECTs: groups by every key, and what is added up of them."""
+
+    def __init__(self, select: exp.Select, tests: Sequence[exp.Expr]) -> None:
+        self._select = select
+        self._tests = tests
+        self._keys: list[exp.Expr] = []
+        self._sums: list[exp.Expr] = []
+
+    def outer(self) -> exp.Select | None:
+        select = self._select
+        group = select.args.get("group")
+        for node in group.expressions if group is not None else ():
+            self._add_keys(node)
+        for test in self._tests:
+            for part in _compared(test):
+                self._key(part)
+        outer = exp.Select(
+            expressions=[
+                exp.alias_(self._above(_bare(item)), output_name(item), quoted=True) for item in select.expressions
+            ]
+        )
+        tests = [self._above(test) for test in self._tests]
+        outer.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+        if group is not None:
+            outer.set("group", exp.Group(expressions=[self._grouping(node) for node in group.expressions]))
+        for name in ("having", "order"):
+            if (found := select.args.get(name)) is not None:
+                outer.set(name, self._above(found, names=name == "order"))
+        for name in ("limit", "offset", "with_"):
+            if (found := select.args.get(name)) is not None:
+                outer.set(name, found.copy())
+        if not self._is_whole(outer):
+            return None
+        return outer.from_(exp.Subquery(this=self._inner(), alias=exp.TableAlias(this=exp.to_identifier(_ALIAS))))
+
+    def _is_whole(self, outer: exp.Select) -> bool:
+        """Whether nothing is left in it of rows of people."""
+        named = {output_name(item) for item in self._select.expressions}
+        rest = (node for name in ("having", "order") if (node := outer.args.get(name)) is not None)
+        for node in (one for part in (*outer.expressions, *rest) for one in walk(part)):
+            if isinstance(node, exp.AggFunc) and not _is_ours(node):
+                return False
+            if isinstance(node, exp.Column) and node.table != _ALIAS and (node.table or node.name not in named):
+                return False
+        return True
+
+    def _inner(self) -> exp.Select:
+        named = [exp.alias_(key.copy(), f"c{n}") for n, key in enumerate(self._keys)]
+        named += [exp.alias_(one.copy(), f"s{n}") for n, one in enumerate(self._sums)]
+        inner = exp.Select(expressions=named)
+        for name in ("from_", "where"):
+            if (part := self._select.args.get(name)) is not None:
+                inner.set(name, part.copy())
+        inner.set("joins", [join.copy() for join in self._select.args.get("joins") or ()])
+        inner.set("group", exp.Group(expressions=[exp.Literal.number(n + 1) for n in range(len(self._keys))]))
+        return inner
+
+    def _add_keys(self, node: exp.Expr) -> None:
+        if isinstance(node, (*_SETS, exp.Tuple)):
+            for element in node.expressions:
+                self._add_keys(element)
+        else:
+            self._key(_resolved(node, self._select))
+
+    def _key(self, node: exp.Expr) -> exp.Column:
+        place = _of(node, self._keys, self._select)
+        if place is None:
+            place = len(self._keys)
+            self._keys.append(node)
+        return exp.column(f"c{place}", _ALIAS)
+
+    def _grouping(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, (*_SETS, exp.Tuple)):
+            copy: exp.Expr = node.copy()
+            copy.set("expressions", [self._grouping(element) for element in node.expressions])
+            return copy
+        return self._key(_resolved(node, self._select))
+
+    def _above(self, node: exp.Expr, *, names: bool = False) -> exp.Expr:
+        """An expression over the groups: keys are columns, and aggregates are sums of what groups have."""
+        root = exp.Paren(this=node.copy())
+        stack: list[exp.Expr] = [root.this]
+        while stack:
+            one = stack.pop()
+            if isinstance(one, exp.Query):
+                continue
+            if names and isinstance(one, exp.Column) and not one.table and self._is_output(one):
+                continue
+            place = _of(one, self._keys, self._select) if not isinstance(one, exp.Literal) else None
+            if place is not None:
+                one.replace(exp.column(f"c{place}", _ALIAS))
+            elif (added := self._added(one)) is not None:
+                one.replace(added)
+            else:
+                stack.extend(one.iter_expressions())
+        found: exp.Expr = root.this
+        found.pop()
+        return found
+
+    def _is_output(self, column: exp.Column) -> bool:
+        return any(output_name(item) == output_name(column) for item in self._select.expressions)
+
+    def _added(self, node: exp.Expr) -> exp.Expr | None:
+        """COUNT, SUM and AVG of rows, with their FILTER, of the counts and sums of groups."""
+        call = node.this if isinstance(node, exp.Filter) else node
+        parent = node.parent
+        if not isinstance(call, exp.Count | exp.Sum | exp.Avg) or isinstance(call.this, exp.Distinct):
+            return None
+        if isinstance(parent, exp.Window) and parent.this is node:
+            return None
+        if isinstance(call, exp.Count):
+            return exp.cast(exp.Coalesce(this=self._sum(node), expressions=[exp.Literal.number(0)]), "bigint")
+        if isinstance(call, exp.Sum):
+            return self._sum(node)
+        above, below = (self._with(node, form(this=call.this.copy())) for form in (exp.Sum, exp.Count))
+        mean = exp.Div(this=exp.cast(self._sum(above), "double"), expression=_unless_zero(self._sum(below)))
+        return exp.Paren(this=mean)
+
+    def _with(self, node: exp.Expr, call: exp.Expr) -> exp.Expr:
+        """Another aggregate under the same FILTER."""
+        return exp.Filter(this=call, expression=node.expression.copy()) if isinstance(node, exp.Filter) else call
+
+    def _sum(self, node: exp.Expr) -> exp.Sum:
+        if node not in self._sums:
+            self._sums.append(node.copy())
+        return exp.Sum(this=exp.column(f"s{self._sums.index(node)}", _ALIAS))
+
+
+def _unless_zero(node: exp.Expr) -> exp.Expr:
+    return exp.Nullif(this=node, expression=exp.Literal.number(0))
+
+
+def _is_ours(node: exp.AggFunc) -> bool:
+    """A sum over groups, or what a window or GROUPING makes."""
+    if isinstance(node, exp.Grouping) or isinstance(node.parent, exp.Window):
+        return True
+    return isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.table == _ALIAS

@@ -1,0 +1,397 @@
+"""Sums of aggregates of which only the result is shown, measured themselves: ``SUM(a) - SUM(b)`` as one sum.
+
+Why it is better: with the aggregates apart, one person's row moves each of them, and the noise of all is in the result.
+Measured itself, a row moves the result by no more than the values that it adds to it; and where at most one of the
+conditions of ``COUNT(*) FILTER (WHERE f) - COUNT(*) FILTER (WHERE m)`` holds, by 1.
+
+What a row adds is computed in whole steps of one lattice, from values that are clipped as each sum would clip them. So
+the result is that of the aggregates, and the range of what a row adds is exact. Where other columns are measured of the
+same rows, the form with the smaller predicted variance is taken.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.columns import narrowed
+from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Norm, Type, decimal
+from rewriter.dialects import Dialect, double, number
+from rewriter.expressions import Value, both, clipped_steps, held, lattice, present
+from rewriter.measure import signatures
+from rewriter.plan import Linear, Plan, statistics_of
+from rewriter.planner import plan
+from rewriter.refused import Refused
+from rewriter.relations import learned_ranges
+from rewriter.release import Aggregate, Query, release_name
+
+_COLUMN = re.compile(r"a\d+")
+_MOST_FACTOR = 1000
+_MOST_STEPS = 1 << 52
+"""What a row adds stays inside of what doubles and 64 bits hold exactly."""
+
+
+def with_combinations(
+    releases: Sequence[Query], outer: exp.Query, norms: Sequence[Norm], dialect: Dialect
+) -> tuple[Query, ...]:
+    """The releases, with sums of aggregates in the place of aggregates that nothing else reads. Changes ``outer``."""
+    found = list(releases)
+    for place in range(len(found)):
+        while (better := _combined(found[place], release_name(place), outer, norms, dialect)) is not None:
+            found[place] = better
+    return tuple(found)
+
+
+def _combined(query: Query, table: str, outer: exp.Query, norms: Sequence[Norm], dialect: Dialect) -> Query | None:
+    """The release with more combinations, where that is better; its columns are renamed in ``outer``."""
+    if query.others or len(query.aggregates) < 2:
+        return None
+    for sums in _together(_sums(outer, table)):
+        members = {int(name[1:]) for one in sums for name in one.weights}
+        if not _alone(outer, table, sums):
+            continue
+        made = [combination(_factors(one, query), query.filters, dialect) for one in sums]
+        aggregates = [one for one in made if one is not None]
+        kept = [place for place in range(len(query.aggregates)) if place not in members]
+        joint = replace(query, aggregates=(*(query.aggregates[place] for place in kept), *aggregates))
+        if len(aggregates) == len(made) and _is_better(query, joint, sums, kept, norms, dialect):
+            _rename(outer, table, sums, kept)
+            return joint
+    return None
+
+
+def _factors(one: _Sum, query: Query) -> list[tuple[int, Aggregate]]:
+    return [(factor, query.aggregates[int(name[1:])]) for name, factor in one.weights.items()]
+
+
+# Which sums there are
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A sum of columns of a release, by name, each with its factor, and where it stands."""
+
+    weights: Mapping[str, int]
+    nodes: list[exp.Expr]
+
+
+def _sums(outer: exp.Query, table: str) -> list[_Sum]:
+    """The largest sums of two and more columns of a release."""
+    found: dict[frozenset[tuple[str, int]], _Sum] = {}
+    stack: list[exp.Expr] = [outer]
+    while stack:
+        node = stack.pop()
+        weights = (_weights(node, table) or {}) if isinstance(node, exp.Add | exp.Sub) else {}
+        weights = {name: weight for name, weight in weights.items() if weight}
+        if len(weights) > 1:
+            found.setdefault(frozenset(weights.items()), _Sum(weights, [])).nodes.append(node)
+        else:
+            stack.extend(node.iter_expressions())
+    return list(found.values())
+
+
+def _together(sums: Sequence[_Sum]) -> list[list[_Sum]]:
+    """The sums that have columns in common, directly or by others."""
+    found: list[list[_Sum]] = []
+    for one in sums:
+        near = [group for group in found if any(one.weights.keys() & other.weights.keys() for other in group)]
+        found = [group for group in found if not any(group is other for other in near)]
+        found.append([*(other for group in near for other in group), one])
+    return found
+
+
+def _weights(node: exp.Expr, table: str) -> dict[str, int] | None:
+    """The factors of columns in a sum of whole multiples of them; None for any other expression."""
+    if isinstance(node, exp.Paren):
+        return _weights(node.this, table)
+    if isinstance(node, exp.Column):
+        return {node.name: 1} if node.table == table and _COLUMN.fullmatch(node.name) else None
+    if isinstance(node, exp.Coalesce):
+        # A sum of nothing is 0.
+        return _weights(node.this, table) if all(_factor(one) == 0 for one in node.expressions) else None
+    if isinstance(node, exp.Neg):
+        return _times(_weights(node.this, table), -1)
+    if isinstance(node, exp.Mul):
+        sides = [(node.this, _factor(node.expression)), (node.expression, _factor(node.this))]
+        return next((_times(_weights(side, table), by) for side, by in sides if by is not None), None)
+    if not isinstance(node, exp.Add | exp.Sub):
+        return None
+    one, other = _weights(node.this, table), _weights(node.expression, table)
+    if one is None or other is None:
+        return None
+    sign = 1 if isinstance(node, exp.Add) else -1
+    return {name: one.get(name, 0) + sign * other.get(name, 0) for name in {**one, **other}}
+
+
+def _times(weights: dict[str, int] | None, by: int) -> dict[str, int] | None:
+    return None if weights is None else {name: weight * by for name, weight in weights.items()}
+
+
+def _factor(node: exp.Expr) -> int | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Literal) and node.is_int and abs(int(node.name)) <= _MOST_FACTOR:
+        return int(node.name)
+    return None
+
+
+def _alone(outer: exp.Query, table: str, sums: Sequence[_Sum]) -> bool:
+    """Whether nothing else reads the columns of these sums, nor their margins."""
+    names = {name for one in sums for name in one.weights}
+    inside = {id(column) for one in sums for node in one.nodes for column in node.find_all(exp.Column)}
+    read = (one for one in outer.find_all(exp.Column) if one.table == table and one.name.partition("_")[0] in names)
+    return all(id(column) in inside for column in read)
+
+
+def _rename(outer: exp.Query, table: str, sums: Sequence[_Sum], kept: Sequence[int]) -> None:
+    """Columns of the sums in their place, behind the aggregates that are ``kept``."""
+    made: set[int] = set()
+    for place, one in enumerate(sums, len(kept)):
+        for node in one.nodes:
+            column = exp.column(f"a{place}", table)
+            node.replace(column)
+            made.add(id(column))
+    names = {f"a{old}": f"a{new}" for new, old in enumerate(kept)}
+    for column in list(outer.find_all(exp.Column)):
+        own, _, margin = column.name.partition("_")
+        if column.table == table and own in names and id(column) not in made:
+            column.set("this", exp.to_identifier("_".join([names[own], *([margin] if margin else [])])))
+
+
+# What is measured
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """What a row adds: ``factor`` times ``steps`` of ``granularity``, between ``low`` and ``high``, where ``test``."""
+
+    factor: int
+    steps: exp.Expr
+    granularity: Fraction
+    low: Fraction
+    high: Fraction
+    test: Value | None
+    type: Type
+    learned: bool
+    note: str
+
+    def ends(self) -> tuple[Fraction, Fraction]:
+        one, other = self.factor * self.low, self.factor * self.high
+        return min(one, other), max(one, other)
+
+
+def combination(
+    factors: Sequence[tuple[int, Aggregate]], filters: Sequence[Value], dialect: Dialect
+) -> Aggregate | None:
+    """Counts and sums, each with its factor, as one SUM over what a row adds to all of them; None where it is none."""
+    try:
+        terms = [_term(factor, aggregate.within or aggregate, filters, dialect) for factor, aggregate in factors]
+    except Refused:
+        return None
+    known = [term for term in terms if term is not None]
+    if len(known) < len(terms):
+        return None
+    step = _common(term.granularity for term in known)
+    low, high = _ends(known, filters)
+    if max(abs(end) for term in known for end in term.ends()) * len(known) / step > _MOST_STEPS:
+        return None
+    steps = _sum(known, step, dialect)
+    value = _of_type(steps, known, step, Interval(low, high), dialect)
+    if value is None:
+        return None
+    notes = tuple(dict.fromkeys(term.note for term in known if term.note))
+    return Aggregate(exp.Sum, value, None, False, _text(factors), notes=notes, combines=True)
+
+
+def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: Dialect) -> _Term | None:
+    argument, test = aggregate.argument, aggregate.condition
+    if aggregate.distinct or aggregate.decides:
+        return None
+    if aggregate.function is exp.Count:
+        test = both(test, present(argument))
+        return _Term(factor, number(1), Fraction(1), Fraction(1), Fraction(1), test, BIGINT, False, "")
+    if aggregate.function is not exp.Sum or argument is None:
+        return None
+    declared = narrowed(argument, [*filters, *([test] if test is not None else [])])
+    if declared is None:
+        return None
+    learned = learned_ranges(argument.sql)
+    granularity = lattice(argument.type, declared, learned=learned)
+    interval = declared.outward(granularity)
+    interval = held(interval, argument.type, granularity) if learned else interval
+    steps = clipped_steps(argument, interval, granularity, dialect)
+    note = f"{_inner(aggregate.text)} is clipped into [{_show(interval.low)}, {_show(interval.high)}]"
+    there = both(test, present(argument))
+    return _Term(factor, steps, granularity, interval.low, interval.high, there, argument.type, learned, note)
+
+
+def _common(granularities: Iterable[Fraction]) -> Fraction:
+    """The largest number that all of them are multiples of.
+
+    >>> _common([Fraction(1, 4), Fraction(1, 100), Fraction(2)])
+    Fraction(1, 100)
+    """
+    found = Fraction(0)
+    for one in granularities:
+        below = math.lcm(found.denominator, one.denominator)
+        found = Fraction(math.gcd(int(found * below), int(one * below)), below)
+    return found
+
+
+def _ends(terms: Sequence[_Term], filters: Sequence[Value]) -> tuple[Fraction, Fraction]:
+    """Between which numbers lies what one row adds, whichever conditions it satisfies together."""
+    known = signatures([term.test for term in terms], filters)
+    nothing = Fraction(0)
+    if known is None:
+        ends = [term.ends() for term in terms]
+        lows, highs = [min(low, nothing) for low, _ in ends], [max(high, nothing) for _, high in ends]
+        return sum(lows, nothing), sum(highs, nothing)
+    lows, highs = [nothing], [nothing]
+    for signature in known:
+        held_ = [term.ends() for place, term in enumerate(terms) if signature >> place & 1]
+        lows.append(sum((low for low, _ in held_), nothing))
+        highs.append(sum((high for _, high in held_), nothing))
+    return min(lows), max(highs)
+
+
+def _sum(terms: Sequence[_Term], step: Fraction, dialect: Dialect) -> exp.Expr:
+    """What a row adds, in steps: a BIGINT, never NULL."""
+    found: exp.Expr | None = None
+    for term in terms:
+        steps = dialect.cast(term.steps, BIGINT)
+        if term.test is not None:
+            branch = exp.If(this=term.test.sql.copy(), true=steps)
+            steps = exp.Case(ifs=[branch], default=dialect.cast(number(0), BIGINT))
+        times = term.factor * int(term.granularity / step)
+        one = steps if times == 1 else exp.Mul(this=steps, expression=dialect.cast(number(times), BIGINT))
+        found = one if found is None else exp.Add(this=found, expression=one)
+    if found is None:
+        raise AssertionError("a combination has terms")
+    return exp.Paren(this=found)
+
+
+def _of_type(
+    steps: exp.Expr, terms: Sequence[_Term], step: Fraction, interval: Interval, dialect: Dialect
+) -> Value | None:
+    """The number that the steps are, in the type that the sum of the terms has."""
+    kinds = {term.type.kind for term in terms}
+    if Kind.DOUBLE in kinds:
+        sql: exp.Expr = exp.Mul(this=dialect.cast(steps, DOUBLE), expression=double(float(step)))
+        # A lattice of doubles has steps that are powers of two; that of decimals has none.
+        return (
+            Value(exp.Paren(this=sql), DOUBLE, interval, nullable=False)
+            if kinds <= {Kind.DOUBLE, Kind.INTEGER}
+            else None
+        )
+    if Kind.DECIMAL in kinds:
+        scale = max(term.type.scale for term in terms)
+        if any(abs(term.factor) != 1 for term in terms) or scale > 18 or (step * 10**scale).denominator != 1:
+            return None
+        digits = int(step * 10**scale)
+        units = steps if digits == 1 else exp.Mul(this=steps, expression=dialect.cast(number(digits), BIGINT))
+        unit = number(f"0.{1:0{scale}}") if scale else number(1)
+        sql = exp.Mul(this=dialect.cast(units, decimal(19, 0)), expression=unit)
+        kind = decimal(19 + scale, scale)
+        return Value(dialect.cast(exp.Paren(this=sql), kind), kind, interval, nullable=False)
+    if step.denominator != 1:
+        return None
+    sql = steps if step == 1 else exp.Paren(this=exp.Mul(this=steps, expression=number(int(step))))
+    return Value(sql, BIGINT, interval, nullable=False)
+
+
+def _text(factors: Sequence[tuple[int, Aggregate]]) -> str:
+    """The sum as it would be written.
+
+    >>> n, m = (Aggregate(exp.Sum, None, None, False, f"SUM({x})") for x in "ab")
+    >>> _text([(1, n), (-2, m)]), _text([(-1, n), (1, m)])
+    ('SUM(a) - 2 * SUM(b)', 'SUM(b) - SUM(a)')
+    """
+    parts = []
+    for place, (factor, aggregate) in enumerate(sorted(factors, key=lambda one: one[0] < 0)):
+        size = aggregate.text if abs(factor) == 1 else f"{abs(factor)} * {aggregate.text}"
+        sign = ("-" if factor < 0 else "") if not place else (" - " if factor < 0 else " + ")
+        parts.append(sign + size)
+    return "".join(parts)
+
+
+def _inner(text: str) -> str:
+    """The argument of a call that may have a FILTER."""
+    depth, start = 0, text.index("(")
+    for place in range(start, len(text)):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if not depth:
+            return text[start + 1 : place]
+    return text[start + 1 :]
+
+
+def _show(limit: Fraction) -> str:
+    return str(limit) if limit.denominator == 1 else f"{float(limit):g}"
+
+
+# Whether it is better
+
+
+def _is_better(
+    query: Query, made: Query, sums: Sequence[_Sum], kept: Sequence[int], norms: Sequence[Norm], dialect: Dialect
+) -> bool:
+    """Whether the columns that are shown have less variance, on average, in every norm."""
+    for norm in norms:
+        try:
+            apart = [plan(one, norm, dialect) for one in query.groupings]
+            joint = [plan(one, norm, dialect) for one in made.groupings]
+        except Refused:
+            return False
+        ratios: list[float] = []
+        for one, other in zip(apart, joint, strict=True):
+            before, after = _Spread.of(one, norm), _Spread.of(other, norm)
+            for place, shown in enumerate(sums, len(kept)):
+                ratios.append(after.of_sum({f"a{place}": 1}) / before.of_sum(shown.weights))
+            ratios += [after.of_output(f"a{now}") / before.of_output(f"a{at}") for now, at in enumerate(kept)]
+        if not ratios or sum(ratios) / len(ratios) >= 1:
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """The variance of each statistic, at a price of 1; and of what is picked, or selected, up to a factor."""
+
+    plan: Plan
+    variances: Mapping[str, float]
+    picked: float
+
+    @classmethod
+    def of(cls, one: Plan, norm: Norm) -> _Spread:
+        whole = sum((block.weight for block in one.blocks), Fraction(one.selection is not None))
+        whole += sum(max(len(choice.fractions), 1) for choice in one.choices)
+        found: dict[str, float] = {}
+        for block in one.blocks:
+            share, moved = float(block.weight / whole), block.sensitivity
+            variance = 2 * ((moved.l1 or 0) / share) ** 2 if norm is Norm.L1 else moved.l2_squared / share / 2
+            found |= {statistic.name: float(variance) for statistic in block.statistics}
+        return cls(one, found, float(whole) ** (2 if norm is Norm.L1 else 1))
+
+    def of_sum(self, factors: Mapping[str, int]) -> float:
+        """Of a sum of outputs that are sums of statistics."""
+        outputs = {output.name: output.estimator for output in self.plan.outputs}
+        weights: dict[str, Fraction] = {}
+        for name, factor in factors.items():
+            estimator = outputs[name]
+            if not isinstance(estimator, Linear):
+                return math.inf
+            for statistic, weight in estimator.terms:
+                weights[statistic] = weights.get(statistic, Fraction(0)) + factor * weight
+        return sum(float(weight) ** 2 * self.variances[statistic] for statistic, weight in weights.items()) or math.inf
+
+    def of_output(self, name: str) -> float:
+        """Of an output; of what is no sum, that of a statistic that it is made of."""
+        estimator = next(output.estimator for output in self.plan.outputs if output.name == name)
+        if isinstance(estimator, Linear):
+            return self.of_sum({name: 1})
+        steps = {one.name: float(one.granularity) for one in self.plan.statistics}
+        return max((self.variances[one] * steps[one] ** 2 for one in statistics_of(estimator)), default=self.picked)

@@ -1,0 +1,205 @@
+"""Groups of people that are only counted, as distinct values: ``SELECT COUNT(*) FROM (SELECT DISTINCT a, b FROM t)``.
+
+How many groups there are is a number of values that people have, and not of groups that a policy declares or that are
+large enough to be named: it is ``COUNT(DISTINCT (a, b))``, in which NULL is a value as it is a group.
+
+Guarantee: the meaning is the same. What is counted beside, and conditions on the groups, are put over the rows of
+people; a query that does anything else with the groups is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from rewriter.declared import Catalog
+from rewriter.statement import output_name, star_of, walk
+
+_INNER = frozenset({"expressions", "from_", "joins", "where", "distinct", "group"})
+_OUTER = frozenset({"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"})
+_REPEATABLE = (exp.Min, exp.Max)
+"""Aggregates of groups that are the same over the rows of the groups."""
+
+Persons = Callable[[exp.Table], frozenset[str] | None]
+"""The columns of a table of people by which they are told apart, in lower case; None where it has no rows of people."""
+
+
+def persons_of(catalog: Catalog) -> Persons:
+    """How the people of each table are told apart."""
+
+    def persons(item: exp.Table) -> frozenset[str] | None:
+        known = item.db.lower() in ("", "public", "main") and not item.catalog and isinstance(item.this, exp.Identifier)
+        table = catalog.find(item.name, bool(item.this.args.get("quoted"))) if known else None
+        if table is None or table.public:
+            return None
+        own = {column.name.lower() for column in table.columns.values() if column.unique}
+        unit = {catalog.unit[1].lower()} if catalog.unit is not None and catalog.is_entity(table) else set()
+        return frozenset(own | unit | {hop.column.lower() for hop in table.path[:1]})
+
+    return persons
+
+
+def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
+    """``tree``, with distinct values counted wherever groups of people are. Groups by a person are left to the person.
+
+    >>> import sqlglot
+    >>> tree = sqlglot.parse_one("SELECT COUNT(*) AS n FROM (SELECT DISTINCT a, b FROM t WHERE c > 1) AS g WHERE a > 2")
+    >>> print(counted_groups(tree, lambda _: frozenset()).sql())
+    SELECT COUNT(DISTINCT (a, b)) AS n FROM t WHERE (c > 1) AND (a > 2)
+    """
+    copy: exp.Query = tree.copy()
+    root = exp.Subquery(this=copy)
+    changed = _without_ctes(root, persons)
+    for select in list(root.find_all(exp.Select)):
+        found = _over_rows(select, persons)
+        if found is not None:
+            select.replace(found)
+            changed = True
+    found_tree: exp.Query = root.this
+    return found_tree.pop() if changed else tree
+
+
+def _without_ctes(root: exp.Subquery, persons: Persons) -> bool:
+    """Put WITH queries of distinct groups that are read once, by a query that counts them, where they are read."""
+    changed = False
+    for with_ in list(root.find_all(exp.With)):
+        for cte in list(with_.expressions):
+            alias = cte.args["alias"]
+            read = [table for table in root.find_all(exp.Table) if table.name.lower() == alias.name.lower()]
+            if len(read) != 1 or alias.args.get("columns") or not _lists_groups(cte.this, persons):
+                continue
+            item = exp.Subquery(
+                this=cte.this.copy(), alias=exp.TableAlias(this=exp.to_identifier(read[0].alias_or_name))
+            )
+            around = read[0].parent_select
+            if not isinstance(around, exp.Select) or read[0].db or read[0].args.get("pivots"):
+                continue
+            read[0].replace(item)
+            if _over_rows(around, persons) is None:
+                item.replace(read[0])
+                continue
+            cte.pop()
+            changed = True
+        if not with_.expressions:
+            with_.pop()
+    return changed
+
+
+def _lists_groups(query: exp.Expr, persons: Persons) -> bool:
+    """Whether a query is the groups of rows of people, and nothing else."""
+    if not isinstance(query, exp.Select) or {name for name, value in query.args.items() if value} - _INNER:
+        return False
+    from_ = query.args.get("from_")
+    items = [] if from_ is None else [from_.this, *(join.this for join in query.args.get("joins") or ())]
+    if not items or not all(isinstance(item, exp.Table) for item in items):
+        return False
+    known = [columns for item in items if (columns := persons(item)) is not None]
+    if not known:
+        return False
+    bare = [item.this if isinstance(item, exp.Alias) else item for item in query.expressions]
+    if any(star_of(item)[0] or item.find(exp.Window, exp.Query) for item in bare):
+        return False
+    if any(isinstance(one, exp.Column) and one.name.lower() in columns for one in bare for columns in known):
+        return False
+    distinct, group = query.args.get("distinct"), query.args.get("group")
+    if distinct is not None:
+        return not distinct.args.get("on") and group is None and not any(item.find(exp.AggFunc) for item in bare)
+    if group is None or any(value for part, value in group.args.items() if part != "expressions"):
+        return False
+    keys = [_key(key, query, bare) for key in group.expressions]
+    # What GROUP BY has and the select list has not would be counted as well.
+    named = all(key is not None and key in bare and key.find(exp.AggFunc) is None for key in keys)
+    return named and all(item in keys or item.find(exp.AggFunc) is not None for item in bare)
+
+
+def _key(node: exp.Expr, query: exp.Select, bare: list[exp.Expr]) -> exp.Expr | None:
+    if isinstance(node, exp.Literal):
+        return bare[int(node.name) - 1] if node.is_int and 1 <= int(node.name) <= len(bare) else None
+    named = [one for item, one in zip(query.expressions, bare, strict=True) if output_name(item) == output_name(node)]
+    return named[0] if isinstance(node, exp.Column) and not node.table and len(named) == 1 else node
+
+
+def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
+    """A SELECT that counts groups, over the rows of these; None where it does something else with them."""
+    if {name for name, value in select.args.items() if value} - _OUTER:
+        return None
+    from_ = select.args.get("from_")
+    item = None if from_ is None else from_.this
+    if not isinstance(item, exp.Subquery) or not _lists_groups(item.this, persons):
+        return None
+    inner: exp.Select = item.this
+    alias = item.args.get("alias")
+    given = [] if alias is None else [name.name.lower() for name in alias.args.get("columns") or ()]
+    bare = [one.this if isinstance(one, exp.Alias) else one for one in inner.expressions]
+    names = [*given, *(output_name(one) for one in inner.expressions[len(given) :])]
+    if len(set(names)) < len(names) or any(part.find(exp.Query, exp.Window) for part in _parts(select)):
+        return None
+    values = {name: one for name, one in zip(names, bare, strict=True) if one.find(exp.AggFunc) is None}
+    if any(star_of(one)[0] for one in select.expressions) or not _counts(select):
+        return None
+    copy: exp.Select = select.copy()
+    outputs = {output_name(one) for one in select.expressions}
+    for part in list(_parts(copy)):
+        if not _substituted(part, values, item.alias_or_name.lower(), outputs):
+            return None
+    for call in [node for part in _parts(copy) for node in walk(part) if isinstance(node, exp.AggFunc)]:
+        _distinct(call, list(values.values()))
+    tests = [one.args["where"].this for one in (inner, copy) if one.args.get("where") is not None]
+    copy.set("from_", inner.args["from_"].copy())
+    copy.set("joins", [join.copy() for join in inner.args.get("joins") or ()])
+    where = [exp.Paren(this=test.copy()) if len(tests) > 1 else test.copy() for test in tests]
+    copy.set("where", exp.Where(this=exp.and_(*where, copy=False)) if tests else None)
+    return copy
+
+
+def _parts(select: exp.Select) -> list[exp.Expr]:
+    nodes = (select.args.get(part) for part in ("where", "group", "having", "order"))
+    return [*select.expressions, *(node for node in nodes if node is not None)]
+
+
+def _counts(select: exp.Select) -> bool:
+    """Whether some groups are counted, and nothing is computed of them that repeated rows would change."""
+    calls = [node for part in _parts(select) for node in walk(part) if isinstance(node, exp.AggFunc)]
+    counts = [call for call in calls if isinstance(call, exp.Count)]
+    rest = [call for call in calls if not isinstance(call, exp.Count)]
+    where = select.args.get("where")
+    bare = where is None or where.find(exp.AggFunc) is None
+    return bool(counts) and bare and all(isinstance(call, _REPEATABLE) for call in rest)
+
+
+def _substituted(part: exp.Expr, values: Mapping[str, exp.Expr], alias: str, outputs: set[str]) -> bool:
+    """Put expressions over rows of people in the place of the names that their groups had; False for another name."""
+    for column in list(part.find_all(exp.Column)):
+        name = column.name if column.this.args.get("quoted") else column.name.lower()
+        if column.table.lower() not in ("", alias):
+            return False
+        if name in values:
+            value = values[name]
+            whole: exp.Expr = value.copy() if isinstance(value, exp.Column) else exp.Paren(this=value.copy())
+            if isinstance(column.parent, exp.Select) and column.arg_key == "expressions":
+                whole = exp.alias_(whole, name, quoted=True)
+            column.replace(whole)
+        elif name not in outputs:
+            return False
+    return True
+
+
+def _distinct(call: exp.AggFunc, keys: list[exp.Expr]) -> None:
+    """COUNT over groups, as a count of distinct values of the rows of these groups."""
+    if not isinstance(call, exp.Count) or isinstance(call.this, exp.Distinct):
+        return
+    counted, values = call.this, [key.copy() for key in keys]
+    # A row of one value is that value, of which NULL is not counted.
+    every = exp.Tuple(expressions=values if len(values) > 1 else [*values, exp.true()])
+    again = exp.Count(this=exp.Distinct(expressions=[every]), big_int=True)
+    if isinstance(counted, exp.Star | exp.Literal):
+        call.replace(again)
+        return
+    present = exp.Not(this=exp.Is(this=exp.Paren(this=counted.copy()), expression=exp.Null()))
+    if isinstance(call.parent, exp.Filter):
+        where = call.parent.expression
+        where.set("this", exp.and_(where.this.copy(), present, copy=False))
+        call.replace(again)
+        return
+    call.replace(exp.Filter(this=again, expression=exp.Where(this=present)))

@@ -1,0 +1,271 @@
+"""Which running sums the outer SELECT makes of its releases: ``SUM(COUNT(*)) OVER (ORDER BY day)`` and its relatives.
+
+Windows that move are found too: SUM and AVG over ``ROWS BETWEEN 6 PRECEDING AND CURRENT ROW``.
+
+What is found here only chooses how a release is measured (:mod:`rewriter.bound.series`). Whatever is missed or
+read wrongly is answered all the same, from the same groups, with more noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.release import Along, Cumulative, Frame, Query, release_name
+from rewriter.statement import output_name, walk
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column that is a key or an aggregate of a release and nothing else; ``whole``: in all rows of it, once."""
+
+    release: int
+    is_key: bool
+    place: int
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A running sum, or a ``mean`` of a window, apart for the keys at the places ``apart``."""
+
+    release: int
+    sums: Cumulative
+    apart: frozenset[int]
+    whole: bool
+    mean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSum:
+    """A window is the sum of the output ``name`` over all groups that it names, and of nothing less."""
+
+    release: int
+    name: str
+    window: Along
+
+    def __deepcopy__(self, memo: object) -> RunningSum:
+        return self
+
+
+RUNNING = "running"
+"""The ``meta`` key under which a window of the outer SELECT carries its :class:`RunningSum`."""
+
+_FILTERS = ("where", "group", "having")
+_CUTS = ("distinct", "limit", "offset", "qualify")
+
+_Columns = Mapping[str, _Column]
+"""What a query answers, by name; columns that are computed are not among them."""
+
+
+def with_running_sums(releases: Sequence[Query], outer: exp.Query) -> tuple[Query, ...]:
+    """The releases, each with the running sums that ``outer`` makes of it, where they all run along the same keys."""
+    reader = _Reader(releases)
+    reader.show(reader.query(outer, {}))
+    return tuple(
+        replace(query, cumulative=reader.sums(number)) if number in reader.found else query
+        for number, query in enumerate(releases)
+    )
+
+
+class _Reader:
+    """Follows columns from the releases up through subqueries and CTEs."""
+
+    def __init__(self, releases: Sequence[Query]) -> None:
+        self._releases = releases
+        self._tables = {release_name(number): _columns(number, query) for number, query in enumerate(releases)}
+        self.found: dict[int, Cumulative] = {}
+        self._shown: set[tuple[int, int]] = set()
+
+    def sums(self, release: int) -> Cumulative:
+        """The running sums of a release."""
+        found = self.found[release]
+        return replace(found, alone=not any((release, place) in self._shown for place in found.aggregates))
+
+    def show(self, columns: _Columns) -> None:
+        """Note columns that are read in another way than by running sums, or may be."""
+        self._shown |= {(column.release, column.place) for column in columns.values() if not column.is_key}
+
+    def query(self, node: exp.Expr, names: Mapping[str, _Columns]) -> _Columns:
+        """What a query answers. Its running sums are noted."""
+        if isinstance(node, exp.Subquery):
+            return self.query(node.this, names)
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if with_ is not None else ():
+            found = self._renamed(self.query(cte.this, names), cte.args["alias"])
+            names = {**names, _folded(cte.args["alias"].this): found}
+        if isinstance(node, exp.Select):
+            return self._select(node, names)
+        if isinstance(node, exp.SetOperation):
+            self.show(self.query(node.this, names))
+            self.show(self.query(node.expression, names))
+        return {}
+
+    def _select(self, select: exp.Select, names: Mapping[str, _Columns]) -> _Columns:
+        from_ = select.args.get("from_")
+        columns = self._from(from_.this, names) if from_ is not None else {}
+        joins = select.args.get("joins") or ()
+        for join in joins:
+            self.show(self._from(join.this, names))
+        if joins:
+            self.show(columns)
+            return {}
+        named = {_folded(window.this): window for window in select.args.get("windows") or ()}
+        for expression in (*select.expressions, *_parts(select)):
+            for node in walk(expression):
+                if isinstance(node, exp.Window):
+                    self._note(node, _running(node, named, columns), filtered=_has(select, _FILTERS))
+            self._read(expression, columns)
+            for inner in expression.find_all(exp.Query):
+                if inner.parent_select is select:
+                    self.show(self.query(inner, names))
+        answered = _answered(select, columns)
+        if not _has(select, (*_FILTERS, *_CUTS)):
+            return answered
+        return {name: replace(column, whole=False) for name, column in answered.items()}
+
+    def _from(self, item: exp.Expr, names: Mapping[str, _Columns]) -> _Columns:
+        alias = item.args.get("alias")
+        if isinstance(item, exp.Subquery):
+            return self._renamed(self.query(item.this, names), alias)
+        if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) and not item.db:
+            name = _folded(item.this)
+            return self._renamed(names.get(name) or self._tables.get(name) or {}, alias)
+        return {}
+
+    def _renamed(self, columns: _Columns, alias: exp.Expr | None) -> _Columns:
+        """Under an alias that names columns nothing is followed."""
+        if alias is None or not alias.args.get("columns"):
+            return columns
+        self.show(columns)
+        return {}
+
+    def _read(self, expression: exp.Expr, columns: _Columns) -> None:
+        """Note what is read beside running sums. A column that is passed on as it is may be read above."""
+        whole = expression.this if isinstance(expression, exp.Alias) else expression
+        stack = [] if _column(whole, columns) is not None and isinstance(expression.parent, exp.Select) else [whole]
+        while stack:
+            node = stack.pop()
+            if (found := _column(node, columns)) is not None:
+                self.show({"": found})
+            elif not isinstance(node, exp.Query) and RUNNING not in node.meta:
+                stack.extend(node.iter_expressions())
+
+    def _note(self, window: exp.Window, running: _Running | None, *, filtered: bool) -> None:
+        """One series for each release: the first that is found, and all aggregates that run along it."""
+        if running is None:
+            return
+        number, one = running.release, running.sums
+        query = self._releases[number]
+        if query.sets or query.others:
+            return
+        if any(query.aggregates[place].function not in (exp.Count, exp.Sum) for place in one.aggregates):
+            return
+        if one.frame is None or one.frame.width > 1:
+            known = self.found.setdefault(number, one)
+            if (known.order, known.descending, known.frame) == (one.order, one.descending, one.frame):
+                both = tuple(sorted({*known.aggregates, *one.aggregates}))
+                self.found[number] = replace(known, aggregates=both)
+        along = self.found.get(number)
+        if along is None or (along.order, along.descending) != (one.order, one.descending):
+            return
+        if running.whole and not filtered and len(running.apart) + len(one.order) == len(query.keys):
+            name = f"a{one.aggregates[0]}"
+            window.meta[RUNNING] = RunningSum(number, name, Along(one.order, one.descending, one.frame, running.mean))
+
+
+def _columns(number: int, query: Query) -> _Columns:
+    keys = {f"k{place}": _Column(number, True, place) for place, _ in enumerate(query.keys)}
+    return keys | {f"a{place}": _Column(number, False, place) for place, _ in enumerate(query.aggregates)}
+
+
+def _folded(identifier: exp.Identifier) -> str:
+    return str(identifier.name) if identifier.args.get("quoted") else str(identifier.name.lower())
+
+
+def _parts(select: exp.Select) -> Iterator[exp.Expr]:
+    """Where else a window may stand."""
+    for name in ("where", "having", "qualify", "order"):
+        if (part := select.args.get(name)) is not None:
+            yield part
+
+
+def _answered(select: exp.Select, columns: _Columns) -> _Columns:
+    answered: dict[str, _Column] = {}
+    for item in select.expressions:
+        if isinstance(item, exp.Star):
+            answered |= columns
+        elif (found := _column(item.this if isinstance(item, exp.Alias) else item, columns)) is not None:
+            answered[output_name(item)] = found
+    return answered
+
+
+def _column(node: exp.Expr | None, columns: _Columns) -> _Column | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return columns.get(_folded(node.this)) if isinstance(node, exp.Column) else None
+
+
+def _has(select: exp.Select, parts: Sequence[str]) -> bool:
+    return any(select.args.get(part) is not None for part in parts)
+
+
+def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Columns) -> _Running | None:
+    """The release and the running sum of it that a window is, if it is one."""
+    if not isinstance(window.this, exp.Sum | exp.Avg):
+        return None
+    summed = _column(window.this.this, columns)
+    base = named.get(_folded(window.args["alias"])) if window.args.get("alias") else None
+    order = window.args.get("order") or (base and base.args.get("order"))
+    partition = window.args.get("partition_by") or (base and base.args.get("partition_by")) or []
+    spec = window.args.get("spec") or (base.args.get("spec") if base else None)
+    forward, frame = _is_forward(spec), None
+    if forward is None:
+        forward, frame = True, _frame(spec)
+    is_mean = isinstance(window.this, exp.Avg)
+    if summed is None or summed.is_key or order is None or (frame is None and (_is_forward(spec) is None or is_mean)):
+        return None
+    along = [_column(ordered.this, columns) for ordered in order.expressions]
+    apart = [_column(key, columns) for key in partition]
+    places = [key.place for key in along if key is not None and key.is_key and key.release == summed.release]
+    others = [key.place for key in apart if key is not None and key.is_key and key.release == summed.release]
+    if len(places) < len(along) or len(others) < len(apart) or set(places) & set(others):
+        return None
+    down = {bool(ordered.args.get("desc")) for ordered in order.expressions}
+    nulls_first = {bool(ordered.args.get("nulls_first")) for ordered in order.expressions}
+    if len(down) > 1 or nulls_first != down or places != sorted(set(places)):
+        return None
+    (descending,) = down
+    sums = Cumulative(tuple(places), descending is forward, (summed.place,), frame)
+    return _Running(summed.release, sums, frozenset(others), summed.whole, is_mean)
+
+
+def _is_forward(spec: exp.WindowSpec | None) -> bool | None:
+    """Whether the frame begins with the first row and ends with this one, or is the rest; None for any other."""
+    if spec is None:
+        return True
+    if spec.args.get("exclude"):
+        return None
+    start = f"{spec.args.get('start')} {spec.args.get('start_side') or ''}".strip().upper()
+    end = f"{spec.args.get('end') or 'CURRENT ROW'} {spec.args.get('end_side') or ''}".strip().upper()
+    if (start, end) == ("UNBOUNDED PRECEDING", "CURRENT ROW"):
+        return True
+    return False if (start, end) == ("CURRENT ROW", "UNBOUNDED FOLLOWING") else None
+
+
+def _frame(spec: exp.WindowSpec | None) -> Frame | None:
+    """The rows around a row that a window has, where they are counted and the row is one of them."""
+    if spec is None or spec.args.get("exclude") or str(spec.args.get("kind") or "").upper() != "ROWS":
+        return None
+    before = _rows(spec.args.get("start"), spec.args.get("start_side"), "PRECEDING")
+    after = _rows(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), "FOLLOWING")
+    return None if before is None or after is None else Frame(before, after)
+
+
+def _rows(end: object, side: object, way: str) -> int | None:
+    if str(end).upper() == "CURRENT ROW":
+        return 0
+    literal = isinstance(end, exp.Literal) and end.is_int
+    return int(str(end)) if literal and str(side).upper() == way else None

@@ -1,0 +1,271 @@
+"""Which groups an answer shows: whether it needs no others than the largest or smallest ones of a release.
+
+``ORDER BY … LIMIT`` may stand on the SELECT that aggregates, or on one around it, as BI tools write it: ``SELECT * FROM
+(SELECT item, COUNT(*) AS n FROM bought GROUP BY item) AS virtual_table ORDER BY n DESC LIMIT 10``, a WITH query that is
+read once, or a chart over such a dataset, ``SELECT item, SUM(n) … GROUP BY item ORDER BY SUM(n) DESC LIMIT 10``.
+
+What is found here only chooses how a release is measured. A SELECT between the release and the LIMIT passes when each
+of its rows is a group by itself. Conditions pass that a larger group meets where a smaller one does. Whatever else is
+there (other conditions, windows, joins) needs the other groups, and they are measured and sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.release import Query, Ranked, release_name
+from rewriter.statement import conjuncts, output_name, star_of
+
+_OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")
+"""What makes a SELECT need more groups than it shows, or something beside them."""
+
+_SAME_OF_ONE = (exp.Sum, exp.Min, exp.Max, exp.Avg)
+"""Of one number, that number."""
+
+_NUMBERS = frozenset(
+    {exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE}
+)
+
+_MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+}
+
+_Columns = tuple[tuple[str, str | None], ...]
+"""Output names, each with the release's column ``k0``, ``a0``, … that it is or rises with, or None."""
+
+
+def with_rankings(releases: Sequence[Query], outer: exp.Query) -> tuple[Query, ...]:
+    """The releases, each with what it is ranked by where ``outer`` shows no groups but its largest or smallest ones."""
+    read: dict[str, list[exp.Table]] = {}
+    for table in outer.find_all(exp.Table):
+        read.setdefault(table.name, []).append(table)
+    found = []
+    for number, query in enumerate(releases):
+        tables = read.get(release_name(number), [])
+        plain = len(tables) == 1 and query.keys and not query.sets and not query.others and query.cumulative is None
+        ranked = _ranked(tables[0], query, read) if plain else None
+        found.append(query if ranked is None else replace(query, ranked=ranked))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A release's aggregate, by its column, that rows are sorted by."""
+
+    column: str
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A SELECT over one item of FROM, whose rows are groups."""
+
+    select: exp.Select
+    alias: str
+    inside: _Columns
+
+    @property
+    def outputs(self) -> _Columns:
+        found: list[tuple[str, str | None]] = []
+        for item in self.select.expressions:
+            if star_of(item)[0]:
+                found += self.inside
+            else:
+                found.append((output_name(item), self.origin(item)))
+        return tuple(found)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each row is made of one row of FROM, and of nothing else."""
+        parts = ("expressions", "where", "group", "having", "order", "limit", "offset")
+        nodes = [node for part in parts for node in _several(self.select.args.get(part))]
+        unfit = (
+            (exp.Window, exp.Query, exp.Subquery)
+            if self._groups
+            else (exp.Window, exp.Query, exp.Subquery, exp.AggFunc)
+        )
+        return not any(self.select.args.get(part) for part in _OTHERS) and all(
+            node.find(*unfit) is None for node in nodes
+        )
+
+    @property
+    def _groups(self) -> bool:
+        return self.select.args.get("group") is not None
+
+    def gathers_nothing(self, keys: int) -> bool:
+        """Whether GROUP BY, where there is one, leaves every row by itself: all keys of the release are in it."""
+        group = self.select.args.get("group")
+        if group is None:
+            return self.select.args.get("having") is None
+        if any(value for part, value in group.args.items() if part != "expressions"):
+            return False
+        named = {
+            self.origin(self._by_position(node)) or self.origin(self._by_output(node)) for node in group.expressions
+        }
+        return {f"k{number}" for number in range(keys)} <= named
+
+    def order(self, below: _Order | None) -> _Order | None:
+        """What the rows are sorted by: its own ORDER BY, or the one below where nothing is gathered."""
+        order = self.select.args.get("order")
+        if order is None:
+            return None if self._groups else below
+        first = order.expressions[0]
+        column = self.origin(self._by_output(first.this))
+        if column is None or not column.startswith("a"):
+            return None
+        return _Order(column, bool(first.args.get("desc")))
+
+    def tests(self) -> list[tuple[str | None, bool]]:
+        """Its conditions: the column that each asks to be large (True) or small, or None where it is another one."""
+        nodes = [self.select.args[part].this for part in ("where", "having") if self.select.args.get(part)]
+        return [self._test(test) for node in nodes for test in conjuncts(node)]
+
+    def _test(self, node: exp.Expr) -> tuple[str | None, bool]:
+        while isinstance(node, exp.Paren):
+            node = node.this
+        form = type(node)
+        if form not in _MIRRORED:
+            return None, False
+        left, right = node.this, node.args["expression"]
+        if _is_number(left):
+            left, right, form = right, left, _MIRRORED[form]
+        return (self.origin(left) if _is_number(right) else None), form in (exp.GT, exp.GTE)
+
+    def origin(self, node: exp.Expr) -> str | None:
+        """The column of the release that an expression is, or rises with."""
+        while self._rises_with(node):
+            node = node.this
+        if not isinstance(node, exp.Column) or node.table not in ("", self.alias):
+            return None
+        found = [column for name, column in self.inside if name == output_name(node)]
+        return found[0] if len(found) == 1 else None
+
+    def _rises_with(self, node: exp.Expr) -> bool:
+        """Whether an expression is what it is made of, or rises with it: SUM, too, where each group has one row."""
+        if isinstance(node, exp.Cast):
+            return node.to.this in _NUMBERS
+        if isinstance(node, exp.Coalesce):
+            return all(_is_number(other) for other in node.expressions)
+        if isinstance(node, _SAME_OF_ONE):
+            return self._groups and not isinstance(node.this, exp.Distinct)
+        return isinstance(node, exp.Alias | exp.Paren)
+
+    def _by_output(self, node: exp.Expr) -> exp.Expr:
+        """What ORDER BY means: an output's position or name come first."""
+        if isinstance(node, exp.Column) and not node.table:
+            named = [item for item in self.select.expressions if output_name(item) == output_name(node)]
+            return named[0] if len(named) == 1 else node
+        return self._by_position(node)
+
+    def _by_position(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(items := self._expanded()):
+            return items[int(node.name) - 1]
+        return node
+
+    def _expanded(self) -> list[exp.Expr]:
+        """The select list with columns for its stars."""
+        found: list[exp.Expr] = []
+        for item in self.select.expressions:
+            found += [exp.column(name, quoted=True) for name, _ in self.inside] if star_of(item)[0] else [item]
+        return found
+
+
+def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Table]]) -> Ranked | None:
+    """What the first LIMIT around a release's table keeps of its groups."""
+    names = [f"k{number}" for number in range(len(query.keys))]
+    names += [f"a{number}" for number in range(len(query.aggregates))]
+    columns: _Columns = tuple((name, name) for name in names)
+    tests: list[tuple[str | None, bool]] = []
+    item: exp.Expr | None = table
+    order: _Order | None = None
+    while item is not None:
+        select = _select_over(item)
+        if select is None:
+            return None
+        level = _Level(select, item.alias_or_name, columns)
+        if not level.is_plain or not level.gathers_nothing(len(query.keys)):
+            return None
+        tests += level.tests()
+        order = level.order(order)
+        if select.args.get("limit") is not None or select.args.get("offset") is not None:
+            count = groups_wanted(select)
+            alike = order is not None and all(test == (order.column, order.descending) for test in tests)
+            if order is None or count is None or not alike:
+                return None
+            return Ranked(int(order.column[1:]), count, order.descending)
+        item, names = _reader(select, read)
+        if item is not None:
+            columns = _renamed(level.outputs, names, item)
+    return None
+
+
+def _select_over(item: exp.Expr) -> exp.Select | None:
+    """The SELECT that reads an item and nothing beside it."""
+    from_ = item.parent
+    select = from_.parent if isinstance(from_, exp.From) else None
+    return select if isinstance(select, exp.Select) else None
+
+
+def _reader(select: exp.Select, read: Mapping[str, Sequence[exp.Table]]) -> tuple[exp.Expr | None, list[str]]:
+    """The item of FROM that stands for a SELECT, and the names that WITH gives its columns."""
+    node: exp.Expr = select
+    parent = node.parent
+    while isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.Subquery):
+        node, parent = parent, parent.parent
+    if isinstance(parent, exp.Subquery):
+        return parent, []
+    if not isinstance(parent, exp.CTE):
+        return None, []
+    alias = parent.args["alias"]
+    readers = [table for name, tables in read.items() if name.lower() == alias.name.lower() for table in tables]
+    return (readers[0] if len(readers) == 1 else None), _folded(alias)
+
+
+def _renamed(columns: _Columns, names: Sequence[str], item: exp.Expr) -> _Columns:
+    """The columns under the names that WITH, and then an alias in FROM, gives to the first of them."""
+    for given in (names, _folded(item.args.get("alias"))):
+        columns = tuple(
+            (given[place] if place < len(given) else name, column) for place, (name, column) in enumerate(columns)
+        )
+    return columns
+
+
+def _folded(alias: exp.Expr | None) -> list[str]:
+    given = [] if alias is None else alias.args.get("columns") or []
+    return [name.name if name.args.get("quoted") else name.name.lower() for name in given]
+
+
+def groups_wanted(select: exp.Expr) -> int | None:
+    """How many groups are needed: those shown and those that OFFSET passes over."""
+    limit, offset = select.args.get("limit"), select.args.get("offset")
+    if isinstance(limit, exp.Fetch):
+        options = limit.args.get("limit_options")
+        plain = options is None or not (options.args.get("percent") or options.args.get("with_ties"))
+        shown = _whole(limit.args.get("count")) if plain else None
+    elif isinstance(limit, exp.Limit) and {name for name, value in limit.args.items() if value} == {"expression"}:
+        shown = _whole(limit.expression)
+    else:
+        return None
+    passed = 0 if offset is None else _whole(offset.expression)
+    return shown + passed if shown and passed is not None else None
+
+
+def _whole(node: exp.Expr | None) -> int | None:
+    return int(node.name) if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() else None
+
+
+def _is_number(node: exp.Expr) -> bool:
+    node = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(node, exp.Literal) and not node.is_string
+
+
+def _several(part: object) -> list[exp.Expr]:
+    if isinstance(part, list):
+        return part
+    return [part] if isinstance(part, exp.Expr) else []

@@ -1,0 +1,228 @@
+"""Releases over the same rows, as one: ``(SELECT COUNT(*) FROM t WHERE p)`` and its like are aggregates of one SELECT.
+
+Figures of a dashboard stand in scalar subqueries, in branches of UNION ALL, or in WITH queries that are compared with
+each other. Where their FROM is the same and their WHERE differs, they are ``COUNT(*) FILTER (WHERE p)`` of one release:
+what all of them ask of a row stays in WHERE, the rest moves into FILTER, and the planner measures them together.
+
+Why meaning is kept: an aggregate over the rows of ``WHERE p AND q`` is that aggregate, with FILTER (WHERE p), over the
+rows of WHERE q. Without GROUP BY there is one row of each release, whatever the data.
+
+Why privacy is kept: nothing that was checked is put together by hand. Each SELECT is rewritten and then compiled again,
+as if it had been asked like that; ownership, bounds and facts are those of the rows that are read in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.aggregates import MAX_AGGREGATES, Grouped, aggregates_of
+from rewriter.declared import ContributionBound
+from rewriter.planner import canonical
+from rewriter.refused import Refused
+from rewriter.relations import Block
+from rewriter.release import Aggregate, Query, release_name
+from rewriter.statement import conjuncts
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A SELECT that became a release: ``again`` compiles another one over the same FROM, in the same place."""
+
+    select: exp.Select
+    block: Block
+    query: Query
+    again: Callable[[exp.Select], tuple[Block, Query]]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its release is one row, of aggregates and nothing else."""
+        query = self.query
+        free = not (query.keys or query.sets or query.others or query.cumulative or query.ranked)
+        return free and bool(query.aggregates) and not self.select.args.get("having")
+
+
+def release_of(grouped: Grouped, block: Block) -> Query:
+    """The release of a SELECT over people."""
+    if block.unit is None:
+        raise AssertionError("a private block has an owner")
+    return Query(block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates, grouped.sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Releases, and for each column of the releases before, as (table, column), the column that it is now."""
+
+    releases: tuple[Query, ...]
+    columns: Mapping[tuple[str, str], tuple[str, str]]
+
+    def renamed(self, outer: exp.Query) -> exp.Query:
+        """The outer SELECT over the new tables. Changes ``outer``."""
+        tables = {old: new for (old, _), (new, _) in self.columns.items()}
+        for table in [node for node in outer.find_all(exp.Table) if node.name in tables]:
+            table.set("this", exp.to_identifier(tables[table.name]))
+        for column in [node for node in outer.find_all(exp.Column) if node.table in tables]:
+            name, _, margin = column.name.partition("_")
+            found = self.columns.get((column.table, name))
+            new = tables[column.table]
+            if found is not None:
+                new, name = found
+                column.set("this", exp.to_identifier("_".join([name, *([margin] if margin else [])])))
+            column.set("table", exp.to_identifier(new))
+        return outer
+
+
+def merged(releases: Sequence[Query], sites: Sequence[Site]) -> Merged:
+    """The releases, those over the same rows as one. Sites whose release is not among them are passed over."""
+    known = {id(query) for query in releases}
+    kept = {_name(query) for query in releases if query.keys}
+    groups: dict[str, list[Site]] = {}
+    for site in sites:
+        # A total is made to agree with its parts where both are asked for.
+        if id(site.query) in known and site.is_plain and _name(site.query) not in kept:
+            groups.setdefault(_rows_of(site), []).append(site)
+    together: dict[int, tuple[Query, Sequence[int]]] = {}
+    for group in groups.values():
+        if (one := _one(group)) is not None:
+            members, query, columns = one
+            together |= {id(site.query): (query, own) for site, own in zip(members, columns, strict=True)}
+    found: list[Query] = []
+    columns_: dict[tuple[str, str], tuple[str, str]] = {}
+    for number, query in enumerate(releases):
+        one_, kept_ = together.get(id(query), (query, range(len(query.aggregates))))
+        at = next((place for place, other in enumerate(found) if other is one_), len(found))
+        if at == len(found):
+            found.append(one_)
+        old, new = release_name(number), release_name(at)
+        columns_ |= {(old, f"a{place}"): (new, f"a{now}") for place, now in enumerate(kept_)}
+        columns_ |= {
+            (old, f"{kind}{place}"): (new, f"{kind}{place}") for kind in "kg" for place in range(len(query.keys))
+        }
+    return Merged(tuple(found), columns_)
+
+
+def _one(group: Sequence[Site]) -> _Joint | None:
+    """One release for sites over the same FROM; None where fewer than two of them are known to be the same."""
+    while len(group) > 1:
+        texts = [_conditions(site.block) for site in group]
+        common = [text for text in dict.fromkeys(texts[0]) if all(text in other for other in texts)]
+        made = [_again(site, own, common) for site, own in zip(group, texts, strict=True)]
+        first = next((one for one in made if one is not None), None)
+        if first is None:
+            return None
+        fitting = [site for site, one in zip(group, made, strict=True) if one is not None and _alike(site, one, first)]
+        if len(fitting) == len(group):
+            return _joint(group, [query for _, query in filter(None, made)])
+        group = fitting
+    return None
+
+
+_Joint = tuple[Sequence[Site], Query, Sequence[Sequence[int]]]
+"""Sites, the release that they are now, and the places of each one's aggregates in it."""
+
+
+def _again(site: Site, own: Sequence[str], common: Sequence[str]) -> tuple[Block, Query] | None:
+    try:
+        return site.again(_filtered(site.select, own, common))
+    except Refused:
+        return None
+
+
+def _joint(group: Sequence[Site], made: Sequence[Query]) -> _Joint | None:
+    query = made[0]
+    known: list[Aggregate] = []
+    found = [[_place(one, known) for one in query.aggregates] for query in made]
+    # In whatever order they are asked, it is the same release.
+    order = sorted(range(len(known)), key=lambda place: _spelt(query, known[place]))
+    places = [[order.index(place) for place in own] for own in found]
+    aggregates = tuple(known[place] for place in order)
+    return (group, replace(query, aggregates=aggregates), places) if len(known) <= MAX_AGGREGATES else None
+
+
+def _conditions(block: Block) -> list[str]:
+    """The conjuncts of WHERE as texts: equal texts are equal conditions over the same FROM."""
+    return canonical([_without_where(block)], [value.sql for value in block.filters[: block.conditions]])[1]
+
+
+def _rows_of(site: Site) -> str:
+    """What is read, but for WHERE, by whom it is owned and how far a person reaches."""
+    block = site.block
+    unit = exp.Null() if block.unit is None else block.unit
+    parts = [*site.select.expressions, *filter(None, [site.select.args.get("where")])]
+    # A subquery in a condition finds the columns around it by the names that FROM gives.
+    nested = any(part.find(exp.Query) for part in parts)
+    names = [source.name.lower() for source in block.scope.sources] if nested else []
+    spelt, _ = canonical([_without_where(block), unit, *block.owned], [])
+    return f"{spelt}\n{_bound(block.bound)}\n{names}"
+
+
+def _bound(bound: ContributionBound) -> ContributionBound:
+    """Without what is only known where rows are grouped, under names that differ from SELECT to SELECT."""
+    return replace(bound, apart=())
+
+
+def _without_where(block: Block) -> exp.Select:
+    rows = block.rows.copy()
+    rows.set("where", None)
+    return rows
+
+
+def _filtered(select: exp.Select, own: Sequence[str], common: Sequence[str]) -> exp.Select:
+    """The SELECT with the ``common`` conditions in WHERE, in their order, and the rest of its ``own`` in FILTER."""
+    copy: exp.Select = select.copy()
+    where = copy.args.get("where")
+    tests = dict(zip(own, conjuncts(where.this) if where is not None else (), strict=True))
+    kept = [tests[text].copy() for text in common]
+    moved = [test.copy() for text, test in tests.items() if text not in common]
+    copy.set("where", exp.Where(this=exp.and_(*kept, copy=False)) if kept else None)
+    for call in list(_calls(copy)) if moved else ():
+        inner, more = (call.this, [call.expression.this]) if isinstance(call, exp.Filter) else (call, [])
+        test = exp.and_(*(one.copy() for one in (*more, *moved)), copy=False)
+        call.replace(exp.Filter(this=inner.copy(), expression=exp.Where(this=test)))
+    return copy
+
+
+def _calls(select: exp.Select) -> Iterator[exp.Expr]:
+    order, windows = select.args.get("order"), select.args.get("windows") or ()
+    for part in (*select.expressions, *([] if order is None else [order]), *windows):
+        yield from aggregates_of(part)
+
+
+def _alike(site: Site, made: tuple[Block, Query], first: tuple[Block, Query]) -> bool:
+    """Whether a release that was compiled again measures what was asked, over the rows of the first one of them."""
+    rows = [canonical([one.rows, one.unit], [value.sql for value in one.filters]) for _, one in (made, first)]
+    sources = [[source.alias for source in block.scope.sources] for block, _ in (made, first)]
+    asked = site.query
+    kinds = [[_kind(one) for one in query.aggregates] for query in (made[1], asked)]
+    same = rows[0] == rows[1] and sources[0] == sources[1]
+    return same and kinds[0] == kinds[1] and _bound(made[1].bound) == _bound(asked.bound)
+
+
+def _kind(aggregate: Aggregate) -> tuple[object, ...]:
+    """What an aggregate is, whatever it is of: SUM(CASE WHEN p THEN 1 ELSE 0 END) is a count with FILTER, too."""
+    one = aggregate.within or aggregate
+    return one.function, one.distinct, one.fraction, bool(one.decides)
+
+
+def _place(aggregate: Aggregate, known: list[Aggregate]) -> int:
+    """The place of an aggregate among those that are measured; the same is measured once."""
+    bare = [replace(one, text="") for one in known]
+    if (own := replace(aggregate, text="")) in bare:
+        return bare.index(own)
+    known.append(aggregate)
+    return len(known) - 1
+
+
+def _name(query: Query) -> str:
+    """What is measured of which rows, whatever it is grouped by."""
+    rows, _ = canonical([query.rows, query.unit], [])
+    return "\n".join([rows, *(_spelt(query, one) for one in query.aggregates)])
+
+
+def _spelt(query: Query, one: Aggregate) -> str:
+    """An aggregate as a text, whatever the aliases are."""
+    values = [value.sql for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
+    spelt = canonical([query.rows, query.unit], values)[1]
+    return "\n".join([one.function.__name__, str((one.distinct, one.fraction)), *spelt])

@@ -1,0 +1,280 @@
+"""Queries over releases of one row, without the subqueries and WITH queries around each figure.
+
+``SELECT (SELECT a0 FROM r) AS f, (SELECT a1 FROM r) AS m`` reads the same row twice: it is ``SELECT a0 AS f, a1 AS m
+FROM r``, where it can be seen how the figures belong together. A release without GROUP BY has one row, whatever the
+data, so a query that only computes with its columns can stand wherever its columns are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.release import Query, release_name
+from rewriter.statement import is_grouped, output_name, star_of
+
+_RELEASED = re.compile(r"[agk]\d+(_margin)?|dpsql_.*")
+_OWN = frozenset({"expressions", "from_", "joins", "order"})
+"""What a query may have that is its select list over one row, and nothing else."""
+_LARGEST = 200
+"""Syntax nodes of a query that is put in the place of its names: it may be named many times."""
+_UNKNOWN = (exp.Query, exp.Window, exp.AggFunc, exp.Anonymous)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A query that is one row: its columns by name, over the releases of one row that are its ``tables``."""
+
+    columns: tuple[tuple[str, exp.Expr], ...]
+    tables: tuple[str, ...]
+
+
+class _Unclear(Exception):
+    """It is not known what a name means."""
+
+
+def single(releases: Sequence[Query]) -> frozenset[str]:
+    """The tables of releases that have one row."""
+    return frozenset(release_name(number) for number, query in enumerate(releases) if not (query.keys or query.sets))
+
+
+def flattened(outer: exp.Query, single: Set[str]) -> exp.Query:
+    """``outer``, where it reads releases of one row (``single``, by table) more than once. The meaning is the same."""
+    if sum(table.name in single for table in outer.find_all(exp.Table)) < 2:
+        return outer
+    copy: exp.Query = outer.copy()
+    root = exp.Subquery(this=copy)
+    _Flattener(single).query(copy, {})
+    found: exp.Query = root.this
+    found.pop()
+    _without_unread(found)
+    return found
+
+
+class _Flattener:
+    def __init__(self, single: Set[str]) -> None:
+        self._single = single
+
+    def query(self, node: exp.Expr, rows: Mapping[str, _Row | None]) -> None:
+        """Flatten a query in place; ``rows`` are the WITH queries in reach."""
+        with_ = node.args.get("with_")
+        for cte in with_.expressions if with_ is not None else ():
+            self.query(cte.this, rows)
+            alias = cte.args["alias"]
+            found = self._row(cte.this)
+            rows = {**rows, _folded(alias.this): None if found is None else _named(found, alias)}
+        if isinstance(node, exp.Subquery):
+            self.query(node.this, rows)
+        elif isinstance(node, exp.SetOperation):
+            self.query(node.this, rows)
+            self.query(node.expression, rows)
+        elif isinstance(node, exp.Select):
+            for inner in list(_inside(node)):
+                self.query(inner, rows)
+            self._select(node, rows)
+
+    def _select(self, select: exp.Select, rows: Mapping[str, _Row | None]) -> None:
+        if is_grouped(select):
+            return
+        self._scalars(select)
+        changed = select.copy()
+        try:
+            if self._from(changed, rows):
+                for part in {*changed.args, *select.args}:
+                    select.set(part, changed.args.get(part))
+        except _Unclear:
+            return
+
+    # Subqueries in the select list
+
+    def _scalars(self, select: exp.Select) -> None:
+        items = _items(select)
+        names = [column.name for column in select.find_all(exp.Column) if not column.table]
+        if any(star_of(item)[0] for item in select.expressions) or any(map(_RELEASED.fullmatch, names)):
+            return
+        for subquery in [found for item in select.expressions for found in item.find_all(exp.Subquery)]:
+            row = self._row(subquery.this) if _is_number(subquery) else None
+            if row is None or len(row.columns) != 1 or subquery.find_ancestor(exp.Select) is not select:
+                continue
+            subquery.replace(_operand(row.columns[0][1]))
+            for table in row.tables:
+                if table not in {item.name for item in items if isinstance(item, exp.Table)}:
+                    _add(select, table)
+                    items = _items(select)
+
+    # FROM
+
+    def _from(self, select: exp.Select, rows: Mapping[str, _Row | None]) -> bool:
+        """Put columns in the place of what is read, where all of that is one row; whether anything was."""
+        items = _items(select)
+        found = [(item.alias_or_name, self._item(item, rows)) for item in items]
+        known = {alias.lower(): row for alias, row in found if row is not None}
+        joined = all(_is_free(join) for join in select.args.get("joins") or ())
+        if (
+            len(known) < len(items)
+            or not joined
+            or all(isinstance(i, exp.Table) and i.name in self._single for i in items)
+        ):
+            return False
+        if any(isinstance(inner, exp.Query) for part in _parts(select) for inner in part.find_all(exp.Query)):
+            raise _Unclear
+        select.set("expressions", [new for item in select.expressions for new in _expanded(item, known)])
+        outputs = {output_name(item) for item in select.expressions}
+        order = select.args.get("order")
+        shown = [ordered.this for ordered in order.expressions] if order is not None else []
+        for column in [node for part in _parts(select) for node in part.find_all(exp.Column)]:
+            if column.table in self._single or any(column is one and _is_output(one, outputs) for one in shown):
+                continue
+            column.replace(_operand(_meant(column, known)))
+        select.set("from_", None)
+        select.set("joins", None)
+        for table in dict.fromkeys(table for row in known.values() for table in row.tables):
+            _add(select, table)
+        return True
+
+    def _item(self, item: exp.Expr, rows: Mapping[str, _Row | None]) -> _Row | None:
+        alias = item.args.get("alias")
+        if isinstance(item, exp.Subquery):
+            row = self._row(item.this)
+            return None if row is None else _named(row, alias)
+        if not isinstance(item, exp.Table) or item.db:
+            return None
+        row = rows.get(_folded(item.this))
+        if row is not None:
+            return _named(row, alias)
+        return _Row((), (item.name,)) if item.name in self._single and alias is None else None
+
+    def _row(self, query: exp.Expr) -> _Row | None:
+        """The columns of a query that has one row, computed of releases of one row and of nothing else."""
+        if not isinstance(query, exp.Select) or {part for part, value in query.args.items() if value} - _OWN:
+            return None
+        items = _items(query)
+        read = {item.name for item in items if isinstance(item, exp.Table) and item.name in self._single}
+        if not items or len(read) < len(items) or not all(_is_free(join) for join in query.args.get("joins") or ()):
+            return None
+        if any(part.find(*_UNKNOWN) for part in query.expressions):
+            return None
+        if sum(1 for part in query.expressions for _ in part.walk()) > _LARGEST:
+            return None
+        if any(column.table not in read for part in query.expressions for column in part.find_all(exp.Column)):
+            return None
+        columns = tuple(
+            (output_name(item), item.this if isinstance(item, exp.Alias) else item) for item in query.expressions
+        )
+        return _Row(columns, tuple(item.name for item in items))
+
+
+def _inside(select: exp.Select) -> Iterator[exp.Query]:
+    """The queries in a SELECT, those in its FROM too, but not those in them and not its WITH."""
+    stack = [part for name in select.args if name != "with_" for part in _several(select.args[name])]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
+            yield node
+        else:
+            stack.extend(node.iter_expressions())
+
+
+def _several(part: object) -> list[exp.Expr]:
+    if isinstance(part, list):
+        return part
+    return [part] if isinstance(part, exp.Expr) else []
+
+
+def _parts(select: exp.Select) -> list[exp.Expr]:
+    """All of a SELECT that names columns."""
+    return [
+        part for name in select.args if name not in ("from_", "joins", "with_") for part in _several(select.args[name])
+    ]
+
+
+def _items(select: exp.Select) -> list[exp.Expr]:
+    from_ = select.args.get("from_")
+    return [] if from_ is None else [from_.this, *(join.this for join in select.args.get("joins") or ())]
+
+
+def _add(select: exp.Select, table: str) -> None:
+    if select.args.get("from_") is None:
+        select.set("from_", exp.From(this=exp.to_table(table)))
+    else:
+        select.append("joins", exp.Join(this=exp.to_table(table), kind="CROSS"))
+
+
+def _is_free(join: exp.Join) -> bool:
+    """Whether a join with one row keeps that row: CROSS JOIN, a comma, ON TRUE."""
+    plain = not join.args.get("using") and not join.method and join.side in ("", "LEFT")
+    on = join.args.get("on")
+    return plain and join.kind in ("", "CROSS", "INNER", "OUTER") and (on is None or _is_true(on))
+
+
+def _is_true(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.EQ) and isinstance(node.this, exp.Literal):
+        return bool(node.this == node.expression)
+    return isinstance(node, exp.Boolean) and bool(node.this)
+
+
+def _is_number(subquery: exp.Subquery) -> bool:
+    """Whether a subquery stands for its one value."""
+    return subquery.arg_key in ("this", "expression", "expressions", "true", "default") and not isinstance(
+        subquery.parent, exp.In | exp.Exists | exp.Any | exp.All | exp.From | exp.Join | exp.Subquery | exp.SetOperation
+    )
+
+
+def _is_output(node: exp.Expr, outputs: Set[str]) -> bool:
+    return isinstance(node, exp.Column) and not node.table and output_name(node) in outputs
+
+
+def _expanded(item: exp.Expr, known: Mapping[str, _Row]) -> list[exp.Expr]:
+    star, table = star_of(item)
+    if not star:
+        return [item]
+    rows = known.items() if table is None else [(table.lower(), known[table.lower()])] if table.lower() in known else []
+    return [
+        exp.alias_(column.copy(), exp.to_identifier(name, quoted=True), copy=False)
+        for _, row in rows
+        for name, column in row.columns
+    ]
+
+
+def _meant(column: exp.Column, known: Mapping[str, _Row]) -> exp.Expr:
+    name = _folded(column.this)
+    rows = [row for alias, row in known.items() if column.table.lower() in ("", alias)]
+    found = [expression for row in rows for other, expression in row.columns if other == name]
+    if len(found) != 1:
+        raise _Unclear
+    return found[0]
+
+
+def _operand(node: exp.Expr) -> exp.Expr:
+    return node.copy() if isinstance(node, exp.Column | exp.Literal) else exp.Paren(this=node.copy())
+
+
+def _named(row: _Row, alias: exp.Expr | None) -> _Row:
+    names = [_folded(name) for name in (alias.args.get("columns") or ())] if alias is not None else []
+    columns = [(names[place] if place < len(names) else name, one) for place, (name, one) in enumerate(row.columns)]
+    return _Row(tuple(columns), row.tables)
+
+
+def _folded(identifier: exp.Expr) -> str:
+    return str(identifier.name) if identifier.args.get("quoted") else str(identifier.name.lower())
+
+
+def _without_unread(outer: exp.Query) -> None:
+    """Leave out WITH queries that nothing reads any more."""
+    while True:
+        read = {table.name.lower() for table in outer.find_all(exp.Table)}
+        unread = [cte for cte in outer.find_all(exp.CTE) if cte.alias.lower() not in read]
+        if not unread:
+            return
+        for cte in unread:
+            with_ = cte.parent
+            kept = [other for other in with_.expressions if other is not cte] if with_ is not None else []
+            if with_ is not None and kept:
+                with_.set("expressions", kept)
+            elif with_ is not None:
+                with_.pop()

@@ -1,0 +1,411 @@
+"""Which groups of a release act as rows: those that are there, as far as released numbers tell.
+
+A public key set has groups that nobody is in. SQL has no row for them, and whatever stands above a release may read
+which rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. So the outer
+SELECT reads only those groups whose released number of rows is above what an empty group reaches
+(:mod:`dpsql.finish.present_groups`). At the outermost level a reader also expects the values that the owner listed one
+by one, empty or not. Sums read numbers and not which groups there are: they have all groups, since what is dropped
+would be missing in them, and an empty group adds nothing but noise around 0. So have running sums.
+
+What is decided here follows from text and policy alone: which condition each release's table is read under, and whether
+the number of rows has to be measured for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from sqlglot import exp
+
+from rewriter.dialects import Dialect
+from rewriter.keys import PublicKeys, public_keys
+from rewriter.release import Aggregate, Presence, Query, release_name
+from rewriter.split.largest_groups import groups_wanted
+from rewriter.statement import is_grouped, output_name, star_of, walk
+
+_LARGEST = 500
+"""Syntax nodes of a column that is followed upwards."""
+
+_Columns = Mapping[str, exp.Expr | None]
+"""What the columns of a query are, over the columns of the release; None where that is not followed."""
+
+
+class Empty(StrEnum):
+    """What becomes of groups that nobody may be in."""
+
+    AUTO = "auto"
+    SHOW = "show"
+    HIDE = "hide"
+
+
+def with_presence(
+    releases: Sequence[Query], outer: exp.Query, dialect: Dialect, empty: Empty
+) -> tuple[tuple[Query, ...], exp.Query]:
+    """The releases, with a number of rows where one is needed, and the outer SELECT over the groups that act as rows.
+
+    Changes ``outer``.
+    """
+    if empty is Empty.SHOW:
+        return tuple(releases), outer
+    known = [_declared(query, dialect) for query in releases]
+    cells = sum(one.cells for one in known if one is not None)
+    reader = _Reader(outer, {release_name(n) for n, query in enumerate(releases) if query.keys}, cells)
+    found: list[Query] = []
+    for number, (query, declared) in enumerate(zip(releases, known, strict=True)):
+        tables = reader.tables(release_name(number)) if declared is not None and query.cumulative is None else []
+        read: dict[Presence, None] = {}
+        for table in tables:
+            presence = _needed(reader.presence(table, query), declared, empty)
+            if presence is not None:
+                _keep(table, presence)
+                read[presence] = None
+        found.append(_counting(query, tuple(read)) if read else query)
+    return tuple(found), outer
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """What the groups of a release are, over all of its grouping sets: how many, and whether all of them are listed."""
+
+    cells: int
+    listed: bool
+
+
+def _declared(query: Query, dialect: Dialect) -> _Declared | None:
+    """None where groups are selected, which is evidence by itself, or where there is one group."""
+    sets = [one for one in query.groupings if one.keys] if not query.others else []
+    found = [public_keys(one.keys, one.filters, dialect) for one in sets]
+    public = [one for one in found if one is not None]
+    if not sets or len(public) < len(found):
+        return None
+    listed = all(_all_listed(one, grouping) for one, grouping in zip(public, sets, strict=True))
+    return _Declared(sum(one.cells for one in public), listed)
+
+
+def _all_listed(public: PublicKeys, query: Query) -> bool:
+    named = zip(query.keys, public.listed, public.lists_null, strict=True)
+    return all(listed and (null or not key.value.nullable) for key, listed, null in named)
+
+
+def _needed(presence: Presence | None, declared: _Declared | None, empty: Empty) -> Presence | None:
+    """None where every group may be read."""
+    if presence is None or declared is None:
+        return None
+    if empty is Empty.HIDE:
+        return replace(presence, listed=False)
+    return None if presence.listed and declared.listed else presence
+
+
+def _keep(table: exp.Table, presence: Presence) -> None:
+    """Read only those groups of a release: by the WHERE of the SELECT that reads nothing else, or by a subquery."""
+    select = table.parent.parent if isinstance(table.parent, exp.From) else None
+    if isinstance(select, exp.Select) and not select.args.get("joins"):
+        test: exp.Expr = exp.column(presence.column, table.alias_or_name)
+        where = select.args.get("where")
+        if where is not None:
+            test = exp.and_(where.this.copy(), test, copy=False)
+        select.set("where", exp.Where(this=test))
+        return
+    rows = exp.Select(expressions=[exp.Star()]).from_(exp.to_table(table.name), copy=False)
+    rows.set("where", exp.Where(this=exp.column(presence.column, table.name)))
+    table.replace(exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(table.alias_or_name))))
+
+
+# How the number of rows is known
+
+
+def _counting(query: Query, read: tuple[Presence, ...]) -> Query:
+    """The release, with the place of an aggregate that is above 0 just where a group has rows: one that was asked for,
+    or one more."""
+    ranked = query.ranked if query.ranked is not None and query.ranked.descending else None
+    place = next((at for at, one in enumerate(query.aggregates) if _counts_rows(one)), None)
+    if place is not None:
+        return replace(query, presences=read, counted=place, ranked=ranked)
+    count = Aggregate(exp.Count, None, None, False, "COUNT(*)")
+    return replace(
+        query,
+        aggregates=(*query.aggregates, count),
+        presences=read,
+        counted=len(query.aggregates),
+        bought=True,
+        ranked=ranked,
+    )
+
+
+def _counts_rows(one: Aggregate) -> bool:
+    """Whether every row of a group is counted: alone, or as one of its person's."""
+    if one.function is not exp.Count or one.condition is not None or one.within is not None or one.row or one.decides:
+        return False
+    if one.argument is None:
+        return not one.distinct
+    return one.argument.unit if one.distinct else not one.argument.nullable
+
+
+# Who reads the rows, and for what
+
+
+class _Reader:
+    """Follows the rows of a release up through subqueries, WITH queries and UNION ALL."""
+
+    def __init__(self, outer: exp.Query, keyed: set[str], cells: int) -> None:
+        self._outer = outer
+        self._keyed = keyed
+        self._cells = cells
+
+    def tables(self, name: str) -> list[exp.Table]:
+        return [table for table in self._outer.find_all(exp.Table) if table.name == name]
+
+    def presence(self, table: exp.Table, query: Query) -> Presence | None:
+        """The groups that may be read of a release's table; None for all of them."""
+        every = Presence(tuple(range(len(query.keys))), listed=True)
+        names = [*(f"k{n}" for n in range(len(query.keys))), *(f"g{n}" for n in range(len(query.keys)))]
+        names += [f"a{n}" for n in range(len(query.aggregates))]
+        columns: _Columns = {name: exp.column(name) for name in names}
+        sums = frozenset(
+            f"a{n}"
+            for n, one in enumerate(query.aggregates)
+            if one.function in (exp.Count, exp.Sum) and not one.distinct
+        )
+        found = self._item(table, _Rows(every, columns, sums))
+        if found is None or not query.sets:
+            return found
+        # Each row of several grouping sets has a number of its own.
+        return replace(found, places=every.places)
+
+    def _item(self, item: exp.Expr, rows: _Rows) -> Presence | None:
+        """Rows that an item of FROM has."""
+        from_ = item.parent
+        select = from_.parent if isinstance(from_, exp.From | exp.Join) else None
+        if not isinstance(select, exp.Select):
+            return rows.there
+        others = [other for other in _from_items(select) if other is not item]
+        if any(self._has_groups(other) for other in others):
+            return rows.there
+        return self._select(select, rows.named(_aliases(item), item.alias_or_name))
+
+    def _select(self, select: exp.Select, rows: _Rows) -> Presence | None:
+        windows = [window for part in _parts(select) for window in part.find_all(exp.Window)]
+        if not all(isinstance(window.this, exp.Sum) and rows.is_number(window.this.this) for window in windows):
+            return rows.there
+        if any(window.args.get("order") is not None or window.args.get("alias") is not None for window in windows):
+            return None
+        distinct = select.args.get("distinct") is not None
+        if is_grouped(select) and not (distinct and not select.args.get("group") and not _aggregates(select)):
+            gathered = self._gathered(select, rows)
+            if gathered is None or not gathered.presence.places:
+                return None if gathered is not None else rows.there
+            rows = gathered
+        elif distinct:
+            return rows.there
+        if distinct or self._is_cut(select):
+            return rows.there
+        return self._upwards(select, rows.shown(_outputs(select, rows)))
+
+    def _gathered(self, select: exp.Select, rows: _Rows) -> _Rows | None:
+        """Rows of GROUP BY that are sums of numbers; None where something else is computed of the groups."""
+        if not all(isinstance(one, exp.Sum) and rows.is_number(one.this) for one in _aggregates(select)):
+            return None
+        group = select.args.get("group")
+        behind: set[str] = set()
+        for node in group.expressions if group is not None else ():
+            inner = list(node.find_all(exp.Column, exp.Literal)) if _is_sets(node) else [node]
+            for key in inner:
+                found = rows.behind(_output_at(key, select))
+                if found is None or any(not name.startswith(("k", "g")) for name in found):
+                    return None
+                behind |= found
+        places = tuple(sorted({int(name[1:]) for name in behind}))
+        return replace(rows, presence=replace(rows.presence, places=places))
+
+    def _upwards(self, query: exp.Expr, rows: _Rows) -> Presence | None:
+        """Who reads the rows that a query answers."""
+        parent = query.parent
+        while isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.Subquery | exp.SetOperation):
+            query, parent = parent, parent.parent
+        if query is self._outer or parent is None:
+            return rows.presence
+        if isinstance(parent, exp.SetOperation):
+            whole = isinstance(parent, exp.Union) and not parent.args.get("distinct")
+            if not whole or self._is_cut(parent):
+                return rows.there
+            return self._upwards(parent, rows.shown(_positions(parent, query, rows)))
+        if isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.From | exp.Join):
+            return self._item(parent, rows)
+        if isinstance(parent, exp.CTE):
+            rows = rows.named(_columns_of(parent.args["alias"]), "")
+            name = parent.args["alias"].name.lower()
+            read = [table for table in self._outer.find_all(exp.Table) if table.name.lower() == name]
+            return rows.together([self._item(table, rows) for table in read])
+        return rows.there
+
+    def _is_cut(self, query: exp.Expr) -> bool:
+        """Whether LIMIT may leave rows out: not where there are no more groups than it lets pass."""
+        if query.args.get("limit") is None:
+            return query.args.get("offset") is not None
+        offset = query.args.get("offset")
+        passed = offset is not None and offset.expression.name != "0"
+        wanted = groups_wanted(query)
+        return passed or wanted is None or wanted < self._cells
+
+    def _has_groups(self, item: exp.Expr) -> bool:
+        """Whether an item of FROM reads groups of people; what is not known to have one row may."""
+        names = {table.name.lower() for table in item.find_all(exp.Table)}
+        ctes = [cte for cte in self._outer.find_all(exp.CTE) if cte.args["alias"].name.lower() in names]
+        read = names | {table.name.lower() for cte in ctes for table in cte.find_all(exp.Table)}
+        return bool(read & self._keyed) or any(cte.find(exp.Table) is not None and len(ctes) > 8 for cte in ctes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of groups on their way up: which groups are read, what their columns are, and which numbers add up."""
+
+    presence: Presence
+    columns: _Columns
+    sums: frozenset[str]
+    alias: str = ""
+
+    @property
+    def there(self) -> Presence:
+        """Only groups with evidence, listed or not."""
+        return replace(self.presence, listed=False)
+
+    def named(self, names: Sequence[str], alias: str) -> _Rows:
+        given = {
+            (names[place] if place < len(names) else name): one
+            for place, (name, one) in enumerate(self.columns.items())
+        }
+        return replace(self, columns=given, alias=alias.lower())
+
+    def shown(self, columns: _Columns) -> _Rows:
+        return replace(self, columns=columns)
+
+    def together(self, read: Sequence[Presence | None]) -> Presence | None:
+        """What all readers of a WITH query can be given."""
+        asked = [one for one in read if one is not None]
+        if not asked:
+            return None
+        places = tuple(sorted({place for one in asked for place in one.places}))
+        return Presence(places, listed=all(one.listed for one in asked))
+
+    def written(self, node: exp.Expr) -> exp.Expr | None:
+        """An expression over the columns of the release; None where it is made of something else, or too large."""
+        root = exp.Paren(this=node.copy())
+        for column in list(root.find_all(exp.Column)):
+            own = column.table.lower() in ("", self.alias)
+            found = self.columns.get(_folded(column)) if own else None
+            if found is None:
+                return None
+            column.replace(exp.Paren(this=found.copy()))
+        small = sum(1 for _ in root.walk()) <= _LARGEST
+        return root if small and root.find(exp.Query, exp.AggFunc, exp.Window) is None else None
+
+    def behind(self, node: exp.Expr) -> set[str] | None:
+        """The columns of the release that an expression is made of."""
+        found = self.written(node)
+        return None if found is None else {column.name for column in found.find_all(exp.Column)}
+
+    def is_number(self, node: exp.Expr) -> bool:
+        """Whether an expression is a sum of released counts and sums, so that it is 0 where nobody is."""
+        found = self.written(node)
+        return found is not None and self._adds_up(found)
+
+    def _adds_up(self, node: exp.Expr) -> bool:
+        if isinstance(node, exp.Column):
+            return node.name in self.sums
+        if isinstance(node, exp.Paren | exp.Cast | exp.Neg):
+            return self._adds_up(node.this)
+        if isinstance(node, exp.Add | exp.Sub):
+            return self._adds_up(node.this) and self._adds_up(node.expression)
+        if isinstance(node, exp.Coalesce):
+            return self._adds_up(node.this) and all(one.name == "0" for one in node.expressions)
+        if isinstance(node, exp.Mul):
+            sides = (node.this, node.expression)
+            return any(self._adds_up(one) and _is_literal(other) for one, other in (sides, sides[::-1]))
+        return isinstance(node, exp.Div) and self._adds_up(node.this) and _is_literal(node.expression)
+
+
+def _is_literal(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren | exp.Cast | exp.Neg):
+        node = node.this
+    return isinstance(node, exp.Literal) and not node.is_string
+
+
+def _from_items(select: exp.Select) -> list[exp.Expr]:
+    from_ = select.args.get("from_")
+    return [] if from_ is None else [from_.this, *(join.this for join in select.args.get("joins") or ())]
+
+
+def _parts(select: exp.Select) -> Iterator[exp.Expr]:
+    yield from select.expressions
+    order = select.args.get("order")
+    if order is not None:
+        yield order
+
+
+def _aggregates(select: exp.Select) -> list[exp.Expr]:
+    having = select.args.get("having")
+    parts = [*_parts(select), *([] if having is None else [having])]
+    # A sum of some groups, by a FILTER, may depend on which of them there are.
+    return [
+        node.parent if isinstance(node.parent, exp.Filter) else node
+        for part in parts
+        for node in walk(part)
+        if isinstance(node, exp.AggFunc) and not isinstance(node, exp.Grouping)
+    ]
+
+
+def _is_sets(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple)
+
+
+def _output_at(key: exp.Expr, select: exp.Select) -> exp.Expr:
+    """What GROUP BY means by a position, or by the name of an output."""
+    items: list[exp.Expr] = select.expressions
+    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
+        return _bare(items[int(key.name) - 1])
+    if isinstance(key, exp.Column) and not key.table:
+        named = [item for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(key)]
+        return _bare(named[0]) if named else key
+    return key
+
+
+def _bare(item: exp.Expr) -> exp.Expr:
+    return item.this if isinstance(item, exp.Alias) else item
+
+
+def _outputs(select: exp.Select, rows: _Rows) -> dict[str, exp.Expr | None]:
+    """The columns that a SELECT answers, over those of the release. A sum of numbers is one."""
+    found: dict[str, exp.Expr | None] = {}
+    for item in select.expressions:
+        if star_of(item)[0]:
+            found |= rows.columns
+            continue
+        node = _bare(item)
+        if isinstance(node, exp.Sum) and rows.is_number(node.this):
+            node = node.this
+        found[output_name(item)] = rows.written(node)
+    return found
+
+
+def _positions(union: exp.SetOperation, side: exp.Expr, rows: _Rows) -> _Columns:
+    """The columns of one side under the names of the first."""
+    first: exp.Expr = union
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    names = [output_name(item) for item in first.expressions] if isinstance(first, exp.Select) else []
+    return dict(zip(names, rows.columns.values(), strict=False))
+
+
+def _aliases(item: exp.Expr) -> list[str]:
+    return _columns_of(item.args.get("alias"))
+
+
+def _columns_of(alias: exp.Expr | None) -> list[str]:
+    given = [] if alias is None else alias.args.get("columns") or []
+    return [name.name if name.args.get("quoted") else name.name.lower() for name in given]
+
+
+def _folded(column: exp.Column) -> str:
+    return column.name if column.this.args.get("quoted") else column.name.lower()

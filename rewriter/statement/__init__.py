@@ -1,0 +1,65 @@
+"""Text to one plain tree, one rule a file."""
+
+from rewriter.statement.and_branches import (
+    branches,
+    conjuncts,
+    from_items,
+    is_equality,
+    tested_for_null,
+    unparenthesised,
+)
+from rewriter.statement.fold_constants import plain_constants
+from rewriter.statement.output_names import output_name
+from rewriter.statement.parser import (
+    MAX_BYTES,
+    Explain,
+    Parameters,
+    Select,
+    SetSetting,
+    ShowSetting,
+    Transaction,
+    parse,
+)
+from rewriter.statement.refused_parts import only
+from rewriter.statement.select_shape import (
+    children_of,
+    has_aggregate,
+    is_aggregate,
+    is_grouped,
+    is_window_function,
+    star_of,
+    walk,
+)
+from rewriter.statement.spell_quantiles import LISTED, plain_quantiles
+from rewriter.statement.three_part_names import plain_names, written
+
+__all__ = [
+    "LISTED",
+    "MAX_BYTES",
+    "Explain",
+    "Parameters",
+    "Select",
+    "SetSetting",
+    "ShowSetting",
+    "Transaction",
+    "branches",
+    "children_of",
+    "conjuncts",
+    "from_items",
+    "has_aggregate",
+    "is_aggregate",
+    "is_equality",
+    "is_grouped",
+    "is_window_function",
+    "only",
+    "output_name",
+    "parse",
+    "plain_constants",
+    "plain_names",
+    "plain_quantiles",
+    "star_of",
+    "tested_for_null",
+    "unparenthesised",
+    "walk",
+    "written",
+]
