@@ -261,7 +261,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def series(self, low: exp.Expr, high: exp.Expr, step: exp.Expr | None = None) -> exp.Expr:
-        """A FROM item ``g`` with a column ``n``: ``low``, ``low + step``, … up to ``high``, in steps of 1 without one."""
+        """A FROM item ``g`` with a column ``n``: ``low``, ``low + step``, … up to ``high``, by 1 without a step."""
 
     @abstractmethod
     def cte(self, name: str, query: exp.Expr, *, shared: bool = False) -> exp.CTE:
