@@ -11,16 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.answer import Proxy
 from dpsql.mechanisms.sampling import Candidate, Chain, Product
 from dpsql.opened import open_policy
 from dpsql.policy import Kind
+from dpsql.proxy import Proxy
 from dpsql.releases import Key
+from rewriter import Parameters, Select, parse, rewrite
 from rewriter.declared import Norm, Sensitivity
 from rewriter.plan import Plan, Selection
-from rewriter.planner import plan
-from rewriter.split import split
-from rewriter.statement import Parameters, Select, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +66,7 @@ def measure(
         chosen = norm or (Norm.L2 if opened.policy.budget.accounting == "zcdp" else Norm.L1)
         measured = []
         dialect = opened.engine.dialect
-        for query in split(statement.tree, opened.catalog, dialect).groupings:
-            planned = plan(query, chosen, dialect)
+        for planned in rewrite(statement.tree, opened.catalog, dialect, norms=(chosen,)).plans:
             exact = opened.engine.run(planned)
             groups = {
                 key: {name: column[row] for name, column in exact.statistics.items()}

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import dpsql
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.engine import Engine
 from dpsql.errors import Error
 from dpsql.opened import open_policy
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable
 from dpsql.sandbox.sandbox import Sandbox
 from dpsql.testing import NoNoise

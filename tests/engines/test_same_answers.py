@@ -27,7 +27,7 @@ from rewriter.declared.contribution import Norm
 from rewriter.plan import Plan
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Explain, Select, parse
 from tests.engines.postgres_server import Server, copy_tables, shared_server
 from tests.golden.pairs import FOLDER, Pair, pairs

@@ -73,7 +73,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "statements are told apart by values and not by types",
-        "dpsql/answer.py",
+        "dpsql/proxy.py",
         "return _Given(parameters, tuple((type(value), value) for value in parameters))",
         "return _Given(parameters, tuple((None, value) for value in parameters))",
         f"{ANSWER}::test_parameters_of_another_type_are_another_statement",
@@ -125,7 +125,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "nobody is turned away",
-        "dpsql/answer.py",
+        "dpsql/proxy.py",
         "if analyst is None or (names and analyst not in names):",
         "if analyst is None:",
         f"{ANSWER}::test_an_unknown_analyst_is_turned_away",
@@ -245,7 +245,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "correlations with other columns are the same measurement",
-        "dpsql/releases/family.py",
+        "rewriter/planner/family.py",
         "one.condition, one.second, *one.row)",
         "one.condition)",
         "tests/properties/test_moments.py::test_those_of_other_columns_are_not_made_to_agree_with_them",

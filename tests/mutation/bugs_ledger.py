@@ -185,25 +185,25 @@ BUGS: tuple[Bug, ...] = (
         "dpsql/answer.py",
         (
             (
-                "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
                 "            pass\n",
             ),
             (
-                "        return settled, priced, loss, tables\n",
+                "        return Released(settled, priced, loss, tables)\n",
                 "        if loss and settled.purchase is None:\n"
-                "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n"
-                "        return settled, priced, loss, tables\n",
+                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n"
+                "        return Released(settled, priced, loss, tables)\n",
             ),
         ),
         (f"{ANSWER}::test_a_charge_is_durable_before_the_engine_reads",),
     ),
     bug(
         "bounds are charged after they are read",
-        "dpsql/price/learn_bounds.py",
-        "            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))\n"
-        "            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]\n",
-        "            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]\n"
-        "            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))\n",
+        "dpsql/answer.py",
+        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))\n",
+        "            for one in settled.purchase.all:\n"
+        "                self._measured(one, patience)\n"
+        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))\n",
         f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
     ),
     bug(
@@ -216,10 +216,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "what an engine fails to read is not charged",
         "dpsql/answer.py",
-        "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
         "            for one in priced.calibrations:\n"
-        "                opened.engine.run(one.plan, timeout, cancellation)\n"
-        "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+        "                opened.engine.run(one.plan, patience.seconds, patience.cancellation)\n"
+        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
         f"{ANSWER}::test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text",
     ),
 )

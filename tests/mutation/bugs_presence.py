@@ -67,7 +67,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "groups that are counted are those that are shown",
-        "rewriter/split/program.py",
+        "rewriter/split/splitter.py",
         "splitter.query(counted_groups(plain, persons_of(catalog)), {})",
         "splitter.query(plain, {})",
         SAME,

@@ -90,7 +90,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a time zone that is set and not looked at",
-        "dpsql/answer.py",
+        "dpsql/proxy.py",
         "replace(opened.engine.dialect, zone=zone)",
         "opened.engine.dialect",
         f"{INSTANTS}::test_literals_and_days_are_local",

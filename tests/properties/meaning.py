@@ -22,8 +22,8 @@ import duckdb
 import psycopg
 import pyarrow as pa
 
-from dpsql.answer import Proxy, Session
 from dpsql.errors import Error
+from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
 from dpsql.testing import open_without_noise
 from tests.engines.postgres_server import copy_texts, shared_server

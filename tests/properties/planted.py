@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from dpsql.answer import Proxy, Session
+from dpsql.proxy import Proxy, Session
 from dpsql.testing import open_without_noise
 from tests.engines.postgres_server import shared_server
 

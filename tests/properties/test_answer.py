@@ -19,9 +19,9 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.answer import Proxy
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import BudgetExceeded, DataError, Error, InternalError, NotSupportedError, OperationalError
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable
 from dpsql.testing import open_without_noise
 from rewriter.plan import Plan

@@ -22,9 +22,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dpsql.answer import Session
 from dpsql.engines.duckdb.duckdb_engine import LOCKED
 from dpsql.errors import Error
+from dpsql.proxy import Session
 from dpsql.reply import Answer
 from dpsql.testing import open_without_noise
 from rewriter.declared.types import DOUBLE

@@ -10,9 +10,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.answer import Proxy, Session
 from dpsql.policy.policy import Policy
 from dpsql.policy.problem import PolicyError
+from dpsql.proxy import Proxy, Session
 from dpsql.testing import measure, open_without_noise
 
 GROUPS = 400

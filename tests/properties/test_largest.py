@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy, Session
+from dpsql.proxy import Proxy, Session
 from dpsql.reply import ReleaseExplanation
 from dpsql.testing import open_without_noise
 

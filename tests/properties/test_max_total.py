@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpsql.answer import Proxy, Session
+from dpsql.proxy import Proxy, Session
 from dpsql.testing import measure, open_without_noise
 from rewriter.declared.contribution import Norm
 from tests.properties.test_vector import COLUMNS

@@ -13,11 +13,11 @@ import pytest
 from scipy import stats
 
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy, Session
 from dpsql.errors import Error
 from dpsql.mechanisms.quantiles.mode import Commonest
 from dpsql.mechanisms.quantiles.one import Exponential
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.proxy import Proxy, Session
 from dpsql.testing import open_without_noise
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Choice

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 from dpsql.accounting.accountant import Accounting
-from dpsql.answer import Proxy
 from dpsql.errors import Error
 from dpsql.finish.replicates import drawn
 from dpsql.inference.estimates.moment_figures import moment_ends, moment_values
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import Noise
 from dpsql.testing import measure, open_without_noise
 from rewriter.declared.contribution import Norm

@@ -9,8 +9,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.answer import Proxy
 from dpsql.inference.estimates.running_estimates import prefix_variances
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import Noise
 from dpsql.testing import measure, open_without_noise
 from rewriter.declared.contribution import Norm

@@ -12,10 +12,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.answer import Proxy, Session
 from dpsql.errors import DataError
 from dpsql.finish.present_groups import ALPHA, threshold
 from dpsql.finish.replicates import drawn
+from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import Noise
 from dpsql.testing import open_without_noise
 from rewriter.plan import Linear

@@ -20,7 +20,7 @@ from dpsql.testing import Measurement, measure, open_without_noise
 from rewriter.declared.contribution import Norm
 from rewriter.declared.types import INTEGER
 from rewriter.planner.plan_release import plan
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import parse
 from tests.engines.postgres_server import shared_server
 from tests.properties.neighbours import Table, compare

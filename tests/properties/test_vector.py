@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpsql.answer import Proxy
+from dpsql.proxy import Proxy
 from dpsql.testing import measure, open_without_noise
 from rewriter.declared.contribution import Norm
 from tests.engines.postgres_server import copy_tables, shared_server

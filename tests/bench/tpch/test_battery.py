@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.answer import Proxy
+from dpsql.proxy import Proxy
 from dpsql.testing import open_without_noise
 
 from . import data
