@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from dpsql.proxy import Proxy, Session
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 
 POLICY = """

@@ -16,11 +16,11 @@ from dpsql.interfaces.commands.demo_clinic import DATABASE, POLICY, build
 from dpsql.opened import Opened, open_policy
 from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
-from dpsql.testing import open_without_noise
 from rewriter.declared.contribution import Norm
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.planner.plan_release import plan
 from rewriter.split.splitter import split
+from tests.doubles import open_without_noise
 
 FIRST, LAST = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
 

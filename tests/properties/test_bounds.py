@@ -23,8 +23,8 @@ from dpsql.prepare.prepared import Prepared
 from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable, Noise
 from dpsql.reply import Answer, Explanation
-from dpsql.testing import open_without_noise
 from rewriter.plan import Plan
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import copy_tables, shared_server
 
 COUNT = "SELECT COUNT(*) FROM visit"

@@ -19,7 +19,7 @@ import pytest
 
 from dpsql.proxy import Session
 from dpsql.reply import Answer
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 
 TABLES = """

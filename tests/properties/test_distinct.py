@@ -13,7 +13,8 @@ import pytest
 from dpsql.policy.policy import Policy
 from dpsql.policy.problem import PolicyError
 from dpsql.proxy import Proxy, Session
-from dpsql.testing import measure, open_without_noise
+from dpsql.testing import measure
+from tests.doubles import open_without_noise
 
 GROUPS = 400
 ROWS = """

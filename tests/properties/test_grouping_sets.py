@@ -16,7 +16,7 @@ from dpsql.inference.consistency.infer import infer_all
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 
 BUDGET = "budget: {epsilon: 10, delta: 1e-6, accounting: zcdp}"
 

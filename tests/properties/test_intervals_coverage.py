@@ -26,8 +26,8 @@ from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
 from dpsql.reply import Answer
 from dpsql.reuse.derive import Made
-from dpsql.testing import NoNoise
 from rewriter.outer.provenance import Affine
+from tests.doubles import NoNoise
 from tests.properties.finished import finished
 from tests.statistics.laws import masses
 

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 from dpsql.proxy import Proxy, Session
-from dpsql.testing import measure, open_without_noise
+from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
+from tests.doubles import open_without_noise
 from tests.properties.test_vector import COLUMNS
 
 POLICY = """

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from dpsql.proxy import Proxy, Session
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 from tests.properties.campaign import Tally, campaign
 from tests.properties.questions import figures
 

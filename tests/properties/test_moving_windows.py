@@ -12,10 +12,11 @@ import pytest
 from dpsql.inference.estimates.running_estimates import prefix_variances
 from dpsql.proxy import Proxy
 from dpsql.releases.tables import Noise
-from dpsql.testing import measure, open_without_noise
+from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.release import Frame
 from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree
+from tests.doubles import open_without_noise
 
 DAYS = 60
 WEEK = "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW"

@@ -28,11 +28,11 @@ from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import ExactTable, Noise, NoisyTable
 from dpsql.reply import Answer
 from dpsql.reuse.derive import Made
-from dpsql.testing import open_without_noise
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import DOUBLE
 from rewriter.plan import Block, Linear, Output, Part, Plan, Statistic
 from rewriter.split.other_groups import LABEL
+from tests.doubles import open_without_noise
 from tests.properties.finished import finished
 
 POLICY = """

@@ -17,8 +17,8 @@ from dpsql.finish.present_groups import ALPHA, threshold
 from dpsql.finish.replicates import drawn
 from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import Noise
-from dpsql.testing import open_without_noise
 from rewriter.plan import Linear
+from tests.doubles import open_without_noise
 
 SCHEMA = """
 CREATE TABLE item (id INTEGER PRIMARY KEY, kind TEXT NOT NULL);

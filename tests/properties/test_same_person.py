@@ -20,7 +20,7 @@ from dpsql.opened import agreeing, open_engine, open_policy
 from dpsql.policy.declared_catalog import fit
 from dpsql.policy.policy import Policy
 from dpsql.proxy import Proxy
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 
 TABLES = """

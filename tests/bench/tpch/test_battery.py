@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpsql.proxy import Proxy
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 
 from . import data
 from .battery import ask, ask_raw, beside, cells, measured, policies, refusal, session
