@@ -30,6 +30,9 @@ WORDS = frozenset(
 )
 """Functions that every engine has, by the names that PostgreSQL gives them."""
 
+STANDARD = frozenset("abs bool_and bool_or cast coalesce count extract max min row_number sqrt sum".split())
+"""Functions that are nodes of sqlglot in our trees, which it spells."""
+
 _DAY = 86_400_000_000
 _BEFORE_1970 = 719_163
 """``datetime.date(1970, 1, 1).toordinal()``: how far the engine's epoch lies after our day 0."""
@@ -48,6 +51,8 @@ class Dialect(ABC):
     """Where tables are found that are named without a schema."""
     raises: ClassVar[bool]
     """Whether arithmetic on doubles and times raises where it has no result, instead of giving NaN or ±inf."""
+    decimals_may_be_nan: ClassVar[bool]
+    """Whether a decimal that is stored may be no number, and is NULL where it is read."""
     recomputes: ClassVar[bool]
     """Whether an expression that occurs several times is computed several times."""
     usual_escape: ClassVar[str]
@@ -58,6 +63,11 @@ class Dialect(ABC):
     """The engine's name for each of :data:`WORDS`, with the same arguments in the same order."""
     own_words: ClassVar[frozenset[str]]
     """The engine's other functions: those that its spellings alone call."""
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Every function that a text of ours may call."""
+        return STANDARD | self.own_words | frozenset(self.words.values())
 
     def __init_subclass__(cls, *, family: bool = False) -> None:
         """A ``family`` is what several engines share, and no dialect yet."""
