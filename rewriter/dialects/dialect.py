@@ -80,10 +80,13 @@ class Dialect(ABC):
 
     def sql(self, tree: exp.Expr) -> str:
         """The engine's text of a tree, which is left as it was."""
-        return str(self.spelt(tree).sql(dialect=self.name, comments=False, copy=False))
+        spelt = self.spelt(tree)
+        return str(spelt.sql(dialect=self.name, comments=False, copy=spelt is tree))
 
     def spelt(self, tree: exp.Expr) -> exp.Expr:
-        """A copy in the engine's own words for what is read off a calendar."""
+        """The tree with the engine's own words for what is read off a calendar: a copy, where there is any of that."""
+        if all(reading_of(node) is None for node in tree.find_all(exp.Anonymous)):
+            return tree
         copy = tree.copy()
         for node in reversed(list(copy.find_all(exp.Anonymous))):  # what is inside of a reading first
             reading = reading_of(node)
