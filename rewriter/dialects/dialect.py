@@ -24,7 +24,7 @@ from rewriter.dialects.nodes import call, double, number, text
 
 WORDS = frozenset(
     """abs acos ascii asin atan atan2 cbrt ceil concat concat_ws cos cot cume_dist degrees dense_rank exp first_value
-    floor greatest lag last_value lead least left length ln log10 log2 lower lpad ltrim nth_value ntile nullif
+    floor greatest lag last_value lead least left length ln log10 lower lpad ltrim nth_value ntile nullif
     percent_rank power radians rank regexp_replace repeat replace reverse right round row_number rpad rtrim sign sin
     sqrt starts_with strpos substring tan trim trunc""".split()
 )
@@ -113,7 +113,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def cast(self, sql: exp.Expr, type_: Type) -> exp.Expr:
-        """A conversion that cannot fail for any value of the operand's type."""
+        """A conversion that cannot fail for any value of the operand's type.
+
+        To any other type than TEXT it is the node ``exp.Cast``, which sqlglot spells: keys ask it for its type.
+        """
 
     @abstractmethod
     def try_cast(self, sql: exp.Expr, type_: Type, source: Type | None = None) -> exp.Expr:
@@ -171,6 +174,10 @@ class Dialect(ABC):
     @abstractmethod
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         """Of doubles: NaN or ±inf where there is no quotient, unless the engine raises."""
+
+    @abstractmethod
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        """Of a double; where the engine raises, of one above 0."""
 
     @abstractmethod
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:

@@ -186,6 +186,9 @@ class Postgres(PostgresFamily):
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         return exp.Div(this=dividend, expression=divisor, typed=True)
 
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        return self.divide(call("ln", sql), double(math.log(2)))
+
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
         return call("power", base, exponent)
 

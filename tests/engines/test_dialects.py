@@ -16,7 +16,7 @@ from sqlglot.tokens import TokenType
 
 from dpsql.engines import ENGINES
 from rewriter.declared.catalog import Catalog
-from rewriter.declared.types import Kind, Type
+from rewriter.declared.types import BIGINT, DATE, TIMESTAMP, decimal
 from rewriter.dialects.calendar_nodes import start_of
 from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB, DuckDB
@@ -141,10 +141,19 @@ def test_a_reading_that_is_not_spelt_is_in_no_engines_words() -> None:
     assert reading.sql("duckdb") == "DPSQL.START('month', DPSQL.START('day', t))"
 
 
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_cast_is_told_by_its_node(name: str) -> None:
+    """Keys ask a cast to which type it goes: in other words they would not find it."""
+    for type_, kind in ((DATE, exp.DType.DATE), (TIMESTAMP, exp.DType.TIMESTAMP), (decimal(5, 0), exp.DType.DECIMAL)):
+        cast = DIALECTS[name].cast(exp.column("x"), type_)
+        assert type(cast) is exp.Cast
+        assert cast.to.this == kind
+
+
 def test_an_aggregate_without_filter() -> None:
     count = TOY.filtered(exp.Count(this=exp.Star()), exp.column("c"))
     assert TOY.sql(count) == "COUNT(CASE WHEN c THEN 1 END)"
-    total = TOY.filtered(TOY.sum(exp.column("x"), Type(Kind.INTEGER, bits=64)), exp.column("c"))
+    total = TOY.filtered(TOY.sum(exp.column("x"), BIGINT), exp.column("c"))
     assert TOY.sql(total) == "SUM(CASE WHEN c THEN CAST(x AS DECIMAL(38, 0)) END)"
 
 

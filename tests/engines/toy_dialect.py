@@ -38,7 +38,7 @@ class Toy(Dialect):
     words = {word: f"toy_{word}" for word in WORDS}  # noqa: RUF012
     own_words = frozenset(
         """date_format toy_begin toy_between toy_bytes toy_days toy_digits toy_divide toy_double toy_epoch toy_even
-        toy_field toy_find toy_instant toy_later toy_lower toy_match toy_micros toy_over toy_pick toy_power toy_real
+        toy_field toy_find toy_instant toy_later toy_log2 toy_lower toy_match toy_micros toy_over toy_pick toy_power toy_real
         toy_row toy_seconds toy_series toy_span toy_spread toy_upper toy_zone try_cast""".split()
     )
 
@@ -92,6 +92,9 @@ class Toy(Dialect):
 
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         return call("toy_over", dividend, divisor)
+
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        return call("toy_log2", sql)
 
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
         return call("toy_power", base, exponent)
