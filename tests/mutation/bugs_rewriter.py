@@ -415,6 +415,20 @@ BUGS: tuple[Bug, ...] = (
         DECLARED,
     ),
     bug(
+        "lists that a condition ties to each other are listed apart",
+        "rewriter/independent.py",
+        "for node in (*keys, *conditions):",
+        "for node in keys:",
+        "tests/properties/test_coarse.py::test_keys_of_their_own_columns_are_multiplied",
+    ),
+    bug(
+        "keys of one list are listed apart",
+        "rewriter/independent.py",
+        "together = [one for one in together if not one & tables] + ([tables.union(*near)] if tables else [])",
+        "together = [*together, tables] if tables else together",
+        "tests/properties/test_coarse.py",
+    ),
+    bug(
         "the part of an OR that is decided decides it",
         "rewriter/enumeration.py",
         "return None if None in parts else exp.or_(*parts, copy=False)",

@@ -358,7 +358,6 @@ def test_an_error_is_expected_of_a_total(total: Session) -> None:
 # What random statements found
 
 
-@pytest.mark.xfail(strict=True, reason="groups are counted by the values behind them")
 @pytest.mark.parametrize("accounting", ["zcdp", "pure"])
 def test_a_product_of_small_keys_is_declared(tmp_path: Path, accounting: str) -> None:
     """Seven days of the week by twenty-four hours are 168 groups, however many instants are behind them."""

@@ -140,29 +140,37 @@ WITH suspect AS MATERIALIZED (
     k0,
     k1
 ), keys AS (
-  SELECT DISTINCT
-    CAST(d_t1_4.x AS TEXT) AS k0,
-    CAST(d_t1_2.x AS DATE) AS k1
+  SELECT
+    p0.k0 AS k0,
+    p1.k1 AS k1
   FROM (
-    SELECT
-      x
-    FROM (VALUES
-      (CAST('check-up' AS TEXT)),
-      (CAST('acute' AS TEXT)),
-      (CAST('chronic' AS TEXT))) AS v(x)
-    UNION ALL
-    SELECT
-      NULL AS x
-  ) AS d_t1_4
+    SELECT DISTINCT
+      CAST(d_t1_4.x AS TEXT) AS k0
+    FROM (
+      SELECT
+        x
+      FROM (VALUES
+        (CAST('check-up' AS TEXT)),
+        (CAST('acute' AS TEXT)),
+        (CAST('chronic' AS TEXT))) AS v(x)
+      UNION ALL
+      SELECT
+        NULL AS x
+    ) AS d_t1_4
+  ) AS p0
   CROSS JOIN (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
-  ) AS d_t1_2
+    SELECT DISTINCT
+      CAST(d_t1_2.x AS DATE) AS k1
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t1_2
+  ) AS p1
 )
 SELECT
   keys.k0,
