@@ -15,7 +15,7 @@ from dpsql.families import Shape
 from dpsql.inference.finish import linear_half_width
 from dpsql.loss import PrivacyLoss
 from dpsql.table import Noise, NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.plan import Linear, Plan
+from rewriter.plan import Linear, Plan, statistics_of
 from rewriter.types import BOOLEAN, Scalar
 
 ALPHA = 0.01
@@ -126,18 +126,17 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) 
             f" be empty{', unless the policy lists them one by one' if listed else ''};"
             " SET dpsql.empty_groups = show has all of them"
         )
-        if shape.bought:
-            yield (
-                "the number of rows of each group is measured too, to know which groups there are:"
-                f" {_share(own, shape.counted, whole)}"
-            )
+        if shape.bought and (share := _share(own, shape.counted, whole)):
+            yield f"the number of rows of each group is measured too, to know which groups there are: {share}"
 
 
 def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) -> str:
-    """What is paid for the number of rows, of the statement's whole price."""
+    """What is paid for the number of rows, of the statement's whole price; "" where what was asked for tells it."""
     paid = 0.0
     for one in calibrations:
-        names = {name for name, _ in _rows_of(one.plan, place).terms}
+        asked = (output.estimator for output in one.plan.outputs if output.name != f"a{place}")
+        told = {name for estimator in asked for name in statistics_of(estimator)}
+        names = {name for name, _ in _rows_of(one.plan, place).terms} - told
         for measured in one.measured:
             of_rows = {statistic.name for statistic in measured.block.statistics}
             if of_rows & names:
@@ -145,4 +144,4 @@ def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) 
                     return "together with what was asked for, in one measurement"
                 price, total = (measured.share.rho, whole.rho) if whole.rho else (measured.share.epsilon, whole.epsilon)
                 paid += float(price / total)
-    return f"{100 * paid:.0f} % of the price"
+    return f"{100 * paid:.0f} % of the price" if paid else ""

@@ -18,6 +18,7 @@ from rewriter.functions_casts import coerce
 from rewriter.functions_literals import whole_literal
 from rewriter.functions_numbers import divide, numeric
 from rewriter.functions_values import (
+    RISING,
     Context,
     Rule,
     derive,
@@ -185,4 +186,5 @@ def width_bucket(node: exp.Expr, context: Context) -> Value:
     interval = Interval(Fraction(0), Fraction(count + 1))
     if value.interval is not None:
         interval = value.interval.monotone(lambda end: Fraction(_bucket(float(end), low, high, count)))
+    sql.meta[RISING] = True
     return derive(sql, INTEGER, value, interval=interval, domain=integer_domain(interval), limits=(0, count + 1))

@@ -432,6 +432,18 @@ SHORTEST = {
     "year": Fraction(365), "decade": Fraction(3652), "century": Fraction(36524), "millennium": Fraction(365242),
 }  # fmt: skip
 """The least number of days between two beginnings of a unit."""
+CYCLES = {
+    "hour": 1,
+    "minute": 1,
+    "dow": 7,
+    "isodow": 7,
+    "day": 62,
+    "month": 366,
+    "quarter": 366,
+    "week": 3000,
+    "doy": 3000,
+}
+"""Days after which every value of a part of a time has been there."""
 TEXTS = "texts"
 """The ``meta`` key for how many texts TO_CHAR prints, at most, of times that keep to their declared range."""
 _PRINTED = {"%S": Fraction(1, 86_400), "%M": Fraction(1, 1440), "%H": SHORTEST["hour"], "%d": SHORTEST["day"],

@@ -24,7 +24,7 @@ from rewriter.interval import Interval, measure
 from rewriter.types import BOOLEAN, TEXT, Kind, Scalar, Type
 from rewriter.value import GROWTH, Domain, IntegerRange, Scope, Value, Values, growth_of
 
-LIMITS, RAW, LITERAL = "limits", "raw", "literal"
+LIMITS, RAW, LITERAL, RISING = "limits", "raw", "literal", "rising"
 MOST_DEPTH = 48
 MOST_COPIED = 400
 MOST_KEYS = 100_000

@@ -141,10 +141,8 @@ def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
 
 
 def _clips(contribution: ContributionBound, work: Workload) -> bool:
-    """Whether rows or values may be cut: only where every person has one row, and rows are counted, nothing is."""
-    cells = [cell for vector in work.vectors for cell in vector.cells]
-    summed = any(addend.summed is not None for cell in cells for addend in cell.addends)
-    return summed or (not contribution.unique and bool(work.vectors))
+    """Whether rows or values may be cut."""
+    return work.clips or (not contribution.unique and bool(work.vectors))
 
 
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:

@@ -97,6 +97,7 @@ def workload(
         tuple(builder.parts),
         tuple(builder.orders),
         tuple(builder.derived.values()),
+        builder.clips,
     )
 
 

@@ -334,7 +334,9 @@ def test_twenty_nested_filters_have_twenty_atoms() -> None:
     made = planned(f"SELECT {thresholds(20)} FROM patient", Norm.L1)
     assert [len(block.statistics) for block in made.blocks] == [20]
     assert made.blocks[0].sensitivity.l1 == 1
-    assert made.notes == ("20 counts are measured as 20 disjoint atoms",)
+    assert made.notes == (
+        "20 counts are measured together, which takes less noise: as 20 parts that share no rows, added up",
+    )
 
 
 def test_conditions_without_relation_are_not_multiplied_out() -> None:
@@ -342,7 +344,9 @@ def test_conditions_without_relation_are_not_multiplied_out() -> None:
     free = ", ".join(f"COUNT(*) FILTER (WHERE diagnosis LIKE '{letter}%')" for letter in "abcdefghijkl")
     made = planned(f"SELECT COUNT(*), {free} FROM patient", Norm.L2)
     assert made.blocks[0].sensitivity.l2_squared == 13
-    assert made.notes == ("13 counts are measured as their total and differences from it",)
+    assert made.notes == (
+        "13 counts are measured together, which takes less noise: as their total and how far each is from it",
+    )
     assert len(made.orders) == 12
 
 
