@@ -14,6 +14,7 @@ FROM (SELECT * FROM daily) AS t;
 -- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
+-- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 -- note: running sums over at most 2192 groups are measured as such: their error is about 9.9 times smaller than that of adding up as many groups
 -- note: rows whose reason is not one of the 3 declared values are in no group
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
