@@ -68,14 +68,16 @@ def present_columns(
 def _there(
     shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool
 ) -> Iterator[bool]:
-    """Of each row, whether its number of rows says that it is there. A total over all rows is."""
+    """Of each row, whether its number of rows says that it is there. A total over all rows is, and a group that was
+    selected."""
     name = f"a{shape.counted}"
     counts = next(column.values for column in released.columns if column.name == name)
-    cells, row = sum(len(table.keys) for table in tables), 0
-    for table, plan in zip(tables, plans, strict=True):
-        least = 0.0 if silent else threshold(_rows_of(plan, shape.counted), table.noise, cells)
+    declared = [plan.cells is not None for plan in plans]
+    cells, row = sum(len(table.keys) for table, known in zip(tables, declared, strict=True) if known), 0
+    for table, plan, known in zip(tables, plans, declared, strict=True):
+        least = 0.0 if silent or not known else threshold(_rows_of(plan, shape.counted), table.noise, cells)
         for group in table.keys:
-            yield not group or _exceeds(counts[row], least, _shrunk(released, row))
+            yield not group or not known or _exceeds(counts[row], least, _shrunk(released, row))
             row += 1
 
 
@@ -113,7 +115,8 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) 
     """How many rows speak for a group, and what their number costs where nobody asked for it. From text and price."""
     whole = sum((one.loss for one in calibrations), PrivacyLoss())
     for shape in shapes:
-        own = [calibrations[place] for place in shape.measurements if calibrations[place].plan.keys]
+        every = [calibrations[place] for place in shape.measurements if calibrations[place].plan.keys]
+        own = [one for one in every if one.plan.cells is not None]
         if not shape.presences or not own:
             continue
         cells = sum(one.plan.cells or 0 for one in own)
@@ -126,7 +129,7 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) 
             f" be empty{', unless the policy lists them one by one' if listed else ''};"
             " SET dpsql.empty_groups = show has all of them"
         )
-        if shape.bought and (share := _share(own, shape.counted, whole)):
+        if shape.bought and (share := _share(every, shape.counted, whole)):
             yield f"the number of rows of each group is measured too, to know which groups there are: {share}"
 
 

@@ -387,6 +387,17 @@ def test_sums_along_groups_have_all_that_are_declared(shop: Session, frame: str)
     assert "2017" not in {str(row[0]) for row in shop.execute(years).rows}
 
 
+@pytest.mark.parametrize("measured", ["COUNT(*)", "AVG(price)", "COUNT(DISTINCT note)"])
+def test_declared_totals_of_chosen_groups_have_no_empty_ones(shop: Session, measured: str) -> None:
+    """Too many prices to list are chosen; of 36 months, those with sales are shown, and those without an instant."""
+    sql = f"SELECT TO_CHAR(\"at\", 'YYYY-MM'), price, {measured} FROM sale GROUP BY ROLLUP (1, 2)"
+    answer = shop.execute(sql)
+    assert any("are left out where the measured number of rows" in one for one in answer.notices)
+    totals = [row[0] for row in answer.rows if row[1] is None]
+    assert sorted(map(str, totals)) == ["2026-09", "2026-10", "2026-11", "None", "None"]
+    assert any(row[1] is not None for row in answer.rows)
+
+
 def test_null_is_a_row_of_distinct_rows(shop: Session) -> None:
     """Teams a, b, q and NULL, of which q is not declared."""
     assert numbers(shop, "SELECT COUNT(*) FROM (SELECT DISTINCT odd FROM person) AS t") == [3]
