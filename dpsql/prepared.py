@@ -241,7 +241,8 @@ def _independent(
     if isinstance(column.form, Either):
         branches = tuple(_independent(branch, traced, shaped, plans) for branch in column.form.branches)
         known = not any(isinstance(branch.form, Other) for branch in branches)
-        return replace(column, form=Either(branches)) if known else replace(OTHER, nonnegative=column.nonnegative)
+        other = replace(OTHER, nonnegative=column.nonnegative, most=column.most)
+        return replace(column, form=Either(branches)) if known else other
     slots = slots_of(column.form)
     behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]
     if isinstance(column.form, Running):
@@ -286,10 +287,11 @@ def _question(
     )
     keys = [at for at, column in enumerate(traced.columns) if not column.noisy]
     never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
+    most = tuple((at, float(end)) for at in wanted if (end := traced.columns[at].most) is not None)
     if not wanted:
         return Question(full, "", (), ())
     once = replicated_sql(traced.tree, tables, released, slots.stop)
-    return Question(full, once, (*keys, *slots), wanted, never, zone)
+    return Question(full, once, (*keys, *slots), wanted, never, most, zone)
 
 
 def margin_name(column: str) -> str:

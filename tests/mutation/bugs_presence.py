@@ -121,4 +121,11 @@ BUGS: tuple[Bug, ...] = (
         "(max(low - slack, least), high + slack)",
         f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",
     ),
+    bug(
+        "a share of the sum that it is a term of exceeds the whole",
+        "rewriter/whole.py",
+        "        if parts[0].nonnegative and factor >= 0 and _is_sum_with(node.expression, part):",
+        "        if False:",
+        f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",
+    ),
 )

@@ -225,6 +225,9 @@ SHARES = [
     "SELECT COUNT(*) FILTER (WHERE born < 1976) * 1.0 / COUNT(*) AS s FROM person WHERE id < 8",
     "SELECT COUNT(*) FILTER (WHERE born < 1976) * 1.0 / NULLIF(COUNT(*), 0) AS s FROM person WHERE zip = 'f' GROUP BY sex",
     "SELECT ROUND(COUNT(zip) * 1.0 / COUNT(*), 3) AS s FROM person GROUP BY sex",
+    "SELECT COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS s FROM person WHERE id < 40 GROUP BY sex",
+    "SELECT ROUND(100.0 * COUNT(*) / NULLIF(SUM(COUNT(*)) OVER (PARTITION BY sex), 0), 1) / 100 AS s FROM person GROUP BY sex, zip",
+    "WITH g AS (SELECT sex, COUNT(*) AS n FROM person WHERE id < 40 GROUP BY sex) SELECT n * 1.0 / (SELECT SUM(n) FROM g) AS s FROM g",
 ]
 
 
