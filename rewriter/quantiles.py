@@ -25,6 +25,7 @@ from rewriter.cells import Vector
 from rewriter.clipping import clipped_steps, lattice
 from rewriter.contribution import ContributionBound, Norm
 from rewriter.dialects import Dialect, call, double, number
+from rewriter.domains import lattice_of
 from rewriter.errors import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.expanded import check_expanded
 from rewriter.interval import Interval, measure
@@ -129,7 +130,19 @@ def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
     if any(one.fraction in (0, 1) for one in aggregates):
         notes.append("MIN and MAX are approximate: they lie inside of the data, with some rows beyond them")
-    return notes
+    rounded = (_rounded_to_steps(_argument(one)) for one in aggregates if not one.candidates)
+    return [*notes, *dict.fromkeys(note for note in rounded if note)]
+
+
+def _rounded_to_steps(value: Value) -> str:
+    """What is said where rows may have values between the steps that the owner declared."""
+    step, variable = _declared_step(value), variable_behind(value.sql)
+    if step is None or variable is None or value.type.temporal or step in (lattice_of(value.type), 0):
+        return ""
+    size = str(step) if step.denominator == 1 else f"{float(step):g}"
+    return (
+        f"quantiles read {variable.column.name} as the nearest multiple of {size}, by the step that is declared for it"
+    )
 
 
 def _argument(aggregate: Aggregate) -> Value:
