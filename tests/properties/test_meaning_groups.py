@@ -355,6 +355,29 @@ def test_an_error_is_expected_of_a_total(total: Session) -> None:
     assert expected(total, "SELECT team, COUNT(*) FROM person GROUP BY ROLLUP (team)")
 
 
+LEFT = "FROM person AS p LEFT JOIN place AS c ON c.country = p.country WHERE {} GROUP BY 1"
+
+
+@pytest.mark.parametrize(
+    ("test", "shown"),
+    [
+        ("c.region = 'APAC'", {"jp", "nz"}),
+        ("NOT c.region IN ('APAC', 'EMEA')", {"us"}),
+        ("c.region IS NOT NULL", {"de", "fr", "jp", "nz", "us"}),
+        ("COALESCE(c.region, 'none') <> 'APAC'", {"de", "fr", "us", "None"}),
+        ("c.region IS NULL", {"None"}),
+    ],
+)
+def test_a_condition_on_an_outer_join_narrows_like_one_on_an_inner_join(
+    shop: Session, test: str, shown: set[str]
+) -> None:
+    found = {str(key): n for key, n in rows(shop, f"SELECT p.country, COUNT(*) {LEFT.format(test)}")}
+    counts = {"de": 20.0, "jp": 20.0, "us": 20.0, "None": 20.0}
+    assert {key: n for key, n in found.items() if n} == {key: n for key, n in counts.items() if key in shown}
+    if "c.region =" in test or "IN" in test:
+        assert set(found) <= shown
+
+
 # What random statements found
 
 
