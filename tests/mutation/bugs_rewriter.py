@@ -429,6 +429,13 @@ BUGS: tuple[Bug, ...] = (
         "tests/properties/test_coarse.py",
     ),
     bug(
+        "a LEFT JOIN is an inner one where WHERE tests a column for NULL",
+        "rewriter/block.py",
+        'negated ^ bool(node.args.get("negate"))',
+        "True",
+        "tests/properties/test_meaning_groups.py::test_a_condition_on_an_outer_join_narrows_like_one_on_an_inner_join",
+    ),
+    bug(
         "the part of an OR that is decided decides it",
         "rewriter/enumeration.py",
         "return None if None in parts else exp.or_(*parts, copy=False)",
