@@ -290,7 +290,8 @@ class Plan:
     ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
     ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
     a public key set, under the names of the keys, and reads no row of people; "" where there is none. With ``top``, the
-    sensitivities are those of any so many groups.
+    sensitivities are those of any so many groups. ``sums`` is a name that measurements of the same rows share only
+    where people are shortened alike in both, so that totals are sums of their parts.
     """
 
     sql: str
@@ -309,6 +310,7 @@ class Plan:
     groups: str = ""
     clips: bool = False
     top: Top | None = None
+    sums: str = field(default="", repr=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

@@ -57,14 +57,22 @@ def infer_all(
     summed = {place for shape in shapes if shape.summed for place in shape.measurements}
     finished: dict[int, ReleasedTable] = {}
     for family in families:
-        if consistent:
-            finished |= _consistent(family, tables, plans, derived or {})
+        for alike in _alike(family, plans) if consistent else ():
+            finished |= _consistent(alike, tables, plans, derived or {})
         for place in family.measurements:
             if place not in finished and derived and place in derived:
                 finished[place] = _alone(tables[place], plans[place], derived[place], consistent, place in summed)
             elif place not in finished:
                 finished[place] = infer(tables[place], plans[place], consistent=consistent, summed=place in summed)
     return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
+
+
+def _alike(family: Family, plans: Sequence[Plan]) -> list[Family]:
+    """The measurements of a family in which people are shortened alike: their totals are the sums of their parts."""
+    found: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
+    for place, keys in zip(family.measurements, family.keys, strict=True):
+        found.setdefault(plans[place].sums, []).append((place, keys))
+    return [Family(tuple(p for p, _ in members), tuple(keys for _, keys in members)) for members in found.values()]
 
 
 def _consistent(
