@@ -21,6 +21,7 @@ VECTOR = "tests/properties/test_vector.py"
 TOTALS = "tests/properties/test_max_total.py"
 MERGING = "tests/properties/test_merging.py"
 MOVING = "tests/properties/test_moving_windows.py"
+ALIKE = "tests/properties/test_alike.py"
 
 BUGS: tuple[Bug, ...] = (
     # Figures of the same rows, sums of aggregates, windows that move
@@ -441,5 +442,27 @@ BUGS: tuple[Bug, ...] = (
         "sides = (one_zero(value.sql, context.dialect) for value in (one, other))",
         "sides = (value.sql for value in (one, other))",
         WINDOWS,
+    ),
+    # Groupings that are shown together
+    bug(
+        "the ball of a grouping that bounds rows of one group is forgotten",
+        "rewriter/alike.py",
+        "if whole is not None and ball.radius_squared < whole:",
+        "if whole is not None and ball.radius_squared < 0:",
+        f"{ALIKE}::test_one_person_moves_every_grouping_by_no_more_than_it_says",
+    ),
+    bug(
+        "a declared bound of the rows of one group is taken for one that data keep",
+        "rewriter/alike.py",
+        "return Alike(tuple(found), not smaller or _enforced(query, contribution))",
+        "return Alike(tuple(found), True)",
+        f"{ALIKE}::test_inference_moves_nothing_where_there_is_no_noise",
+    ),
+    bug(
+        "measurements agree however people are shortened",
+        "dpsql/inference/consistent.py",
+        "found.setdefault(plans[place].sums, [])",
+        'found.setdefault("", [])',
+        f"{ALIKE}::test_inference_moves_nothing_where_there_is_no_noise",
     ),
 )
