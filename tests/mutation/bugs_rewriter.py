@@ -465,4 +465,11 @@ BUGS: tuple[Bug, ...] = (
         'found.setdefault("", [])',
         f"{ALIKE}::test_inference_moves_nothing_where_there_is_no_noise",
     ),
+    bug(
+        "estimates that no noise can have made are shown",
+        "dpsql/inference/least_squares.py",
+        "if not (np.abs(number[told] - measured[told]) <= far).all():",
+        "if not (np.abs(number[told] - measured[told]) <= np.inf).all():",
+        "tests/properties/test_tiny_noise.py::test_what_no_noise_can_have_made_is_not_shown",
+    ),
 )
