@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -191,6 +192,17 @@ class Moment:
     x: Axis
     y: Axis
     cells: tuple[tuple[str, Fraction], ...]
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The least and the most that the figure can be, whatever the data."""
+        if self.figure is Figure.MEAN:
+            return float(self.x.low), float(self.x.high)
+        if self.figure is Figure.CORRELATION:
+            return -1.0, 1.0
+        return (0.0 if self.figure.nonnegative else -math.inf), (
+            1.0 if self.figure is Figure.DETERMINATION else math.inf
+        )
 
     def finer(self, refinement: Mapping[str, int]) -> Moment:
         """The same over lattices that are finer by whole factors."""

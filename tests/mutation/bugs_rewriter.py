@@ -472,4 +472,18 @@ BUGS: tuple[Bug, ...] = (
         "if not (np.abs(number[told] - measured[told]) <= np.inf).all():",
         "tests/properties/test_tiny_noise.py::test_what_no_noise_can_have_made_is_not_shown",
     ),
+    bug(
+        "a correlation beyond 1 is certain",
+        "dpsql/inference/moments.py",
+        "np.where(low >= 1, 1 - half, low)",
+        "np.where(low >= 1, 1, low)",
+        "tests/properties/test_moments.py::test_a_correlation_that_noise_took_beyond_1_is_not_certain",
+    ),
+    bug(
+        "the low end of a share is below 0 by a digit",
+        "dpsql/inference/propagate.py",
+        "max(number - down, least)",
+        "(number - down)",
+        "tests/properties/test_intervals_shown.py::test_ends_of_means_are_in_the_range_to_the_last_digit",
+    ),
 )
