@@ -298,7 +298,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a mean and a count of the same rows are shortened each by itself",
         "rewriter/ball.py",
-        "return tuple(named[ball.vector.distinct] if ball.scaled else None for ball in balls)",
+        "return tuple((of_people if ball.vector.distinct else of_rows) if ball.scaled else None for ball in balls)",
         'return tuple(Factor(f"m{n}", (ball,)) if ball.scaled else None for n, ball in enumerate(balls))',
         f"{VECTOR}::test_people_with_as_many_rows_have_the_engines_quotients",
     ),
