@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
-
-from sqlglot import exp
 
 from dpsql.accountant import Accounting
 from dpsql.loss import PrivacyLoss
-from rewriter.canonical import canonical
+from rewriter.lineage import measured_by
 from rewriter.plan import KeyColumn, Plan
 from rewriter.query import Presence, Query, release_name
-from rewriter.value import Value
 
 _UNKNOWN_CELLS = 100
 """What a selected key set counts for where a price is divided: its groups are known only when it was paid."""
@@ -84,24 +80,11 @@ def families(releases: Sequence[Query]) -> tuple[Family, ...]:
     grouped: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     place = 0
     for query in releases:
-        arguments = [_trees(one.argument, one.condition, one.second, *one.row) for one in query.aggregates]
-        keys = [[key.value.sql for key in grouping.keys] for grouping in query.groupings]
-        every = [tree for trees in (*arguments, *keys) for tree in trees]
-        rows, spelt = canonical([query.rows, query.unit], every)
-        texts = iter(spelt)
-        aggregates = [
-            f"{one.function.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
-            for one, trees in zip(query.aggregates, arguments, strict=True)
-        ]
-        name = "\n\n".join((rows, *aggregates))
-        for trees in keys:
-            grouped.setdefault(name, []).append((place, tuple(islice(texts, len(trees)))))
+        measured = measured_by(query)
+        for keys in measured.keys:
+            grouped.setdefault(measured.asked, []).append((place, keys))
             place += 1
     return tuple(_family(members) for members in grouped.values())
-
-
-def _trees(*values: Value | None) -> list[exp.Expr]:
-    return [exp.Null() if value is None else value.sql for value in values]
 
 
 def _family(members: Sequence[tuple[int, tuple[str, ...]]]) -> Family:
@@ -143,7 +126,8 @@ def _finest(family: Family, plans: Sequence[Plan]) -> str | None:
     cells = {plans[place].identity: plans[place].cells or 0 for place in family.measurements}
     place, keys = max(zip(family.measurements, family.keys, strict=True), key=lambda member: len(member[1]))
     others = zip(family.measurements, family.keys, strict=True)
-    if not all(plans[other].exhaustive and set(some) <= set(keys) for other, some in others):
+    sums = plans[place].sums
+    if not all(plans[one].exhaustive and plans[one].sums == sums and set(some) <= set(keys) for one, some in others):
         return None
     if any(plans[other].choices for other in family.measurements):
         return None  # Quantiles of groups say little of those of all rows.

@@ -269,9 +269,13 @@ def _agrees(plan: Plan) -> bool:
 def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
     """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
     for family in related:
-        together = {plans[place][0].identity for place in family.measurements if _agrees(plans[place][0])}
-        if len(together) > 1:
-            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
+        alike: dict[str, set[str]] = {}
+        for one in (plans[place][0] for place in family.measurements):
+            if _agrees(one):
+                alike.setdefault(one.sums, set()).add(one.identity)
+        most = max(map(len, alike.values()), default=0)
+        if most > 1:
+            return (f"{most} measurements of the same rows are made to agree, which makes each more accurate",)
     return ()
 
 

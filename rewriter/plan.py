@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -192,6 +193,17 @@ class Moment:
     y: Axis
     cells: tuple[tuple[str, Fraction], ...]
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The least and the most that the figure can be, whatever the data."""
+        if self.figure is Figure.MEAN:
+            return float(self.x.low), float(self.x.high)
+        if self.figure is Figure.CORRELATION:
+            return -1.0, 1.0
+        return (0.0 if self.figure.nonnegative else -math.inf), (
+            1.0 if self.figure is Figure.DETERMINATION else math.inf
+        )
+
     def finer(self, refinement: Mapping[str, int]) -> Moment:
         """The same over lattices that are finer by whole factors."""
         return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
@@ -290,7 +302,8 @@ class Plan:
     ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
     ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
     a public key set, under the names of the keys, and reads no row of people; "" where there is none. With ``top``, the
-    sensitivities are those of any so many groups.
+    sensitivities are those of any so many groups. ``sums`` is a name that measurements of the same rows share only
+    where people are shortened alike in both, so that totals are sums of their parts.
     """
 
     sql: str
@@ -309,6 +322,7 @@ class Plan:
     groups: str = ""
     clips: bool = False
     top: Top | None = None
+    sums: str = field(default="", repr=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.aggregates import PICKED
+from rewriter.alike import alike, said
 from rewriter.bound import bound
 from rewriter.cells import Workload
 from rewriter.contribution import ContributionBound, Norm
@@ -66,7 +67,11 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     one_group = constant or cells == 1
     picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
-    bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
+    shortened = alike(query, work.vectors, norm)
+    work = work if shortened is None else replace(work, vectors=shortened)
+    # Where groupings are shortened alike, rows of no group count too: one public group is not all that a person has.
+    one_group = constant if shortened is not None else one_group
+    bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
     check_expanded(bounded.tree)
     outputs = (
         *(replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs),
@@ -99,7 +104,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
         clips=_clips(contribution, work) or bool(picked.choices),
     )
-    named = with_families(planned, query, work, one_group=one_group)
+    shortening = None if shortened is None else said(query, shortened, norm, contribution)
+    named = with_families(planned, query, work, one_group=one_group, alike=shortening)
     return named if query.only is None else of_total(named, query.only)
 
 

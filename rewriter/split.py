@@ -15,6 +15,7 @@ from functools import partial
 from sqlglot import exp
 
 from rewriter.aggregates import check_measured
+from rewriter.alike import together
 from rewriter.block import Block, BlockScope, build_block, from_items
 from rewriter.booleans import as_counts, plain_every
 from rewriter.catalog import Catalog, Table
@@ -97,7 +98,7 @@ def split(
     outer = flattened(one.renamed(resolved.tree), single(one.releases))
     releases = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
-    return Program(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
+    return Program(together(releases), outer, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:

@@ -245,7 +245,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "correlations with other columns are the same measurement",
-        "dpsql/families.py",
+        "rewriter/lineage.py",
         "one.condition, one.second, *one.row)",
         "one.condition)",
         "tests/properties/test_moments.py::test_those_of_other_columns_are_not_made_to_agree_with_them",

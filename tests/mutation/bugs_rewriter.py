@@ -21,6 +21,7 @@ VECTOR = "tests/properties/test_vector.py"
 TOTALS = "tests/properties/test_max_total.py"
 MERGING = "tests/properties/test_merging.py"
 MOVING = "tests/properties/test_moving_windows.py"
+ALIKE = "tests/properties/test_alike.py"
 
 BUGS: tuple[Bug, ...] = (
     # Figures of the same rows, sums of aggregates, windows that move
@@ -297,7 +298,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a mean and a count of the same rows are shortened each by itself",
         "rewriter/ball.py",
-        "return tuple(named[ball.vector.distinct] if ball.scaled else None for ball in balls)",
+        "return tuple((of_people if ball.vector.distinct else of_rows) if ball.scaled else None for ball in balls)",
         'return tuple(Factor(f"m{n}", (ball,)) if ball.scaled else None for n, ball in enumerate(balls))',
         f"{VECTOR}::test_people_with_as_many_rows_have_the_engines_quotients",
     ),
@@ -462,5 +463,48 @@ BUGS: tuple[Bug, ...] = (
         "sides = (one_zero(value.sql, context.dialect) for value in (one, other))",
         "sides = (value.sql for value in (one, other))",
         WINDOWS,
+    ),
+    # Groupings that are shown together
+    bug(
+        "the ball of a grouping that bounds rows of one group is forgotten",
+        "rewriter/alike.py",
+        "if whole is not None and ball.radius_squared < whole:",
+        "if whole is not None and ball.radius_squared < 0:",
+        f"{ALIKE}::test_one_person_moves_every_grouping_by_no_more_than_it_says",
+    ),
+    bug(
+        "a declared bound of the rows of one group is taken for one that data keep",
+        "rewriter/alike.py",
+        "return Alike(tuple(found), not smaller or _enforced(query, contribution))",
+        "return Alike(tuple(found), True)",
+        f"{ALIKE}::test_inference_moves_nothing_where_there_is_no_noise",
+    ),
+    bug(
+        "measurements agree however people are shortened",
+        "dpsql/inference/consistent.py",
+        "found.setdefault(plans[place].sums, [])",
+        'found.setdefault("", [])',
+        f"{ALIKE}::test_inference_moves_nothing_where_there_is_no_noise",
+    ),
+    bug(
+        "estimates that no noise can have made are shown",
+        "dpsql/inference/least_squares.py",
+        "if not (np.abs(number[told] - measured[told]) <= far).all():",
+        "if not (np.abs(number[told] - measured[told]) <= np.inf).all():",
+        "tests/properties/test_tiny_noise.py::test_what_no_noise_can_have_made_is_not_shown",
+    ),
+    bug(
+        "a correlation beyond 1 is certain",
+        "dpsql/inference/moments.py",
+        "np.where(low >= 1, 1 - half, low)",
+        "np.where(low >= 1, 1, low)",
+        "tests/properties/test_moments.py::test_a_correlation_that_noise_took_beyond_1_is_not_certain",
+    ),
+    bug(
+        "the low end of a share is below 0 by a digit",
+        "dpsql/inference/propagate.py",
+        "max(number - down, least)",
+        "(number - down)",
+        "tests/properties/test_intervals_shown.py::test_ends_of_means_are_in_the_range_to_the_last_digit",
     ),
 )

@@ -322,6 +322,23 @@ def test_intervals_hold_the_truth_as_often_as_they_say(figure: Figure, scale: in
     assert 0.935 <= held <= 0.975, held
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("figure", [Figure.CORRELATION, Figure.DETERMINATION])
+def test_a_correlation_that_noise_took_beyond_1_is_not_certain(figure: Figure, sign: int) -> None:
+    """Half of the rows in either corner, and noise that makes products larger than variances allow."""
+    corners = [0, 8] if sign > 0 else [2, 6]
+    axis = Axis(Fraction(0), Fraction(1), 2)
+    moment = Moment(figure, axis, axis, tuple((f"s{n}", Fraction(1)) for n in range(9)))
+    cells = [[100] if n in corners else [0] for n in range(9)]
+    for away in set(range(0, 9, 2)) - {*corners, 4}:
+        cells[away] = [-30]
+    (low,), (high,) = moment_ends(moment, cells, [Noise("laplace", Fraction(5))] * 9)
+    (value,) = moment_values(moment, cells)
+    assert value == (sign if figure is Figure.CORRELATION else 1)
+    assert low <= value <= high
+    assert high - low > 0.02
+
+
 def test_they_are_as_accurate_as_was_said() -> None:
     people = People(2000, (15, 10), (7, 6), 0.5)
     assert compare(people, "STDDEV_POP(x)", Accounting.PURE, Fraction(1), 1000).factor > 3
