@@ -17,6 +17,7 @@ from dpsql.engines.schema import Concern, Schema, SchemaTable
 from dpsql.fields import show
 from dpsql.loss import PrivacyLoss
 from dpsql.names import match
+from dpsql.other_people import Agreements
 from dpsql.policy import Policy
 from dpsql.problem import Problem, Severity, join
 from dpsql.schema import Fit, fit
@@ -36,11 +37,13 @@ def problems(
     concerns: Sequence[Concern] = (),
     looks: Looks | None = None,
     referring: Collection[tuple[str, str]] = (),
+    agreed: Agreements | None = None,
 ) -> list[Problem]:
     """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's, ``looks`` what
     was seen of the keys that :attr:`dpsql.schema.Fit.claims` names, ``referring`` the columns
-    that seem to hold keys of people, of those that :func:`dpsql.unsaid_people.unsaid` names."""
-    found = fit(policy, schema, looks=looks)
+    that seem to hold keys of people, of those that :func:`dpsql.unsaid_people.unsaid` names, and ``agreed`` what was
+    seen of the ways that :attr:`dpsql.schema.Fit.agreements` names."""
+    found = fit(policy, schema, looks=looks, agreed=agreed)
     every = [
         *found.problems,
         *_database(policy, concerns, found),

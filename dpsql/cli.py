@@ -171,7 +171,7 @@ def _init(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from dpsql.check import problems
-    from dpsql.opening import look_at, open_engine, referring
+    from dpsql.opening import agreeing, look_at, open_engine, referring
     from dpsql.policy import Policy
     from dpsql.problem import PolicyError
     from dpsql.schema import declared_columns, fit
@@ -188,8 +188,9 @@ def _check(options: argparse.Namespace) -> int:
             fitted = fit(policy, schema)
             unreadable = engine.unreadable(declared_columns(fitted.catalog))
             looks = look_at(engine, fitted.claims, seconds)
+            agreed = agreeing(engine, fitted.agreements, seconds)
             people = referring(engine, unsaid(policy, schema, fitted), fitted.catalog.unit, seconds)
-            found = list(problems(policy, schema, (*engine.concerns(), *unreadable), looks, people))
+            found = list(problems(policy, schema, (*engine.concerns(), *unreadable), looks, people, agreed))
         finally:
             engine.close()
     for problem in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -12,11 +12,13 @@ from dpsql.engines.deadlines import Patience
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy
 from dpsql.engines.schema import Look, Schema
+from dpsql.engines.way_scan import Way
 from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.fields import Place
 from dpsql.ledger import Ledger
+from dpsql.other_people import Agreement
 from dpsql.policy import Limits, Policy
-from dpsql.problem import PolicyError, Problem, join
+from dpsql.problem import Kind, PolicyError, Problem, join
 from dpsql.purchases import Purchases
 from dpsql.sandbox import Sandbox
 from dpsql.schema import catalog, declared_columns, fit
@@ -69,13 +71,16 @@ class Opened:
         self.engine.close()
 
 
-def open_policy(path: str | os.PathLike[str]) -> Opened:
-    """Open all that a policy names, and load its public tables. Raises :class:`dpsql.errors.Error`."""
+def open_policy(path: str | os.PathLike[str], let_pass: Collection[Kind] = ()) -> Opened:
+    """Open all that a policy names, and load its public tables. Raises :class:`dpsql.errors.Error`.
+
+    ``let_pass`` is for :mod:`dpsql.testing` alone: problems that keep a policy from being opened elsewhere.
+    """
     try:
         policy = Policy.load(path)
         engine = open_engine(policy.database, policy.limits)
         try:
-            return _open(policy, engine)
+            return _open(policy, engine, let_pass)
         except BaseException:
             engine.close()
             raise
@@ -146,6 +151,26 @@ def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Cla
     return looks
 
 
+def agreeing(engine: Engine, claims: Iterable[Agreement], seconds: float) -> dict[Agreement, bool | None]:
+    """Whether ways lead to the same people, for the owner, by one scan of a table. None where the engine cannot say.
+
+    Rows that can change are not looked at: that they agree today proves nothing.
+    """
+    waiting: dict[tuple[str, tuple[str, str], Way], list[Agreement]] = {}
+    for claim in claims:
+        if all(map(engine.lasting, claim.tables)):
+            waiting.setdefault((claim.table, claim.people, claim.own), []).append(claim)
+    seen: dict[Agreement, bool | None] = {}
+    for (table, people, own), asked in waiting.items():
+        answers: Sequence[bool | None]
+        try:
+            answers = engine.agree(table, people, own, [claim.other for claim in asked], seconds)
+        except Error:
+            answers = [None] * len(asked)
+        seen.update(zip(asked, answers, strict=True))
+    return seen
+
+
 def referring(
     engine: Engine, columns: Iterable[tuple[str, str]], unit: tuple[str, str] | None, seconds: float
 ) -> set[tuple[str, str]]:
@@ -170,13 +195,16 @@ def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
         )
 
 
-def _open(policy: Policy, engine: Engine) -> Opened:
+def _open(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Opened:
     schema = engine.schema()
     drafted = fit(policy, schema)
     _check_readable(policy, schema, engine)
     looks = look_at(engine, drafted.claims, policy.limits.seconds)
-    public = [name for name, table in catalog(policy, schema, looks=looks).tables.items() if table.public]
-    known = catalog(policy, schema, {name: engine.public_profile(name) for name in public}, looks)
+    agreed = agreeing(engine, drafted.agreements, policy.limits.seconds)
+    checked = catalog(policy, schema, None, looks, agreed, let_pass)
+    public = [name for name, table in checked.tables.items() if table.public]
+    profiles = {name: engine.public_profile(name) for name in public}
+    known = catalog(policy, schema, profiles, looks, agreed, let_pass)
     engine.rely_on(known.tables)
     total, shares = accountants(policy)
     ledger = open_ledger(policy)

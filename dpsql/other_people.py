@@ -5,6 +5,9 @@ by a way that the policy spells, unless the owner of the data says ``owner: publ
 sender, and is protected as the sender's alone: ``GROUP BY receiver`` would name a person, with the exact number of
 messages but for one sender's worth of noise.
 
+Where such a column leads to the very owner of its row, nobody else is meant: a foreign key of the database that
+compares both says so, or a look at rows that cannot change.
+
 What is left out is not read by anybody's query. The rest of such a row is still protected for its owner alone, whatever
 else it may say of the other person; that is the owner's choice of ``unit``, and the text says so.
 """
@@ -12,13 +15,36 @@ else it may say of the other person; that is the owner's choice of ``unit``, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpsql.engines.schema import ForeignKey, Schema
+from dpsql.engines.way_scan import Way
 from dpsql.names import match
 from dpsql.policy import Table
-from dpsql.problem import Problem, join
+from dpsql.problem import Kind, Problem, join
 from rewriter.catalog import Hop
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """That no row of a table leads to somebody else by the ``other`` way than by its ``own``, the way to its owner.
+
+    It is a claim about rows: ``people`` is the privacy unit, and the names are the database's.
+    """
+
+    table: str
+    people: tuple[str, str]
+    own: Way
+    other: Way
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """Every table whose rows it is about."""
+        return frozenset({self.table, *(step.parent for step in (*self.own, *self.other))})
+
+
+Agreements = Mapping[Agreement, bool | None]
+"""Whether ways agree in rows that cannot change; None where the engine failed. What is not there was not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +56,7 @@ class OtherPeople:
     names: Mapping[str, str]
     unit: tuple[str, str]
     paths: Mapping[str, tuple[Hop, ...]]
+    seen: Agreements = field(default_factory=dict)
 
     def problems(self) -> Iterator[Problem]:
         """Every declared column that leads to other people, and every public table that is about people."""
@@ -37,15 +64,53 @@ class OtherPeople:
             own = self._own(table)
             yield from self._own_word(table, own)
             for key in self.keys(table):
+                if self._agree(table, key):
+                    continue
                 for column in self._shown(table, own, key):
-                    yield Problem(self._path(table, column), self._text(table, own, column, key))
+                    kind: Kind | None = "two people" if own is not None else None
+                    yield Problem(self._path(table, column), self._text(table, own, column, key), kind=kind)
+
+    def agreements(self) -> Iterator[Agreement]:
+        """What has to be so for each column that is shown to lead to nobody but the owner of its row."""
+        for table in self.paths:
+            own = self._own(table)
+            for key in self.keys(table) if own is not None else ():
+                if any(self._shown(table, own, key)):
+                    yield from self._claims(table, key) or ()
+
+    def _agree(self, table: str, key: ForeignKey) -> bool:
+        """Whether rows that cannot change were seen to lead to nobody but their owners by a key."""
+        claims = self._claims(table, key)
+        return bool(claims) and all(self.seen.get(claim) is True for claim in claims or ())
+
+    def _claims(self, table: str, key: ForeignKey) -> list[Agreement] | None:
+        """The claims that a key leads to the owner alone; None where it cannot be said which people it leads to."""
+        others = None if self._own(table) is None else self._onward((key,), {key.parent})
+        if others is None:
+            return None
+        own = tuple(map(_step, self.paths[table]))
+        return [Agreement(table, self.unit, own, other) for other in others]
+
+    def _onward(self, way: Way, met: set[str]) -> list[Way] | None:
+        """Every way to people that goes on as ``way``: by the policy's word, and from other tables by foreign keys."""
+        end = way[-1].parent
+        if end in self.declared:
+            return [(*way, *map(_step, self.paths[end]))] if end in self.paths else None
+        found: list[Way] = []
+        for key in self.schema.tables[end].references:
+            if self._leads(key.parent):
+                onward = None if key.parent in met else self._onward((*way, key), met | {key.parent})
+                if onward is None:
+                    return None
+                found += onward
+        return found
 
     def keys(self, table: str) -> Iterator[ForeignKey]:
         """The foreign keys of a table that lead to people beside the owners of its rows."""
         own = self._own(table)
         for key in self._keys(table):
             same = own in key.columns and (len(key.columns) == 1 or self._same_person(table, own, key))
-            if not same and self._leads(key.parent):
+            if not same and not self._compared(table, own, key) and self._leads(key.parent):
                 yield key
 
     def _own(self, table: str) -> str | None:
@@ -108,6 +173,23 @@ class OtherPeople:
         ends = (parents[0].parent, parents[0].parent_column) if parents else self.unit
         return compared and bool(ours) and (ours[0].parent, ours[0].parent_column) == ends
 
+    def _compared(self, table: str, own: str | None, key: ForeignKey) -> bool:
+        """Whether the database enforces of the row that a key refers to that it is the same person's.
+
+        By a key of both columns and no other, since a row with a NULL in any of them is not held to it.
+        """
+        pairs = set(zip(key.columns, key.parent_columns, strict=True))
+        single = len(key.columns) == 1 and self.schema.tables.get(key.parent) is not None
+        if not single or not self.schema.tables[key.parent].is_unique(key.parent_columns[0]):
+            return False
+        return any(
+            other.parent == key.parent
+            and len(other.columns) == 2
+            and pairs < set(zip(other.columns, other.parent_columns, strict=True))
+            and self._same_person(table, own, other)
+            for other in self.schema.tables[table].foreign_keys
+        )
+
     def _shown(self, table: str, own: str | None, key: ForeignKey) -> Iterator[str]:
         """The columns of a key that analysts would see, without those whose values are nobody's secret.
 
@@ -137,5 +219,33 @@ class OtherPeople:
         return (
             f"a row of {table} is about two people: it is protected as that of {own} alone, and {column} refers to "
             f"{target}{people}. Leave {column} out, as where it is the same person anyway, or say {column}: "
-            f"{{owner: public}} if its values are nobody's secret. Either way the row protects nobody but its owner"
+            f"{{owner: public}} if its values are nobody's secret. Either way the row protects nobody but its owner. "
+            f"{self._remedy(table, own, key)}"
         )
+
+    def _remedy(self, table: str, own: str, key: ForeignKey) -> str:
+        """What else would do, by what was seen of the rows."""
+        claims = self._claims(table, key) or []
+        if any(self.seen.get(claim) is False for claim in claims):
+            return "Some rows lead to two different people"
+        if any(claim in self.seen for claim in claims):
+            return "Whether it is always the same person could not be seen"
+        said = self._constraint(table, own, key)
+        constraint = f"the constraint {said}, or " if said else ""
+        return (
+            f"If it is always the same person, {constraint}a DuckDB file of tables, whose rows do not change while it "
+            f"is served, lets dpsql see so"
+        )
+
+    def _constraint(self, table: str, own: str, key: ForeignKey) -> str | None:
+        """A foreign key by which the database itself would keep both people the same, where there is one."""
+        theirs = self._own(key.parent) if key.parent in self.paths else None
+        if theirs is None or len(key.columns) > 1 or key.parent == self.unit[0]:
+            return None
+        both = ForeignKey((own, *key.columns), key.parent, (theirs, *key.parent_columns))
+        spelt = f"FOREIGN KEY ({', '.join(both.columns)}) REFERENCES {both.parent} ({', '.join(both.parent_columns)})"
+        return spelt if self._same_person(table, own, both) else None
+
+
+def _step(hop: Hop) -> ForeignKey:
+    return ForeignKey((hop.column,), hop.parent, (hop.parent_column,))

@@ -12,6 +12,9 @@ CONFIG_FILE_ERROR = "F0000"
 
 Severity = Literal["error", "warning", "info"]
 
+Kind = Literal["two people"]
+"""Problems that somebody may ask for: a table whose rows are about two people."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -24,6 +27,7 @@ class Problem:
     path: str
     message: str
     severity: Severity = "error"
+    kind: Kind | None = None
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message

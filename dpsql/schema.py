@@ -6,7 +6,7 @@ Guarantee: what the policy does not name is not in the catalog; what is declared
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,8 +15,9 @@ from dpsql.engines.column_types import enumerated
 from dpsql.engines.schema import Profile, Schema, SchemaColumn, SchemaTable
 from dpsql.literal import typed, typed_range, typed_step
 from dpsql.names import match, suggestion
-from dpsql.other_people import OtherPeople
+from dpsql.other_people import Agreement, Agreements, OtherPeople
 from dpsql.policy import BOUNDS, Policy
+from dpsql.problem import Kind as ProblemKind
 from dpsql.problem import PolicyError, Problem, join
 from dpsql.unique_keys import Claim, Known, Looks, UniqueKeys
 from dpsql.unit_path import UnitPaths, inexact
@@ -34,13 +35,14 @@ class Fit:
     """How a policy fits a database. ``catalog`` holds what fits; it may be used only if no problem is an error.
 
     ``names`` maps the database's name of each table to the policy's. ``claims`` are the keys that are relied on and
-    that no constraint enforces.
+    that no constraint enforces, and ``agreements`` the ways of which it matters that they lead to the same people.
     """
 
     catalog: Catalog
     problems: tuple[Problem, ...]
     names: Mapping[str, str]
     claims: tuple[Claim, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -48,24 +50,36 @@ class Fit:
 
 
 def catalog(
-    policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] | None = None, looks: Looks | None = None
+    policy: Policy,
+    schema: Schema,
+    public_profiles: Mapping[str, Profile] | None = None,
+    looks: Looks | None = None,
+    agreed: Agreements | None = None,
+    let_pass: Collection[ProblemKind] = (),
 ) -> Catalog:
     """The catalog of ``policy`` over a database. Raises :class:`dpsql.problem.PolicyError` with every error found.
 
     ``public_profiles`` holds what was measured of public tables, by the policy's or the database's name of the table,
-    and ``looks`` what was seen of the keys that no constraint enforces.
+    ``looks`` what was seen of the keys that no constraint enforces, and ``agreed`` of the ways that lead to people.
+    Problems of the kinds ``let_pass`` are none: for tests alone, over data that hold no secret.
     """
-    found = fit(policy, schema, public_profiles, looks)
-    if found.errors:
-        raise PolicyError(found.errors)
+    found = fit(policy, schema, public_profiles, looks, agreed)
+    errors = [problem for problem in found.errors if problem.kind not in let_pass]
+    if errors:
+        raise PolicyError(errors)
     return found.catalog
 
 
 def fit(
-    policy: Policy, schema: Schema, public_profiles: Mapping[str, Profile] | None = None, looks: Looks | None = None
+    policy: Policy,
+    schema: Schema,
+    public_profiles: Mapping[str, Profile] | None = None,
+    looks: Looks | None = None,
+    agreed: Agreements | None = None,
 ) -> Fit:
     """The catalog as far as it goes, and everything that does not fit."""
     problems: list[Problem] = []
+    agreements: tuple[Agreement, ...] = ()
     names = _tables(policy, schema, problems)
     if all(spec.public for spec in policy.tables.values()):
         problems.append(Problem("tables", _NOBODY))
@@ -73,7 +87,9 @@ def fit(
     unit = _unit(policy, schema, names, problems)
     paths = _paths(policy, schema, specs, names, unit, problems)
     if unit is not None:
-        problems += OtherPeople(schema, specs, names, unit, paths).problems()
+        others = OtherPeople(schema, specs, names, unit, paths, agreed or {})
+        problems += others.problems()
+        agreements = tuple(dict.fromkeys(others.agreements()))
     keys = UniqueKeys(schema, specs, names, unit, paths, looks or {}, problems)
     tables: dict[str, Table] = {}
     for real, spec in specs.items():
@@ -89,7 +105,8 @@ def fit(
         tables[real] = _with_domains(
             table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems
         )
-    return Fit(Catalog(tables, unit, policy.minmax == "declared"), tuple(problems), names, tuple(keys.claims))
+    known = Catalog(tables, unit, policy.minmax == "declared")
+    return Fit(known, tuple(problems), names, tuple(keys.claims), agreements)
 
 
 def declared_columns(known: Catalog) -> dict[str, tuple[str, ...]]:

@@ -16,6 +16,7 @@ from dpsql.mechanisms.chain import Chain
 from dpsql.mechanisms.product import Product
 from dpsql.mechanisms.walks import Candidate
 from dpsql.opening import open_policy
+from dpsql.problem import Kind
 from dpsql.table import Key
 from rewriter.contribution import Norm
 from rewriter.parse import Parameters, Select, parse
@@ -108,6 +109,12 @@ class NoNoise:
         return min(range(len(distances)), key=distances.__getitem__)
 
 
+_LET_PASS: tuple[Kind, ...] = ("two people",)
+
+
 def open_without_noise(policy: str | os.PathLike[str]) -> Proxy:
-    """A proxy whose answers are exact but for clipping and rounding; charges are made as ever."""
-    return Proxy(open_policy(policy), NoNoise(), silent=True)
+    """A proxy whose answers are exact but for clipping and rounding; charges are made as ever.
+
+    It opens a table about two people, too, which is protected for one of them: without noise nobody is protected.
+    """
+    return Proxy(open_policy(policy, let_pass=_LET_PASS), NoNoise(), silent=True)

@@ -27,6 +27,7 @@ from dpsql.engines.key_scan import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.load import Load
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
 from dpsql.engines.schema_reader import read_schema
+from dpsql.engines.way_scan import Way, way_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.dialects import DUCKDB
@@ -44,10 +45,11 @@ LOCKED = {
     "autoinstall_known_extensions": "false",
     "allow_community_extensions": "false",
     "python_enable_replacements": "false",
-    # These two rewrite a query by the statistics of private rows, and in DuckDB 2.0 wrongly so: one narrows a column
-    # until a sum no longer fits and fails; the other takes HAVING SUM(x) > 1 for never true below a LEFT JOIN with an
-    # empty table.
-    "disabled_optimizers": "compressed_materialization,statistics_propagation",
+    # In DuckDB 2.0 these three answer wrongly. Two rewrite a query by the statistics of private rows: one narrows a
+    # column until a sum no longer fits and fails; the other takes HAVING SUM(x) > 1 for never true below a LEFT JOIN
+    # with an empty table. The third computes a join that a statement has twice once, and where a table is joined with
+    # itself reads the columns of one side for those of the other.
+    "disabled_optimizers": "compressed_materialization,statistics_propagation,common_subplan",
 }
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
 
@@ -191,6 +193,17 @@ class DuckDBEngine:
         sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql("duckdb")
         repeats, nulls = self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout)
         return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def agree(
+        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
+    ) -> tuple[bool, ...]:
+        """For each other way, whether no row leads to somebody else by it than by its own. For the owner alone."""
+        sql = way_scan(self._rows, table, people, own, others).sql("duckdb")
+        return tuple(not differs for differs in self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
+
+    def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
+        source = self.schema().table(table)
+        return exp.select(*(exp.alias_(_read(source, name), new) for new, name in columns.items())).from_(_from(source))
 
     def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
         """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""

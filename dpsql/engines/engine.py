@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.load import Load
 from dpsql.engines.schema import Concern, Look, Profile, Schema
+from dpsql.engines.way_scan import Way
 from dpsql.table import ExactTable
 from rewriter.dialects import Dialect
 from rewriter.plan import Plan
@@ -65,6 +66,15 @@ class Engine(Protocol):
         """Whether columns are a key of a table, seen by one scan. For the owner's eyes alone.
 
         Raises :class:`dpsql.errors.OperationalError`.
+        """
+        ...
+
+    def agree(
+        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
+    ) -> tuple[bool, ...]:
+        """For each other way, whether no row of a table leads to somebody else by it than by its own, seen by one scan.
+
+        For the owner's eyes alone. Raises :class:`dpsql.errors.OperationalError`.
         """
         ...
 

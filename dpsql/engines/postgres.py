@@ -38,6 +38,7 @@ from dpsql.engines.postgres_connection import WORK_MEM, cannot_open, check, conn
 from dpsql.engines.postgres_line import Interruption, Line
 from dpsql.engines.postgres_schema import read_concerns, read_schema
 from dpsql.engines.schema import Concern, Look, Profile, Schema, SchemaTable
+from dpsql.engines.way_scan import Way, way_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.table import ExactTable
 from rewriter.catalog import Column
@@ -185,6 +186,17 @@ class PostgresEngine:
         sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql(POSTGRES.name)
         repeats, nulls = self._call(lambda line: _first(line.execute(sql)), timeout)
         return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def agree(
+        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
+    ) -> tuple[bool, ...]:
+        """For each other way, whether no row leads to somebody else by it than by its own. For the owner alone."""
+        sql = way_scan(self._rows, table, people, own, others).sql(POSTGRES.name)
+        return tuple(not differs for differs in self._call(lambda line: _first(line.execute(sql)), timeout))
+
+    def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
+        source = self.schema().table(table)
+        return exp.select(*(exp.alias_(_read(source, name), new) for new, name in columns.items())).from_(_from(source))
 
     def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
         """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""

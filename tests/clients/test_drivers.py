@@ -61,6 +61,7 @@ def test_psycopg_binds_parameters(connection: psycopg.Connection, binary: bool) 
     mark = "%b" if binary else "%s"
     sql = f"SELECT day, COUNT(*) AS n FROM visit WHERE day BETWEEN {mark} AND {mark} AND cost >= {mark} GROUP BY day ORDER BY day"
     first, last = datetime.date(2025, 3, 1), datetime.date(2025, 3, 5)
+    cursor.execute("SET dpsql.empty_groups = show")
     rows = cursor.execute(sql, [first, last, Decimal("1.5")]).fetchall()
     shown = [row["day"] for row in rows]
     assert set(shown) >= {first + datetime.timedelta(days=n) for n in range(5)}
@@ -177,6 +178,7 @@ def test_asyncpg(server: Served) -> None:
             async with connection.transaction():
                 seen = [row["sex"] async for row in connection.cursor(BY_SEX, prefetch=1)]
                 assert seen == ["F", "M"]
+            await connection.execute("SET dpsql.empty_groups = show")
             days = await connection.fetch(
                 "SELECT day, COUNT(*) FROM visit WHERE day >= $1 AND day < $2 GROUP BY day",
                 datetime.date(2025, 5, 1), datetime.date(2025, 5, 3),

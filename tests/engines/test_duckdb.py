@@ -27,6 +27,7 @@ from rewriter.types import (
     SMALLINT,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     Type,
     decimal,
 )
@@ -106,7 +107,7 @@ def test_types_are_mapped_to_types_that_hold_all_their_values(engine: DuckDBEngi
     found = [column.type for column in engine.schema().tables["kinds"].columns.values()]
     assert found == [
         SMALLINT, SMALLINT, INTEGER, BIGINT, HUGEINT, SMALLINT, INTEGER, BIGINT, HUGEINT, None, DOUBLE, DOUBLE,
-        decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP, None, None, None,
+        decimal(4, 1), TEXT, TEXT, TEXT, DATE, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMPTZ, None, None, None,
         None, BOOLEAN, None, None, None, None, None,
     ]  # fmt: skip
 
@@ -175,6 +176,45 @@ def test_whatever_fails_says_one_thing(engine: DuckDBEngine, plan: Plan, caplog:
     assert record.exc_info is None
     assert record.getMessage().removeprefix("the engine failed: ").isidentifier()
     assert time.perf_counter() - started < 30, "nothing was fetched from a network"
+
+
+SELF_JOINS = {
+    "left": "FROM trip t1 LEFT JOIN trip t2 ON t1.p = t2.p WHERE t2.b IS NULL AND t1.p IN (SELECT id FROM people)",
+    "right": "FROM trip t2 RIGHT JOIN trip t1 ON t1.p = t2.p WHERE t2.b IS NULL AND t1.p IN (SELECT id FROM people)",
+}
+TWICE = {
+    "side by side": "SELECT q.x AS s0, r.x AS s1 FROM (SELECT SUM(t1.a) AS x {0}) q, (SELECT SUM(t2.a) AS x {0}) r",
+    "scalar": "SELECT (SELECT SUM(t1.a) {0}) AS s0, (SELECT SUM(t2.a) {0}) AS s1",
+    "materialized": "WITH q AS MATERIALIZED (SELECT t1.a {0}), r AS MATERIALIZED (SELECT t2.a {0}) "
+    "SELECT (SELECT SUM(a) FROM q) AS s0, (SELECT SUM(a) FROM r) AS s1",
+    "union": "SELECT SUM(x) AS s0, SUM(y) AS s1 FROM "
+    "(SELECT SUM(t1.a) AS x, 0 AS y {0} UNION ALL SELECT 0 AS x, SUM(t2.a) AS y {0}) u",
+}
+"""A join that stands twice in a statement, once for each of its sides."""
+
+TRIPS = [(n % 7, n * n, None if n % 10 == 0 else n) for n in range(60)]
+"""A person, a value, and a value that is NULL in every tenth row, and in one row of each person at least."""
+
+
+@pytest.fixture(scope="module")
+def trips(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBEngine]:
+    path = tmp_path_factory.mktemp("trips") / "trips.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE trip (p INT, a INT, b INT); CREATE TABLE people (id INT)")
+        connection.executemany("INSERT INTO trip VALUES (?, ?, ?)", TRIPS)
+        connection.execute("INSERT INTO people SELECT * FROM range(5)")
+    opened = DuckDBEngine.open(path)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("join", SELF_JOINS.values(), ids=SELF_JOINS.keys())
+@pytest.mark.parametrize("form", TWICE.values(), ids=TWICE.keys())
+def test_the_two_sides_of_a_self_join_are_told_apart(trips: DuckDBEngine, form: str, join: str) -> None:
+    """An optimizer that computes the join once gives the columns of one side for those of the other."""
+    pairs = [(a, c) for p, a, _ in TRIPS for q, c, d in TRIPS if p == q and p < 5 and d is None]
+    expected = {"s0": (sum(a for a, _ in pairs),), "s1": (sum(c for _, c in pairs),)}
+    assert trips.run(planned(form.format(join), statistics=("s0", "s1"))).statistics == expected
 
 
 # Public tables

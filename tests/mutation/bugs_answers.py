@@ -168,6 +168,13 @@ BUGS: tuple[Bug, ...] = (
         f"{DUCKDB}::test_time_is_utc_and_the_configuration_is_locked",
     ),
     bug(
+        "an engine that computes a self-join once for both of its sides",
+        "dpsql/engines/duckdb.py",
+        "statistics_propagation,common_subplan",
+        "statistics_propagation",
+        f"{DUCKDB}::test_the_two_sides_of_a_self_join_are_told_apart",
+    ),
+    bug(
         "an interrupt ends everybody's statements",
         "dpsql/engines/duckdb.py",
         "cancellation.watching(cursor.cursor.interrupt),",

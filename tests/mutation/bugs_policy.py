@@ -7,13 +7,14 @@ from tests.mutation.bug import Bug, bug
 PEOPLE = "tests/properties/test_other_people.py"
 KEYS = "tests/properties/test_unique_keys.py"
 POLICY = "tests/properties/test_policy.py"
+SAME = "tests/properties/test_same_person.py"
 
 BUGS: tuple[Bug, ...] = (
     # Rows of two people
     bug(
         "a second foreign key to people is a column like others",
         "dpsql/schema.py",
-        "        problems += OtherPeople(schema, specs, names, unit, paths).problems()\n",
+        "        problems += others.problems()\n",
         "        pass\n",
         f"{PEOPLE}::test_a_row_of_two_people_needs_the_owners_word",
     ),
@@ -72,6 +73,69 @@ BUGS: tuple[Bug, ...] = (
         "            if theirs != ours:",
         "            if theirs != ours and not ours:",
         f"{PEOPLE}::test_a_way_goes_on_as_the_table_that_it_leads_to_does",
+    ),
+    bug(
+        "ways that are never looked at agree",
+        "dpsql/other_people.py",
+        "        return bool(claims) and all(self.seen.get(claim) is True for claim in claims or ())",
+        "        return bool(claims) and all(self.seen.get(claim, True) is True for claim in claims or ())",
+        f"{SAME}::test_postgres_wants_a_constraint",
+    ),
+    bug(
+        "ways agree whatever the rows say",
+        "dpsql/other_people.py",
+        "        return bool(claims) and all(self.seen.get(claim) is True for claim in claims or ())",
+        "        return bool(claims) and all(claim in self.seen for claim in claims or ())",
+        f"{SAME}::test_one_row_of_two_people_is_refused",
+    ),
+    bug(
+        "one way of several that agrees will do",
+        "dpsql/other_people.py",
+        "        return bool(claims) and all(self.seen.get(claim) is True for claim in claims or ())",
+        "        return bool(claims) and any(self.seen.get(claim) is True for claim in claims or ())",
+        f"{SAME}::test_one_row_of_two_people_is_refused",
+    ),
+    bug(
+        "a key that comes back to a table that it has met leads no further",
+        "dpsql/other_people.py",
+        "                    return None\n                found += onward",
+        "                    continue\n                found += onward",
+        f"{SAME}::test_a_chain_of_undeclared_tables_that_comes_back_is_refused",
+    ),
+    bug(
+        "ways that agree today agree tomorrow",
+        "dpsql/opening.py",
+        "        if all(map(engine.lasting, claim.tables)):",
+        "        if claim.tables:",
+        f"{SAME}::test_postgres_wants_a_constraint",
+    ),
+    bug(
+        "of a key that rows share one person is met",
+        "dpsql/engines/way_scan.py",
+        "    crosswise = ((ours[0], theirs[1]), (ours[1], theirs[0]))",
+        "    crosswise = ((ours[0], theirs[0]),)",
+        f"{SAME}::test_the_scan_finds_what_a_search_finds",
+    ),
+    bug(
+        "a foreign key of three columns holds where one of them is NULL",
+        "dpsql/other_people.py",
+        "            and len(other.columns) == 2\n",
+        "",
+        f"{SAME}::test_postgres_wants_a_constraint",
+    ),
+    bug(
+        "a policy about two people is opened by everybody",
+        "dpsql/opening.py",
+        "    checked = catalog(policy, schema, None, looks, agreed, let_pass)",
+        '    checked = catalog(policy, schema, None, looks, agreed, let_pass := ("two people",))',
+        f"{SAME}::test_a_row_of_two_people_is_opened_without_noise_alone",
+    ),
+    bug(
+        "without noise a table of people may be public",
+        "dpsql/other_people.py",
+        'kind: Kind | None = "two people" if own is not None else None',
+        'kind: Kind | None = "two people"',
+        f"{SAME}::test_nothing_else_passes_there",
     ),
     bug(
         "the first of two ways is taken",

@@ -51,6 +51,11 @@ class Key:
         over = self.template.format(x="d.x")
         return f"({self.text} IS NULL OR {self.text} IN (SELECT {over} FROM {self.of.domain} AS d WHERE {over} IS NOT NULL))"
 
+    def values(self) -> str:
+        """A statement for the values that follow from the declared ones."""
+        over = self.template.format(x="d.x")
+        return f"SELECT DISTINCT {over} FROM {self.of.domain} AS d"
+
     def spelt(self, truth: bool) -> str:
         if not truth or not self.declared or self.sort == "flag":
             return self.text

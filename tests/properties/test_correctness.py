@@ -23,6 +23,7 @@ import sqlglot
 from sqlglot import exp
 
 from dpsql.answer import Session
+from dpsql.engines.duckdb import LOCKED
 from dpsql.errors import Error
 from dpsql.reply import Answer
 from dpsql.testing import open_without_noise
@@ -41,6 +42,7 @@ SETTINGS = {
     "error_on_division_by_zero": "false",
     "ieee_floating_point_ops": "false",
     "default_null_order": "nulls_last",
+    "disabled_optimizers": LOCKED["disabled_optimizers"],
 }
 """PostgreSQL's arithmetic. A quotient by zero, which PostgreSQL refuses, is NULL, as in dpsql."""
 

@@ -353,3 +353,52 @@ def test_a_running_sum_of_declared_groups_does_not_hold_the_others(total: Sessio
 
 def test_an_error_is_expected_of_a_total(total: Session) -> None:
     assert expected(total, "SELECT team, COUNT(*) FROM person GROUP BY ROLLUP (team)")
+
+
+# What random statements found
+
+
+@pytest.mark.xfail(strict=True, reason="groups are counted by the values behind them")
+@pytest.mark.parametrize("accounting", ["zcdp", "pure"])
+def test_a_product_of_small_keys_is_declared(tmp_path: Path, accounting: str) -> None:
+    """Seven days of the week by twenty-four hours are 168 groups, however many instants are behind them."""
+    with case(tmp_path, SETUP, TABLES, accounting) as session:
+        found = rows(
+            session, 'SELECT EXTRACT(DOW FROM debut), EXTRACT(HOUR FROM "at"), COUNT(*) FROM sale GROUP BY 1, 2'
+        )
+        assert sum(float(str(row[2])) for row in found) == 1000
+
+
+@pytest.mark.xfail(strict=True, reason="sums of neighbours count empty groups as rows")
+def test_neighbours_are_groups_that_are_there(shop: Session) -> None:
+    """Of the years with sales but 2017, the two before 2019 are 2016 and 2018."""
+    sql = (
+        "SELECT EXTRACT(YEAR FROM debut) AS y, SUM(COUNT(*)) OVER (ORDER BY EXTRACT(YEAR FROM debut) "
+        "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS n FROM sale WHERE pid % 7 <> 3 AND debut IS NOT NULL GROUP BY 1"
+    )
+    found = {row[0]: row[1] for row in rows(shop, sql)}
+    counts = {2020 - k: 10.0 * sum(pid % 7 == k for pid in range(100)) for k in range(7) if k != 3}
+    years = sorted(counts)
+    assert found == {float(y): sum(counts[one] for one in years[max(0, n - 2) : n + 1]) for n, y in enumerate(years)}
+
+
+@pytest.mark.xfail(strict=True, reason="NULL is no value of a count of distinct values")
+def test_null_is_a_row_of_distinct_rows(shop: Session) -> None:
+    """Teams a, b, q and NULL, of which q is not declared."""
+    assert numbers(shop, "SELECT COUNT(*) FROM (SELECT DISTINCT odd FROM person) AS t") == [3]
+    (count,) = numbers(shop, "SELECT COUNT(*) FROM (SELECT DISTINCT team FROM person) AS t")
+    assert count in (3, 4)
+
+
+def test_the_least_of_groups_stands_beside_their_number(shop: Session) -> None:
+    sql = f"SELECT MIN(t.n), COUNT(*), MAX(t.n) FROM ({YEARS}) AS t"
+    assert numbers(shop, sql) == [140, 7, 150]
+
+
+@pytest.mark.xfail(strict=True, reason="a notice says that a share is clipped into [0, 1]")
+def test_nothing_is_said_to_be_clipped_that_cannot_be(shop: Session) -> None:
+    assert not [
+        one
+        for one in shop.explain("SELECT AVG(CASE WHEN odd THEN 1.0 ELSE 0 END) FROM person").notices
+        if "clipped" in one
+    ]

@@ -211,3 +211,23 @@ def test_the_count_itself_selects_groups_where_a_person_has_one_row(tmp_path: Pa
     assert release.threshold is not None
     assert alone.threshold is not None
     assert release.threshold <= 1.05 * alone.threshold
+
+
+# Groups and totals of one statement
+
+
+@pytest.mark.parametrize("sets", ["ROLLUP (kind)", "GROUPING SETS ((kind), ())"])
+def test_groups_and_totals_are_shortened_together(visits: Session, sets: str, request: pytest.FixtureRequest) -> None:
+    """Nobody has kind c: what the others are shortened by, in one set more than in the other, is no row of it."""
+    if "zcdp" in request.node.name:
+        request.applymarker(
+            pytest.mark.xfail(strict=True, reason="grouping sets are shortened apart, and made to agree")
+        )
+    found = {
+        row[0]: [float(value or 0) for value in row[1:]]  # type: ignore[arg-type]
+        for row in visits.execute(f"SELECT kind, SUM(x) - SUM(y), COUNT(*) FROM visit GROUP BY {sets}").rows
+    }
+    assert found.get("c", [0, 0]) == [0, 0]
+    for kind, mean in (("a", 41), ("b", 51), (None, 50)):
+        difference, count = found[kind]
+        assert difference == pytest.approx(mean * count, rel=0.03)
