@@ -29,9 +29,9 @@ Found = tuple[Estimator, tuple[int, ...]]
 
 ONE = Fraction(1)
 
-IN_PAIR, IN_CELL, OF = 12, 27, 32
+IN_PAIR, IN_CELL, OF = 9, 29, 32
 """What a row without a value adds to either side of a pair and to the third cell, where one with a value adds 32 steps:
-2·12² + 27² ≤ 32²."""
+2·9² + 29² ≤ 32²."""
 
 _MOST_BITS = 46
 _EVEN = 1 << 10

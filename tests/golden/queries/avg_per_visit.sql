@@ -5,11 +5,11 @@ SELECT reason, AVG(cost) AS mean_cost, COUNT(*) AS n FROM visit GROUP BY reason;
 -- groups: public, at most 4
 --   k0: reason (text)
 -- one unit moves: l1 None, l2 1280000000
---   s0: Σ(cost - 0) + 1875 of each row without cost (steps of 1/6400, at most 1280000000)
---   s1: Σ(5000 - cost) + 1875 of each row without cost (steps of 1/6400, at most 1280000000)
---   s2: 5000 of each row without cost (steps of 1/5400, at most 1280000000)
--- a0: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/32000000 · s0 + -1/72000000 · s2, b = 1/32000000 · s1 + -1/72000000 · s2
--- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 1/108000000 · s2 + 1/32000000 · s1, rounded, at least 0
+--   s0: Σ(cost - 0) + 1406.25 of each row without cost (steps of 1/6400, at most 1280000000)
+--   s1: Σ(5000 - cost) + 1406.25 of each row without cost (steps of 1/6400, at most 1280000000)
+--   s2: 5000 of each row without cost (steps of 1/5800, at most 1280000000)
+-- a0: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/32000000 · s0 + -9/928000000 · s2, b = 1/32000000 · s1 + -9/928000000 · s2
+-- a1: COUNT(*) (bigint) = 1/32000000 · s0 + 7/464000000 · s2 + 1/32000000 · s1, rounded, at least 0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose reason is not one of the 3 declared values are in no group
@@ -30,20 +30,20 @@ WITH suspect AS MATERIALIZED (
     u,
     k0,
     (
-      COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(*) AS INT128) * 6000000 + CAST(COUNT(v0) AS INT128) * (
-        -6000000
+      COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * (
+        -4500000
       )
     ) AS s0,
     (
       COALESCE(SUM(v0), 0) * (
         -32
-      ) + CAST(COUNT(v0) AS INT128) * 16000000 + CAST(COUNT(*) AS INT128) * 6000000 + CAST(COUNT(v0) AS INT128) * (
-        -6000000
+      ) + CAST(COUNT(v0) AS INT128) * 16000000 + CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * (
+        -4500000
       )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 13500000 + CAST(COUNT(v0) AS INT128) * (
-        -13500000
+      CAST(COUNT(*) AS INT128) * 14500000 + CAST(COUNT(v0) AS INT128) * (
+        -14500000
       )
     ) AS s2,
     COUNT(*) AS n0
@@ -103,20 +103,20 @@ WITH suspect AS MATERIALIZED (
     SELECT
       k0,
       CAST((
-        COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(*) AS INT128) * 6000000 + CAST(COUNT(v0) AS INT128) * (
-          -6000000
+        COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * (
+          -4500000
         )
       ) AS INT128) * 2 AS s0,
       CAST((
         COALESCE(SUM(v0), 0) * (
           -32
-        ) + CAST(COUNT(v0) AS INT128) * 16000000 + CAST(COUNT(*) AS INT128) * 6000000 + CAST(COUNT(v0) AS INT128) * (
-          -6000000
+        ) + CAST(COUNT(v0) AS INT128) * 16000000 + CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * (
+          -4500000
         )
       ) AS INT128) * 2 AS s1,
       CAST((
-        CAST(COUNT(*) AS INT128) * 13500000 + CAST(COUNT(v0) AS INT128) * (
-          -13500000
+        CAST(COUNT(*) AS INT128) * 14500000 + CAST(COUNT(v0) AS INT128) * (
+          -14500000
         )
       ) AS INT128) * 2 AS s2
     FROM (
