@@ -7,9 +7,9 @@ paid for beside a mean. Against a vector of its own for each, at a share of the 
 - *a mean and COUNT(x)*, or COUNT(*) of what is never NULL: the mean as if it was alone, the count at twice the variance
   that it has alone, where halves of the price give twice that to both under zCDP, and four times that under ε.
 - *a mean and COUNT(*)* over NULLs: they are a third cell of the same vector, since a row is in it or in the pair. The
-  mean as if it was alone, the count at three times the variance. Under L2, a row without a value adds 9/32 to both sides
-  of the pair and 29/32 to the third cell, whose norm is not above 1 either: with as much of the noise of the pair in what
-  is known of such rows, the count has 2.23 times the variance, the mean between 1 and 1.1 times.
+  mean as if it was alone, the count at three times the variance. Under L2, a row without a value adds 9/32 to both
+  sides of the pair and 29/32 to the third cell, whose norm is not above 1 either: with as much of the noise of the pair
+  in what is known of such rows, the count has 2.23 times the variance, the mean between 1 and 1.1 times.
 - *a sum and COUNT(*)*: a pair over the range and 0, where NULL counts as 0, for its row adds nothing to the sum. The
   sum is as good as alone where 0 is an end of the range, the count has twice the variance.
 
