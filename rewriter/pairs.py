@@ -7,9 +7,16 @@ paid for beside a mean. Against a vector of its own for each, at a share of the 
 - *a mean and COUNT(x)*, or COUNT(*) of what is never NULL: the mean as if it was alone, the count at twice the variance
   that it has alone, where halves of the price give twice that to both under zCDP, and four times that under ε.
 - *a mean and COUNT(*)* over NULLs: they are a third cell of the same vector, since a row is in it or in the pair. The
-  mean as if it was alone, the count at three times the variance.
+  mean as if it was alone, the count at three times the variance. Under L2, a row without a value adds 9/32 to both
+  sides of the pair and 29/32 to the third cell, whose norm is not above 1 either: with as much of the noise of the pair
+  in what is known of such rows, the count has 2.23 times the variance, the mean between 1 and 1.1 times.
 - *a sum and COUNT(*)*: a pair over the range and 0, where NULL counts as 0, for its row adds nothing to the sum. The
   sum is as good as alone where 0 is an end of the range, the count has twice the variance.
+
+- *K values of the same rows*, none of which is missing: the rows n and every s = Σ(2t-1), t = (x-L) / (U-L), where
+  K pairs hold K times the number of rows. A row adds 1 + K at most to the L1 norm and to the square of the L2 norm; the
+  sides of a pair are (n + s) / 2 and (n - s) / 2. All that is read off has (1+K)/2 times the variance that it has where
+  its pair is alone, (1+K)²/2 times under ε, whatever it is, where K shares of the price make it K and K² times.
 
 No sensitivity rests on which rows are NULL: every row is in one of these forms, and each form has the same norm.
 """
@@ -17,107 +24,19 @@ No sensitivity rests on which rows are NULL: every row is in one of these forms,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum, auto
 from fractions import Fraction
 from math import inf
 
 from sqlglot import exp
 
-from rewriter.aggregates import both
-from rewriter.atoms import numbered
-from rewriter.cells import Addend, Builder, Cell, Vector
-from rewriter.conditions import Signature, signatures
+from rewriter.cells import Builder
 from rewriter.contribution import Norm
 from rewriter.interval import Interval
-from rewriter.moments import counts_rows, present
-from rewriter.plan import Estimator, Linear, Ratio
+from rewriter.moments import counts_rows
+from rewriter.pair_cells import OF, Found, Nulls, Pair, Rows, Wanted, even, fits, in_one, measured, variance_together
 from rewriter.query import Aggregate
-from rewriter.strategies import weight
-from rewriter.summed import (
-    argument_of,
-    bounded,
-    inner,
-    is_integer,
-    most_rows_of,
-    note_clipping,
-    show,
-    steps_of,
-    unit_of,
-)
-
-Found = tuple[Estimator, tuple[int, ...]]
-"""How an output is finished, and the parts that it is the sum of."""
-
-ONE = Fraction(1)
-
-
-class Nulls(Enum):
-    """What rows without a value add: nothing, a cell of their own, or what a row with the value 0 adds."""
-
-    NOTHING = auto()
-    CELL = auto()
-    ZERO = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The rows of an aggregate: the texts of its condition and of its argument, which is "" where it counts all."""
-
-    condition: str
-    argument: str
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """A pair in the making: the aggregate that it is for, and ``variances``: of each output that is read off it, over
-    what the output has when it is measured alone."""
-
-    aggregate: Aggregate
-    interval: Interval
-    granularity: Fraction
-    nulls: Nulls
-    variances: list[float]
-
-    @property
-    def lattice(self) -> tuple[exp.Expr, Interval, Fraction]:
-        return argument_of(self.aggregate).sql, self.interval, self.granularity
-
-    @property
-    def of_sum(self) -> float:
-        """U·a + L·b has the variance of U² + L², where a sum alone has that of the larger."""
-        low, high = self.interval.low, self.interval.high
-        return float((low * low + high * high) / self.interval.magnitude**2)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """The cells ``above`` Σ(x-L) and ``below`` Σ(U-x), in steps of ``granularity``, and of NULLs, at U-L each."""
-
-    above: str
-    below: str
-    missing: str | None
-    interval: Interval
-    granularity: Fraction
-
-    @property
-    def ratio(self) -> Ratio:
-        return Ratio(self.above, self.below, self.interval.low, self.interval.high)
-
-    def count(self, builder: Builder, *, every: bool) -> Found:
-        """The rows with a value, or ``every`` row that the pair knows of."""
-        names = [self.above, self.below, *([self.missing] if every and self.missing is not None else [])]
-        one = self.granularity / self.interval.width
-        rows = Linear(tuple((name, one) for name in names), integer=True, minimum=0)
-        return rows, (builder.part(rows, ONE),)
-
-    def total(self, aggregate: Aggregate, builder: Builder) -> Found:
-        """Σx = Σ(x-L) + L·n, and n = (Σ(x-L) + Σ(U-x)) / (U-L)."""
-        share = self.interval.low * self.granularity / self.interval.width
-        weights = ((self.above, self.granularity + share), (self.below, share))
-        total = Linear(tuple((name, one) for name, one in weights if one), integer=is_integer(aggregate))
-        least = 0 if self.interval.low >= 0 else None
-        return total, (builder.part(replace(total, minimum=least), unit_of(aggregate, self.granularity)),)
+from rewriter.strategies import WORTH
+from rewriter.summed import argument_of, bounded, most_rows_of
 
 
 def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: frozenset[int]) -> dict[int, Found]:
@@ -126,7 +45,10 @@ def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: 
     ``alone`` are the numbers of aggregates that need cells of their own.
     """
     planned = _Planned(asked, builder, norm, alone)
-    pairs = _measured(planned.wanted, builder, norm)
+    pairs: dict[Rows, Pair] = {}
+    for places in planned.together:
+        pairs |= in_one(places, planned.wanted, builder, norm)
+    pairs |= measured({rows: one for rows, one in planned.wanted.items() if rows not in pairs}, builder, norm)
     return {number: planned.found(number, pairs[rows]) for number, rows in planned.places.items()}
 
 
@@ -140,14 +62,16 @@ class _Planned:
         self._alone = alone
         self._rows = {number: _rows(one, builder) for number, one in asked.items()}
         self._counts = [n for n, one in asked.items() if counts_rows(one) and n not in alone]
-        self.wanted: dict[_Rows, _Wanted] = {}
-        self.places: dict[int, _Rows] = {}
+        self.wanted: dict[Rows, Wanted] = {}
+        self.places: dict[int, Rows] = {}
         self._means()
         self._counts_of_pairs()
         self._sums_of_means()
         self._sums_and_counts()
+        self._weigh()
+        self.together = self._of_same_rows()
 
-    def found(self, number: int, pair: _Pair) -> Found:
+    def found(self, number: int, pair: Pair) -> Found:
         one = self._asked[number]
         if one.function is exp.Avg:
             return pair.ratio, ()
@@ -164,7 +88,7 @@ class _Planned:
             if place not in self.wanted:
                 one = self._asked[number]
                 _, interval, granularity = bounded(one, self._builder.filters)
-                self.wanted[place] = _Wanted(one, interval, granularity, Nulls.NOTHING, [1.0])
+                self.wanted[place] = Wanted(one, interval, granularity, Nulls.NOTHING, [1.0])
 
     def _sums_of_means(self) -> None:
         for number in self._of(exp.Sum):
@@ -198,15 +122,15 @@ class _Planned:
             if number in self.places or not self._is_one_sum(number):
                 continue
             rows = self._rows[number]
-            every = [n for n in self._counts if n not in self.places and self._rows[n] == _Rows(rows.condition, "")]
+            every = [n for n in self._counts if n not in self.places and self._rows[n] == Rows(rows.condition, "")]
             present_ = [n for n in self._counts if n not in self.places and self._rows[n] == rows]
             one = self._asked[number]
-            argument, interval, granularity = bounded(one, self._builder.filters)
-            interval = Interval(min(interval.low, Fraction(0)), max(interval.high, Fraction(0)))
-            if not (every or present_) or (number in self._alone and interval.low):
+            pair = self._with_zero(number)
+            if not (every or present_) or (number in self._alone and pair.interval.low):
                 continue
-            nulls = (Nulls.CELL if every and argument.nullable else Nulls.NOTHING) if present_ else Nulls.ZERO
-            pair = _Wanted(one, interval, granularity, nulls, [])
+            if present_:
+                pair.nulls = Nulls.CELL if every and argument_of(one).nullable else Nulls.NOTHING
+            nulls = pair.nulls
             variance = pair.of_sum * self._widened(number)
             if variance + 2 > self._apart([1.0]) + 1:
                 continue
@@ -230,15 +154,73 @@ class _Planned:
         power = 3 if self._norm is Norm.L1 else 2
         return float((sum(variances) ** (1 / power) + 1) ** power) - sum(variances)
 
-    def _read(self, number: int, place: _Rows, variance: float) -> None:
+    def _read(self, number: int, place: Rows, variance: float) -> None:
         self.places[number] = place
         self.wanted[place].variances.append(variance)
+        self.wanted[place].alone |= number in self._alone
+
+    def _weigh(self) -> None:
+        """Where a mean and COUNT(*) are all that is read off a pair with a cell for NULLs, under L2."""
+        if self._norm is Norm.L1 or self._builder.apart:
+            return
+        for place, one in self.wanted.items():
+            readers = [self._asked[number] for number, read in self.places.items() if read == place]
+            simple = all(of.function is exp.Avg or (counts_rows(of) and of.argument is None) for of in readers)
+            if one.nulls is Nulls.CELL and simple and fits(OF * one.steps[2], self._builder):
+                one.nulls, one.variances = Nulls.WEIGHED, [1.03, 2.24]
+
+    def _of_same_rows(self) -> list[list[Rows]]:
+        """The pairs that are better measured as one number of rows with a cell for each; sums among them too."""
+        if self._builder.apart:
+            return []
+        self._offer_sums()
+        found = [self._able(condition) for condition in dict.fromkeys(place.condition for place in self.wanted)]
+        return [places for places in found if self._is_better([self.wanted[place] for place in places], [])]
+
+    def _able(self, condition: str) -> list[Rows]:
+        """The pairs that hold every row of a condition."""
+        return [
+            place
+            for place, one in self.wanted.items()
+            if place.condition == condition and one.has_all and not one.alone and self._is_one_condition(one)
+        ]
+
+    def _offer_sums(self) -> None:
+        """Sums that would be measured alone become pairs where one vector with the others of their rows is better."""
+        offered: dict[str, dict[Rows, tuple[int, Wanted]]] = {}
+        for number in self._of(exp.Sum):
+            rows = self._rows[number]
+            if number in self.places or number in self._alone or not self._is_one_sum(number) or rows in self.wanted:
+                continue
+            pair = self._with_zero(number)
+            pair.variances.append(pair.of_sum * self._widened(number))
+            if all(pair.lattice != other.lattice for other in self.wanted.values()):
+                offered.setdefault(rows.condition, {}).setdefault(rows, (number, pair))
+        for condition, sums in offered.items():
+            beside = [self.wanted[place] for place in self._able(condition)]
+            if self._is_better(beside, [pair for _, pair in sums.values()]):
+                self.wanted |= {rows: pair for rows, (_, pair) in sums.items()}
+                self.places |= {number: rows for rows, (number, _) in sums.items()}
+
+    def _with_zero(self, number: int) -> Wanted:
+        """The pair of a sum, in which rows without a value are rows with the value 0."""
+        _, interval, granularity = bounded(self._asked[number], self._builder.filters)
+        interval = Interval(min(interval.low, Fraction(0)), max(interval.high, Fraction(0)))
+        return Wanted(self._asked[number], interval, granularity, Nulls.ZERO, [])
+
+    def _is_better(self, pairs: Sequence[Wanted], sums: Sequence[Wanted]) -> bool:
+        """Whether one vector of ``pairs`` and ``sums`` is, than all of them apart."""
+        every = [*pairs, *sums]
+        if len(every) < 2 or not fits(even(every)[0] * (1 + len(every)), self._builder):
+            return False
+        apart = _shared([*(sum(one.variances) for one in pairs), *[1.0] * len(sums)], self._norm)
+        return variance_together(every, self._norm) < WORTH * apart
 
     @staticmethod
-    def _knows_all(wanted: _Wanted) -> bool:
+    def _knows_all(wanted: Wanted) -> bool:
         return wanted.nulls is not Nulls.NOTHING or not argument_of(wanted.aggregate).nullable
 
-    def _is_one_condition(self, wanted: _Wanted) -> bool:
+    def _is_one_condition(self, wanted: Wanted) -> bool:
         """Whether it is no part of a vector of means under several conditions."""
         return sum(other.lattice == wanted.lattice for other in self.wanted.values()) == 1
 
@@ -249,78 +231,14 @@ class _Planned:
         return sum(rows.argument == text for rows in dict.fromkeys(sums)) == 1
 
 
-def _rows(aggregate: Aggregate, builder: Builder) -> _Rows:
+def _rows(aggregate: Aggregate, builder: Builder) -> Rows:
     condition, argument = (
         builder.spelt(None if value is None else value.sql) for value in (aggregate.condition, aggregate.argument)
     )
-    return _Rows(condition, argument)
+    return Rows(condition, argument)
 
 
-def _measured(wanted: Mapping[_Rows, _Wanted], builder: Builder, norm: Norm) -> dict[_Rows, _Pair]:
-    """The pairs. Those of one value over rows that cannot be the same are one vector, others one each."""
-    pairs: dict[_Rows, _Pair] = {}
-    together: dict[tuple[exp.Expr, Interval, Fraction], list[_Rows]] = {}
-    for rows, one in wanted.items():
-        together.setdefault(one.lattice, []).append(rows)
-    for places in together.values():
-        same = [wanted[rows] for rows in places]
-        clauses = [one.aggregate.condition for one in same]
-        known = signatures(clauses, builder.filters) if len(same) > 1 else None
-        disjoint = bool(known) and all(signature & (signature - 1) == 0 for signature in known or ())
-        column = builder.column("g", numbered(clauses, _own_numbers(known))) if known is not None and disjoint else None
-        cells = [_cells(one, builder, column, place) for place, one in enumerate(same)]
-        for rows, own, one in zip(places, cells, same, strict=True):
-            missing = own[2].name if len(own) > 2 else None
-            pairs[rows] = _Pair(own[0].name, own[1].name, missing, one.interval, one.granularity)
-        width = int(same[0].interval.width / same[0].granularity)
-        if column is not None:
-            share = weight(sum(sum(one.variances) for one in same), norm)
-            every = tuple(cell for own in cells for cell in own)
-            builder.vectors.append(Vector(every, width, width * width, weight=share))
-        else:
-            builder.vectors += [
-                Vector(own, width, width * width, weight=weight(sum(one.variances), norm), rows=_counted(one, builder))
-                for own, one in zip(cells, same, strict=True)
-            ]
-        note_clipping(same[0].aggregate, _declared(same[0], builder), builder)
-    return pairs
-
-
-def _declared(wanted: _Wanted, builder: Builder) -> Interval:
-    return bounded(wanted.aggregate, builder.filters)[1]
-
-
-def _counted(wanted: _Wanted, builder: Builder) -> Addend:
-    """What counts the rows that a pair is of."""
-    one = wanted.aggregate
-    test = both(one.condition, present(one.argument)) if wanted.nulls is Nulls.NOTHING else one.condition
-    return Addend(1, test=builder.condition(test))
-
-
-def _own_numbers(known: Sequence[Signature]) -> dict[Signature, int | None]:
-    """Of conditions of which at most one holds, the number of the one that does."""
-    return {signature: signature.bit_length() - 1 if signature else None for signature in known}
-
-
-def _cells(wanted: _Wanted, builder: Builder, atoms: str | None, atom: int) -> tuple[Cell, ...]:
-    one, interval, granularity = wanted.aggregate, wanted.interval, wanted.granularity
-    low, high, width = (int(end / granularity) for end in (interval.low, interval.high, interval.width))
-    value = steps_of(one, _declared(wanted, builder), granularity, builder)
-    test = builder.condition(one.condition) if atoms is None else atoms
-    place = None if atoms is None else atom
-    text = inner(one)
-    rows = "" if atoms is None else f" of {one.text}"
-    counted = None if wanted.nulls is Nulls.ZERO else value
-
-    def addends(sign: int, count: int) -> tuple[Addend, ...]:
-        summed = Addend(sign, summed=value, test=test, atom=place)
-        return (summed, Addend(count, counted=counted, test=test, atom=place)) if count else (summed,)
-
-    cells = [
-        Cell(builder.cell(), f"Σ({text} - {show(interval.low)}){rows}", granularity, addends(1, -low)),
-        Cell(builder.cell(), f"Σ({show(interval.high)} - {text}){rows}", granularity, addends(-1, high)),
-    ]
-    if wanted.nulls is Nulls.CELL:
-        missing = (Addend(width, test=test), Addend(-width, counted=value, test=test))
-        cells.append(Cell(builder.cell(), f"{show(interval.width)} of each row without {text}", granularity, missing))
-    return tuple(cells)
+def _shared(variances: Sequence[float], norm: Norm) -> float:
+    """The total variance of vectors of their own at their best shares of a price."""
+    power = 3 if norm is Norm.L1 else 2
+    return float(sum(one ** (1 / power) for one in variances) ** power)

@@ -33,6 +33,10 @@ tables:
     max_rows: 3
     columns: {{person_id: {{}}, k: {{values: [a, b, c]}}, x: {{range: [0, 400]}}, y: {{range: [-10, 30]}}}}
 """
+WHOLE = "CASE WHEN k = 'a' THEN 1 WHEN k = 'b' THEN 7 ELSE 4 END"
+MANY = f"AVG({WHOLE}), AVG({WHOLE} * {WHOLE}), AVG(20 - {WHOLE}), COUNT(*)"
+"""Means of whole numbers, none of which is missing."""
+
 QUOTIENTS = [
     "AVG(x)",
     "AVG(x), STDDEV(x), CORR(x, y), COUNT(*)",
@@ -40,6 +44,8 @@ QUOTIENTS = [
     "SUM(y) / COUNT(y), AVG(y), COUNT(y) * 1e6 / COUNT(*)",
     "SUM(CASE WHEN k = 'a' THEN x ELSE 0 END) / SUM(x), AVG(x) FILTER (WHERE k = 'a') - AVG(x)",
     "COUNT(*) FILTER (WHERE k = 'a') * 1e6 / COUNT(*) FILTER (WHERE k <> 'c'), VARIANCE(y), SUM(x) / SUM(y)",
+    MANY.removesuffix(", COUNT(*)"),
+    f"SUM(x) / COUNT(*), SUM(y) / SUM(x), AVG({WHOLE}) + SUM({WHOLE}) / COUNT(*)",
     "SUM(x) / COUNT(*), SUM(y) / SUM(x), COUNT(DISTINCT person_id)",
 ]
 
@@ -183,7 +189,17 @@ def unclipped(rows: Sequence[Row], norm: Norm, summand: Callable[[float], float]
     return found
 
 
-@pytest.mark.parametrize("asked", ["AVG(x), COUNT(*)", "STDDEV(y), COUNT(*)", "CORR(x, y), SUM(y), COUNT(*)"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "AVG(x), COUNT(*)",
+        "AVG(y), COUNT(*)",
+        "STDDEV(y), COUNT(*)",
+        "CORR(x, y), SUM(y), COUNT(*)",
+        "SUM(x), SUM(y), SUM(x + y)",
+        MANY,
+    ],
+)
 def test_a_person_far_beyond_every_bound_moves_no_vector_further(asked: str, tmp_path: Path) -> None:
     """Cells are cut far above the radius, each for itself: what is shortened by the number of rows is cut less."""
     rows: list[Row] = [(0, "abc"[n % 3], 400.0 * (n % 2), 40.0 * (n % 2) - 10) for n in range(12)]
@@ -207,6 +223,9 @@ MIXTURES = [
     "AVG(y) FILTER (WHERE k = 'a'), COUNT(*) FILTER (WHERE k = 'a'), COUNT(*)",
     "AVG(x), AVG(y), COUNT(*), COUNT(y)",
     "SUM(x), SUM(y), COUNT(*)",
+    "AVG(y), COUNT(*)",
+    MANY,
+    f"SUM(x), SUM(y), AVG({WHOLE}), COUNT(*)",
     "SUM(y) FILTER (WHERE k = 'a'), COUNT(y) FILTER (WHERE k = 'a'), COUNT(y)",
     "AVG(x) FILTER (WHERE k = 'a'), AVG(x) FILTER (WHERE k = 'b'), COUNT(*) FILTER (WHERE k = 'a'), COUNT(*)",
     "COUNT(DISTINCT person_id), COUNT(*), SUM(x), VARIANCE(y) FILTER (WHERE k = 'c'), COUNT(*) FILTER (WHERE k = 'c')",
@@ -244,6 +263,11 @@ def test_what_is_read_off_one_vector_is_what_the_engine_answers(how: str, tmp_pa
         ("STDDEV(y), COUNT(*)", Norm.L2, 2),
         ("CORR(x, y), COUNT(*)", Norm.L1, 2),
         ("AVG(x), AVG(y), COUNT(*)", Norm.L2, 2),
+        ("SUM(x), SUM(x + 1), COUNT(*)", Norm.L2, 1),
+        ("SUM(x), SUM(x + 1), COUNT(*)", Norm.L1, 2),
+        (MANY, Norm.L2, 1),
+        (MANY, Norm.L1, 3),
+        (MANY.removesuffix(", COUNT(*)"), Norm.L1, 1),
         ("AVG(x) FILTER (WHERE k = 'a'), COUNT(*)", Norm.L2, 2),
     ],
 )

@@ -4,22 +4,29 @@ SELECT SUM(height_cm) - SUM(birth_year) AS difference, SUM(height_cm) AS sum FRO
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 2026, l2 2026
---   s0: Σ birth_year (steps of 1, at most 2026)
--- one unit moves: l1 220, l2 220
---   s1: Σ height_cm (steps of 1, at most 220)
--- a0: SUM(birth_year) (bigint) = s0, rounded
--- a1: SUM(height_cm) (bigint) = s1, rounded
+-- one unit moves: l1 388908, l2 √50416482192
+--   s0: rows (steps of 1/129664, at most 388908)
+--   s1: Σ(2·birth_year - 2026) (steps of 1/64, at most 388908)
+--   s2: Σ(2·height_cm - 220) (steps of 1/589, at most 388908)
+-- a0: SUM(birth_year) (bigint) = 1/128 · s0 + 1/128 · s1, rounded
+-- a1: SUM(height_cm) (bigint) = 55/64832 · s0 + 1/1178 · s2, rounded
 -- note: birth_year is clipped into [1900, 2026]
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     (
-      COALESCE(SUM(v0), 0)
+      CAST(COUNT(*) AS INT128) * 129664
     ) AS s0,
     (
-      COALESCE(SUM(v1), 0)
-    ) AS s1
+      COALESCE(SUM(v0), 0) * 128 + CAST(COUNT(*) AS INT128) * (
+        -129664
+      )
+    ) AS s1,
+    (
+      COALESCE(SUM(v1), 0) * 1178 + CAST(COUNT(*) AS INT128) * (
+        -129580
+      )
+    ) AS s2
   FROM (
     SELECT
       t1."id" AS u,
@@ -36,7 +43,8 @@ WITH released AS (
 )
 SELECT
   COALESCE(released.s0, 0) AS s0,
-  COALESCE(released.s1, 0) AS s1
+  COALESCE(released.s1, 0) AS s1,
+  COALESCE(released.s2, 0) AS s2
 FROM released;
 
 -- outer

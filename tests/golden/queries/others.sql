@@ -7,27 +7,33 @@ SELECT diagnosis, COUNT(*) AS n, AVG(height_cm) FROM patient GROUP BY diagnosis 
 -- groups: selected
 --   k0: diagnosis (text)
 -- selection: weight w in 1/1, at most 1 groups
--- one unit moves: l1 180, l2 180
---   s0: Σ(height_cm - 40) (steps of 1, at most 180)
---   s1: Σ(220 - height_cm) (steps of 1, at most 180)
---   s2: 180 of each row without height_cm (steps of 1, at most 180)
--- a0: COUNT(*) (bigint) = 1/180 · s0 + 1/180 · s1 + 1/180 · s2, rounded, at least 0
--- a1: AVG(height_cm) (double) = 40 + 180 · s0 / (s0 + s1)
+-- one unit moves: l1 8460, l2 5760
+--   s0: Σ(height_cm - 40) + 50.625 of each row without height_cm (steps of 1/32, at most 8460)
+--   s1: Σ(220 - height_cm) + 50.625 of each row without height_cm (steps of 1/32, at most 8460)
+--   s2: 180 of each row without height_cm (steps of 1/29, at most 8460)
+-- a0: COUNT(*) (bigint) = 1/5760 · s0 + 7/83520 · s2 + 1/5760 · s1, rounded, at least 0
+-- a1: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/5760 · s0 + -1/18560 · s2, b = 1/5760 · s1 + -1/18560 · s2
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     k0,
     (
-      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
-        -40
+      COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(v0) AS INT128) * (
+        -1280
+      ) + CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * (
+        -1620
       )
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 220
+      COALESCE(SUM(v0), 0) * (
+        -32
+      ) + CAST(COUNT(v0) AS INT128) * 7040 + CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * (
+        -1620
+      )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 180 + CAST(COUNT(v0) AS INT128) * (
-        -180
+      CAST(COUNT(*) AS INT128) * 5220 + CAST(COUNT(v0) AS INT128) * (
+        -5220
       )
     ) AS s2,
     COUNT(*) AS w
@@ -53,26 +59,32 @@ ORDER BY
 
 -- release 1
 -- groups: one group
--- one unit moves: l1 180, l2 180
---   s0: Σ(height_cm - 40) (steps of 1, at most 180)
---   s1: Σ(220 - height_cm) (steps of 1, at most 180)
---   s2: 180 of each row without height_cm (steps of 1, at most 180)
--- a0: COUNT(*) (bigint) = 1/180 · s0 + 1/180 · s1 + 1/180 · s2, rounded, at least 0
--- a1: AVG(height_cm) (double) = 40 + 180 · s0 / (s0 + s1)
+-- one unit moves: l1 8460, l2 5760
+--   s0: Σ(height_cm - 40) + 50.625 of each row without height_cm (steps of 1/32, at most 8460)
+--   s1: Σ(220 - height_cm) + 50.625 of each row without height_cm (steps of 1/32, at most 8460)
+--   s2: 180 of each row without height_cm (steps of 1/29, at most 8460)
+-- a0: COUNT(*) (bigint) = 1/5760 · s0 + 7/83520 · s2 + 1/5760 · s1, rounded, at least 0
+-- a1: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/5760 · s0 + -1/18560 · s2, b = 1/5760 · s1 + -1/18560 · s2
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     (
-      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
-        -40
+      COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(v0) AS INT128) * (
+        -1280
+      ) + CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * (
+        -1620
       )
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 220
+      COALESCE(SUM(v0), 0) * (
+        -32
+      ) + CAST(COUNT(v0) AS INT128) * 7040 + CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * (
+        -1620
+      )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 180 + CAST(COUNT(v0) AS INT128) * (
-        -180
+      CAST(COUNT(*) AS INT128) * 5220 + CAST(COUNT(v0) AS INT128) * (
+        -5220
       )
     ) AS s2
   FROM (

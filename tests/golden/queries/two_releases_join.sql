@@ -48,28 +48,34 @@ ORDER BY
 -- release 1
 -- groups: public, at most 4
 --   k0: region (text)
--- one unit moves: l1 1220608, l2 1220608
---   s0: Σ(weight_kg - 2) (steps of 1/4096, at most 1220608)
---   s1: Σ(300 - weight_kg) (steps of 1/4096, at most 1220608)
---   s2: 298 of each row without weight_kg (steps of 1/4096, at most 1220608)
--- a0: AVG(weight_kg) (double) = 2 + 298 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = 1/1220608 · s0 + 1/1220608 · s1 + 1/1220608 · s2, rounded, at least 0
+-- one unit moves: l1 57368576, l2 39059456
+--   s0: Σ(weight_kg - 2) + 83.8125 of each row without weight_kg (steps of 1/131072, at most 57368576)
+--   s1: Σ(300 - weight_kg) + 83.8125 of each row without weight_kg (steps of 1/131072, at most 57368576)
+--   s2: 298 of each row without weight_kg (steps of 1/118784, at most 57368576)
+-- a0: AVG(weight_kg) (double) = 2 + 298 · a / (a + b), a = 1/39059456 · s0 + -9/1132724224 · s2, b = 1/39059456 · s1 + -9/1132724224 · s2
+-- a1: COUNT(*) (bigint) = 1/39059456 · s0 + 7/566362112 · s2 + 1/39059456 · s1, rounded, at least 0
 -- note: weight_kg is clipped into [2, 300]
 -- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
     (
-      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
-        -8192
+      COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(v0) AS INT128) * (
+        -262144
+      ) + CAST(COUNT(*) AS INT128) * 10985472 + CAST(COUNT(v0) AS INT128) * (
+        -10985472
       )
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 1228800
+      COALESCE(SUM(v0), 0) * (
+        -32
+      ) + CAST(COUNT(v0) AS INT128) * 39321600 + CAST(COUNT(*) AS INT128) * 10985472 + CAST(COUNT(v0) AS INT128) * (
+        -10985472
+      )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 1220608 + CAST(COUNT(v0) AS INT128) * (
-        -1220608
+      CAST(COUNT(*) AS INT128) * 35397632 + CAST(COUNT(v0) AS INT128) * (
+        -35397632
       )
     ) AS s2
   FROM (
