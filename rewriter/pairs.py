@@ -7,23 +7,19 @@ paid for beside a mean. Against a vector of its own for each, at a share of the 
 - *a mean and COUNT(x)*, or COUNT(*) of what is never NULL: the mean as if it was alone, the count at twice the variance
   that it has alone, where halves of the price give twice that to both under zCDP, and four times that under ε.
 - *a mean and COUNT(*)* over NULLs: they are a third cell of the same vector, since a row is in it or in the pair. The
-  mean as if it was alone, the count at three times the variance. Under L2, a row without a value adds 9/32 to both
-  sides of the pair and 29/32 to the third cell, whose norm is not above 1 either: with as much of the noise of the pair
-  in what is known of such rows, the count has 2.23 times the variance, the mean between 1 and 1.1 times.
+  mean as if it was alone, the count at three times the variance. Under L2 a row without a value counts 17/28 in the
+  number of rows too, whose noise is then the smaller: the count at twice the variance, the mean no more than 1.064
+  times as far off as alone (:data:`rewriter.pair_cells.WEIGHTS`).
 - *a sum and COUNT(*)*: a pair over the range and 0, where NULL counts as 0, for its row adds nothing to the sum. The
   sum is as good as alone where 0 is an end of the range, the count has twice the variance.
-
-- *K values of the same rows*, none of which is missing: the rows n and every s = Σ(2t-1), t = (x-L) / (U-L), where
-  K pairs hold K times the number of rows. A row adds 1 + K at most to the L1 norm and to the square of the L2 norm; the
-  sides of a pair are (n + s) / 2 and (n - s) / 2. All that is read off has (1+K)/2 times the variance that it has where
-  its pair is alone, (1+K)²/2 times under ε, whatever it is, where K shares of the price make it K and K² times.
+- *several values of the same rows*: the pair of one holds the number of rows for all (:mod:`rewriter.same_rows`).
 
 No sensitivity rests on which rows are NULL: every row is in one of these forms, and each form has the same norm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from math import inf
 
@@ -33,9 +29,23 @@ from rewriter.cells import Builder
 from rewriter.contribution import Norm
 from rewriter.interval import Interval
 from rewriter.moments import counts_rows
-from rewriter.pair_cells import OF, Found, Nulls, Pair, Rows, Wanted, even, fits, in_one, measured, variance_together
+from rewriter.pair_cells import (
+    MEAN,
+    VALUES,
+    WEIGHTS,
+    Found,
+    Nulls,
+    Pair,
+    Reading,
+    Rows,
+    Shared,
+    Wanted,
+    fits,
+    in_one,
+    measured,
+)
 from rewriter.query import Aggregate
-from rewriter.strategies import WORTH
+from rewriter.same_rows import shared
 from rewriter.summed import argument_of, bounded, most_rows_of
 
 
@@ -46,8 +56,8 @@ def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: 
     """
     planned = _Planned(asked, builder, norm, alone)
     pairs: dict[Rows, Pair] = {}
-    for places in planned.together:
-        pairs |= in_one(places, planned.wanted, builder, norm)
+    for one in planned.shared:
+        pairs |= in_one(one, planned.wanted, builder)
     pairs |= measured({rows: one for rows, one in planned.wanted.items() if rows not in pairs}, builder, norm)
     return {number: planned.found(number, pairs[rows]) for number, rows in planned.places.items()}
 
@@ -69,7 +79,8 @@ class _Planned:
         self._sums_of_means()
         self._sums_and_counts()
         self._weigh()
-        self.together = self._of_same_rows()
+        self._offer_sums()
+        self.shared = self._of_same_rows()
 
     def found(self, number: int, pair: Pair) -> Found:
         one = self._asked[number]
@@ -88,17 +99,16 @@ class _Planned:
             if place not in self.wanted:
                 one = self._asked[number]
                 _, interval, granularity = bounded(one, self._builder.filters)
-                self.wanted[place] = Wanted(one, interval, granularity, Nulls.NOTHING, [1.0])
+                self.wanted[place] = Wanted(one, interval, granularity, Nulls.NOTHING, [MEAN])
 
     def _sums_of_means(self) -> None:
         for number in self._of(exp.Sum):
             place = self._rows[number]
             if place not in self.wanted or (number in self._alone and self.wanted[place].interval.low):
                 continue
-            pair = self.wanted[place]
-            variance = pair.of_sum * self._widened(number)
-            if variance <= self._apart(pair.variances):
-                self._read(number, place, variance)
+            pair, widened = self.wanted[place], self._widened(number)
+            if widened < inf and pair.of_sum(widened).in_pair(pair.nulls) <= self._apart(pair.variance):
+                self._read(number, place, pair.of_sum(widened))
 
     def _counts_of_pairs(self) -> None:
         """Counts of the rows of a mean; of all rows, where a value is never missing, or NULLs have a cell."""
@@ -106,15 +116,15 @@ class _Planned:
             rows = self._rows[number]
             if rows.argument:
                 if rows in self.wanted:
-                    self._read(number, rows, 2.0)
+                    self._read(number, rows, VALUES)
                 continue
             same = [place for place in self.wanted if place.condition == rows.condition]
-            full = [place for place in same if self._knows_all(self.wanted[place])]
+            full = [place for place in same if self.wanted[place].knows_all]
             able = full or [place for place in same if self._is_one_condition(self.wanted[place])]
             if able:
                 if not full:
                     self.wanted[able[0]].nulls = Nulls.CELL
-                self._read(number, able[0], 3.0 if self.wanted[able[0]].nulls is Nulls.CELL else 2.0)
+                self._read(number, able[0], self.wanted[able[0]].rows)
 
     def _sums_and_counts(self) -> None:
         """The first sum of each value under one condition alone, with a count of the same rows."""
@@ -126,20 +136,20 @@ class _Planned:
             present_ = [n for n in self._counts if n not in self.places and self._rows[n] == rows]
             one = self._asked[number]
             pair = self._with_zero(number)
-            if not (every or present_) or (number in self._alone and pair.interval.low):
+            widened = self._widened(number)
+            if not (every or present_) or (number in self._alone and pair.interval.low) or widened == inf:
                 continue
             if present_:
                 pair.nulls = Nulls.CELL if every and argument_of(one).nullable else Nulls.NOTHING
-            nulls = pair.nulls
-            variance = pair.of_sum * self._widened(number)
-            if variance + 2 > self._apart([1.0]) + 1:
+            total = pair.of_sum(widened)
+            if total.in_pair(pair.nulls) + 2 > self._apart(1.0) + 1:
                 continue
             self.wanted[rows] = pair
-            self._read(number, rows, variance)
+            self._read(number, rows, total)
             for count in every:
-                self._read(count, rows, 3.0 if nulls is Nulls.CELL else 2.0)
+                self._read(count, rows, pair.rows)
             for count in present_:
-                self._read(count, rows, 2.0)
+                self._read(count, rows, VALUES)
 
     def _widened(self, number: int) -> float:
         """The variance of a sum by the number of rows, over the one that the owner's word about totals leaves to it."""
@@ -149,14 +159,14 @@ class _Planned:
             1.0 if rows is None else max(1.0, self._builder.rows / float(rows)) ** 2 if self._builder.rows > 1 else inf
         )
 
-    def _apart(self, variances: Sequence[float]) -> float:
-        """What a vector of its own for one more output adds to the variances of all, where shares are the best."""
+    def _apart(self, variance: float) -> float:
+        """What a vector of its own for one more output adds to this variance of all, where shares are the best."""
         power = 3 if self._norm is Norm.L1 else 2
-        return float((sum(variances) ** (1 / power) + 1) ** power) - sum(variances)
+        return float((variance ** (1 / power) + 1) ** power) - variance
 
-    def _read(self, number: int, place: Rows, variance: float) -> None:
+    def _read(self, number: int, place: Rows, reading: Reading) -> None:
         self.places[number] = place
-        self.wanted[place].variances.append(variance)
+        self.wanted[place].readings.append(reading)
         self.wanted[place].alone |= number in self._alone
 
     def _weigh(self) -> None:
@@ -166,59 +176,40 @@ class _Planned:
         for place, one in self.wanted.items():
             readers = [self._asked[number] for number, read in self.places.items() if read == place]
             simple = all(of.function is exp.Avg or (counts_rows(of) and of.argument is None) for of in readers)
-            if one.nulls is Nulls.CELL and simple and fits(OF * one.steps[2], self._builder):
-                one.nulls, one.variances = Nulls.WEIGHED, [1.03, 2.24]
+            if one.nulls is Nulls.CELL and simple and fits(WEIGHTS.l1 * one.steps[2], self._builder):
+                one.nulls = Nulls.WEIGHED
 
-    def _of_same_rows(self) -> list[list[Rows]]:
-        """The pairs that are better measured as one number of rows with a cell for each; sums among them too."""
-        if self._builder.apart:
-            return []
-        self._offer_sums()
-        found = [self._able(condition) for condition in dict.fromkeys(place.condition for place in self.wanted)]
-        return [places for places in found if self._is_better([self.wanted[place] for place in places], [])]
+    def _of_same_rows(self) -> list[Shared]:
+        """The pairs that are better measured as one vector; what is offered and not in one of them is left out."""
+        conditions = () if self._builder.apart else dict.fromkeys(place.condition for place in self.wanted)
+        able = [{p: one for p, one in self._able().items() if p.condition == condition} for condition in conditions]
+        found = [one for wanted in able if (one := shared(wanted, self._builder, self._norm)) is not None]
+        taken = {place for one in found for place in (one.base, *one.others)}
+        self.wanted = {place: one for place, one in self.wanted.items() if place in taken or not one.offered}
+        self.places = {number: place for number, place in self.places.items() if place in self.wanted}
+        return found
 
-    def _able(self, condition: str) -> list[Rows]:
-        """The pairs that hold every row of a condition."""
-        return [
-            place
-            for place, one in self.wanted.items()
-            if place.condition == condition and one.has_all and not one.alone and self._is_one_condition(one)
-        ]
+    def _able(self) -> dict[Rows, Wanted]:
+        """The pairs that may be part of one vector."""
+        return {place: one for place, one in self.wanted.items() if not one.alone and self._is_one_condition(one)}
 
     def _offer_sums(self) -> None:
-        """Sums that would be measured alone become pairs where one vector with the others of their rows is better."""
-        offered: dict[str, dict[Rows, tuple[int, Wanted]]] = {}
+        """Sums that would be measured alone are offered as pairs."""
         for number in self._of(exp.Sum):
-            rows = self._rows[number]
-            if number in self.places or number in self._alone or not self._is_one_sum(number) or rows in self.wanted:
+            rows, widened = self._rows[number], self._widened(number)
+            if number in self.places or not self._is_one_sum(number) or rows in self.wanted or widened == inf:
                 continue
             pair = self._with_zero(number)
-            pair.variances.append(pair.of_sum * self._widened(number))
             if all(pair.lattice != other.lattice for other in self.wanted.values()):
-                offered.setdefault(rows.condition, {}).setdefault(rows, (number, pair))
-        for condition, sums in offered.items():
-            beside = [self.wanted[place] for place in self._able(condition)]
-            if self._is_better(beside, [pair for _, pair in sums.values()]):
-                self.wanted |= {rows: pair for rows, (_, pair) in sums.items()}
-                self.places |= {number: rows for rows, (number, _) in sums.items()}
+                pair.offered = True
+                self.wanted[rows] = pair
+                self._read(number, rows, pair.of_sum(widened))
 
     def _with_zero(self, number: int) -> Wanted:
         """The pair of a sum, in which rows without a value are rows with the value 0."""
         _, interval, granularity = bounded(self._asked[number], self._builder.filters)
         interval = Interval(min(interval.low, Fraction(0)), max(interval.high, Fraction(0)))
         return Wanted(self._asked[number], interval, granularity, Nulls.ZERO, [])
-
-    def _is_better(self, pairs: Sequence[Wanted], sums: Sequence[Wanted]) -> bool:
-        """Whether one vector of ``pairs`` and ``sums`` is, than all of them apart."""
-        every = [*pairs, *sums]
-        if len(every) < 2 or not fits(even(every)[0] * (1 + len(every)), self._builder):
-            return False
-        apart = _shared([*(sum(one.variances) for one in pairs), *[1.0] * len(sums)], self._norm)
-        return variance_together(every, self._norm) < WORTH * apart
-
-    @staticmethod
-    def _knows_all(wanted: Wanted) -> bool:
-        return wanted.nulls is not Nulls.NOTHING or not argument_of(wanted.aggregate).nullable
 
     def _is_one_condition(self, wanted: Wanted) -> bool:
         """Whether it is no part of a vector of means under several conditions."""
@@ -236,9 +227,3 @@ def _rows(aggregate: Aggregate, builder: Builder) -> Rows:
         builder.spelt(None if value is None else value.sql) for value in (aggregate.condition, aggregate.argument)
     )
     return Rows(condition, argument)
-
-
-def _shared(variances: Sequence[float], norm: Norm) -> float:
-    """The total variance of vectors of their own at their best shares of a price."""
-    power = 3 if norm is Norm.L1 else 2
-    return float(sum(one ** (1 / power) for one in variances) ** power)
