@@ -228,13 +228,14 @@ def fits(row: int, builder: Builder) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Values of the same rows that are one vector: the pair of ``base``, and differences of ``others``.
+    """Values of the same rows that are one vector: the pair of ``base``, with ``nulls``, and differences of ``others``.
 
     The cells of each are multiplied by its factor, ``factors`` having that of the base first. ``weight`` is the share
     of the price.
     """
 
     base: Rows
+    nulls: Nulls
     others: tuple[Rows, ...]
     factors: tuple[int, ...]
     weight: Fraction
@@ -245,7 +246,7 @@ def in_one(shared: Shared, wanted: Mapping[Rows, Wanted], builder: Builder) -> d
 
     A row is in the pair of the base or in the cell beside that, and of each other value in one of its cells.
     """
-    base, first = wanted[shared.base], shared.factors[0]
+    base, first = replace(wanted[shared.base], nulls=shared.nulls), shared.factors[0]
     cells = list(_cells(base, builder, None, 0, first))
     pairs = {shared.base: _pair(cells, base, first)}
     rows = pairs[shared.base].rows

@@ -78,9 +78,9 @@ class _Planned:
         self._counts_of_pairs()
         self._sums_of_means()
         self._sums_and_counts()
-        self._weigh()
         self._offer_sums()
         self.shared = self._of_same_rows()
+        self._weigh()
 
     def found(self, number: int, pair: Pair) -> Found:
         one = self._asked[number]
@@ -173,7 +173,10 @@ class _Planned:
         """Where a mean and COUNT(*) are all that is read off a pair with a cell for NULLs, under L2."""
         if self._norm is Norm.L1 or self._builder.apart:
             return
+        taken = {place for one in self.shared for place in (one.base, *one.others)}
         for place, one in self.wanted.items():
+            if place in taken:
+                continue
             readers = [self._asked[number] for number, read in self.places.items() if read == place]
             simple = all(of.function is exp.Avg or (counts_rows(of) and of.argument is None) for of in readers)
             if one.nulls is Nulls.CELL and simple and fits(WEIGHTS.l1 * one.steps[2], self._builder):

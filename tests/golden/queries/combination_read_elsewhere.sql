@@ -4,27 +4,27 @@ SELECT SUM(height_cm) - SUM(birth_year) AS difference, SUM(height_cm) AS sum FRO
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 388908, l2 √50416482192
---   s0: rows (steps of 1/129664, at most 388908)
---   s1: Σ(2·birth_year - 2026) (steps of 1/64, at most 388908)
---   s2: Σ(2·height_cm - 220) (steps of 1/589, at most 388908)
--- a0: SUM(birth_year) (bigint) = 1/128 · s0 + 1/128 · s1, rounded
--- a1: SUM(height_cm) (bigint) = 55/64832 · s0 + 1/1178 · s2, rounded
+-- one unit moves: l1 26548, l2 √369614864
+--   s0: Σ(birth_year - 0) (steps of 1/8, at most 26548)
+--   s1: Σ(2026 - birth_year) (steps of 1/8, at most 26548)
+--   s2: Σ(2·height_cm - 220) (steps of 1/47, at most 26548)
+-- a0: SUM(birth_year) (bigint) = 1/8 · s0, rounded
+-- a1: SUM(height_cm) (bigint) = 55/8104 · s0 + 55/8104 · s1 + 1/94 · s2, rounded
 -- note: birth_year is clipped into [1900, 2026]
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     (
-      CAST(COUNT(*) AS INT128) * 129664
+      COALESCE(SUM(v0), 0) * 8
     ) AS s0,
     (
-      COALESCE(SUM(v0), 0) * 128 + CAST(COUNT(*) AS INT128) * (
-        -129664
-      )
+      COALESCE(SUM(v0), 0) * (
+        -8
+      ) + CAST(COUNT(*) AS INT128) * 16208
     ) AS s1,
     (
-      COALESCE(SUM(v1), 0) * 1178 + CAST(COUNT(*) AS INT128) * (
-        -129580
+      COALESCE(SUM(v1), 0) * 94 + CAST(COUNT(*) AS INT128) * (
+        -10340
       )
     ) AS s2
   FROM (

@@ -7,33 +7,27 @@ SELECT diagnosis, COUNT(*) AS n, AVG(height_cm) FROM patient GROUP BY diagnosis 
 -- groups: selected
 --   k0: diagnosis (text)
 -- selection: weight w in 1/1, at most 1 groups
--- one unit moves: l1 8460, l2 5760
---   s0: Σ(height_cm - 40) + 50.625 of each row without height_cm (steps of 1/32, at most 8460)
---   s1: Σ(220 - height_cm) + 50.625 of each row without height_cm (steps of 1/32, at most 8460)
---   s2: 180 of each row without height_cm (steps of 1/29, at most 8460)
--- a0: COUNT(*) (bigint) = 1/5760 · s0 + 7/83520 · s2 + 1/5760 · s1, rounded, at least 0
--- a1: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/5760 · s0 + -1/18560 · s2, b = 1/5760 · s1 + -1/18560 · s2
+-- one unit moves: l1 9540, l2 √45651600
+--   s0: rows, each without height_cm as 17/28 (steps of 1/5040, at most 9540)
+--   s1: Σ(2·height_cm - 260) (steps of 1/25, at most 9540)
+--   s2: rows without height_cm (steps of 1/5940, at most 9540)
+-- a0: COUNT(*) (bigint) = 1/5040 · s0 + 1/15120 · s2, rounded, at least 0
+-- a1: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/10080 · s0 + -17/332640 · s2 + 1/9000 · s1, b = 1/10080 · s0 + -17/332640 · s2 + -1/9000 · s1
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     k0,
     (
-      COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(v0) AS INT128) * (
-        -1280
-      ) + CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * (
-        -1620
-      )
+      CAST(COUNT(*) AS INT128) * 3060 + CAST(COUNT(v0) AS INT128) * 1980
     ) AS s0,
     (
-      COALESCE(SUM(v0), 0) * (
-        -32
-      ) + CAST(COUNT(v0) AS INT128) * 7040 + CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * (
-        -1620
+      COALESCE(SUM(v0), 0) * 50 + CAST(COUNT(v0) AS INT128) * (
+        -6500
       )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 5220 + CAST(COUNT(v0) AS INT128) * (
-        -5220
+      CAST(COUNT(*) AS INT128) * 5940 + CAST(COUNT(v0) AS INT128) * (
+        -5940
       )
     ) AS s2,
     COUNT(*) AS w
@@ -59,32 +53,26 @@ ORDER BY
 
 -- release 1
 -- groups: one group
--- one unit moves: l1 8460, l2 5760
---   s0: Σ(height_cm - 40) + 50.625 of each row without height_cm (steps of 1/32, at most 8460)
---   s1: Σ(220 - height_cm) + 50.625 of each row without height_cm (steps of 1/32, at most 8460)
---   s2: 180 of each row without height_cm (steps of 1/29, at most 8460)
--- a0: COUNT(*) (bigint) = 1/5760 · s0 + 7/83520 · s2 + 1/5760 · s1, rounded, at least 0
--- a1: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/5760 · s0 + -1/18560 · s2, b = 1/5760 · s1 + -1/18560 · s2
+-- one unit moves: l1 9540, l2 √45651600
+--   s0: rows, each without height_cm as 17/28 (steps of 1/5040, at most 9540)
+--   s1: Σ(2·height_cm - 260) (steps of 1/25, at most 9540)
+--   s2: rows without height_cm (steps of 1/5940, at most 9540)
+-- a0: COUNT(*) (bigint) = 1/5040 · s0 + 1/15120 · s2, rounded, at least 0
+-- a1: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/10080 · s0 + -17/332640 · s2 + 1/9000 · s1, b = 1/10080 · s0 + -17/332640 · s2 + -1/9000 · s1
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     (
-      COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(v0) AS INT128) * (
-        -1280
-      ) + CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * (
-        -1620
-      )
+      CAST(COUNT(*) AS INT128) * 3060 + CAST(COUNT(v0) AS INT128) * 1980
     ) AS s0,
     (
-      COALESCE(SUM(v0), 0) * (
-        -32
-      ) + CAST(COUNT(v0) AS INT128) * 7040 + CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * (
-        -1620
+      COALESCE(SUM(v0), 0) * 50 + CAST(COUNT(v0) AS INT128) * (
+        -6500
       )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 5220 + CAST(COUNT(v0) AS INT128) * (
-        -5220
+      CAST(COUNT(*) AS INT128) * 5940 + CAST(COUNT(v0) AS INT128) * (
+        -5940
       )
     ) AS s2
   FROM (

@@ -48,34 +48,28 @@ ORDER BY
 -- release 1
 -- groups: public, at most 4
 --   k0: region (text)
--- one unit moves: l1 57368576, l2 39059456
---   s0: Σ(weight_kg - 2) + 83.8125 of each row without weight_kg (steps of 1/131072, at most 57368576)
---   s1: Σ(300 - weight_kg) + 83.8125 of each row without weight_kg (steps of 1/131072, at most 57368576)
---   s2: 298 of each row without weight_kg (steps of 1/118784, at most 57368576)
--- a0: AVG(weight_kg) (double) = 2 + 298 · a / (a + b), a = 1/39059456 · s0 + -9/1132724224 · s2, b = 1/39059456 · s1 + -9/1132724224 · s2
--- a1: COUNT(*) (bigint) = 1/39059456 · s0 + 7/566362112 · s2 + 1/39059456 · s1, rounded, at least 0
+-- one unit moves: l1 64692224, l2 √2099246400536576
+--   s0: rows, each without weight_kg as 17/28 (steps of 1/34177024, at most 64692224)
+--   s1: Σ(2·weight_kg - 302) (steps of 1/102400, at most 64692224)
+--   s2: rows without weight_kg (steps of 1/40280064, at most 64692224)
+-- a0: AVG(weight_kg) (double) = 2 + 298 · a / (a + b), a = 1/68354048 · s0 + -17/2255683584 · s2 + 1/61030400 · s1, b = 1/68354048 · s0 + -17/2255683584 · s2 + -1/61030400 · s1
+-- a1: COUNT(*) (bigint) = 1/34177024 · s0 + 1/102531072 · s2, rounded, at least 0
 -- note: weight_kg is clipped into [2, 300]
 -- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
     (
-      COALESCE(SUM(v0), 0) * 32 + CAST(COUNT(v0) AS INT128) * (
-        -262144
-      ) + CAST(COUNT(*) AS INT128) * 10985472 + CAST(COUNT(v0) AS INT128) * (
-        -10985472
-      )
+      CAST(COUNT(*) AS INT128) * 20750336 + CAST(COUNT(v0) AS INT128) * 13426688
     ) AS s0,
     (
-      COALESCE(SUM(v0), 0) * (
-        -32
-      ) + CAST(COUNT(v0) AS INT128) * 39321600 + CAST(COUNT(*) AS INT128) * 10985472 + CAST(COUNT(v0) AS INT128) * (
-        -10985472
+      COALESCE(SUM(v0), 0) * 50 + CAST(COUNT(v0) AS INT128) * (
+        -30924800
       )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 35397632 + CAST(COUNT(v0) AS INT128) * (
-        -35397632
+      CAST(COUNT(*) AS INT128) * 40280064 + CAST(COUNT(v0) AS INT128) * (
+        -40280064
       )
     ) AS s2
   FROM (
