@@ -155,8 +155,10 @@ class Wanted:
 
     @property
     def variance(self) -> float:
-        """The total of its outputs, measured apart from all others."""
-        return sum(1.0 if self.offered else one.in_pair(self.nulls) for one in self.readings)
+        """The total of its outputs, measured apart from all others. Weights leave it the share that a cell of NULLs
+        has, so that a mean is no farther off by its share than by the weights."""
+        nulls = Nulls.CELL if self.nulls is Nulls.WEIGHED else self.nulls
+        return sum(1.0 if self.offered else one.in_pair(nulls) for one in self.readings)
 
     @property
     def lattice(self) -> tuple[exp.Expr, Interval, Fraction]:

@@ -197,10 +197,16 @@ class _Planned:
         return {place: one for place, one in self.wanted.items() if not one.alone and self._is_one_condition(one)}
 
     def _offer_sums(self) -> None:
-        """Sums that would be measured alone are offered as pairs."""
+        """Sums that would be measured alone are offered as pairs where there are several others of their rows.
+
+        Else they stay alone: a later statement can use again what was measured of one sum.
+        """
+        conditions = [place.condition for place in self.wanted]
+        several = {condition for condition in conditions if conditions.count(condition) > 1}
         for number in self._of(exp.Sum):
             rows, widened = self._rows[number], self._widened(number)
-            if number in self.places or not self._is_one_sum(number) or rows in self.wanted or widened == inf:
+            alone = number in self.places or not self._is_one_sum(number) or widened == inf
+            if alone or rows in self.wanted or rows.condition not in several:
                 continue
             pair = self._with_zero(number)
             if all(pair.lattice != other.lattice for other in self.wanted.values()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -196,7 +197,7 @@ def unclipped(rows: Sequence[Row], norm: Norm, summand: Callable[[float], float]
         "AVG(y), COUNT(*)",
         "STDDEV(y), COUNT(*)",
         "CORR(x, y), SUM(y), COUNT(*)",
-        "SUM(x), SUM(y), SUM(x + y)",
+        "AVG(x), AVG(y), SUM(y), SUM(x + y), COUNT(*)",
         "AVG(y), AVG(20 - y), AVG(x), COUNT(*)",
         "AVG(y), AVG(20 - y), COUNT(y), COUNT(*)",
         MANY,
@@ -205,10 +206,11 @@ def unclipped(rows: Sequence[Row], norm: Norm, summand: Callable[[float], float]
 def test_a_person_far_beyond_every_bound_moves_no_vector_further(asked: str, tmp_path: Path) -> None:
     """Cells are cut far above the radius, each for itself: what is shortened by the number of rows is cut less."""
     rows: list[Row] = [(0, "abc"[n % 3], 400.0 * (n % 2), 40.0 * (n % 2) - 10) for n in range(12)]
-    path = write(tmp_path, rows, times=1000)
-    for norm in Norm:
+    path = write(tmp_path / "values", rows, times=1000)
+    without = write(tmp_path / "without", [(*row[:3], None) for row in rows], times=1000)
+    for held, norm in product((path, without), Norm):
         for sql in (f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k"):
-            (found,) = measure(sql, path, norm=norm)
+            (found,) = measure(sql, held, norm=norm)
             for names, most in found.blocks:
                 moves = [cells[name] for cells in found.groups.values() for name in names]
                 assert sum(move * move for move in moves) <= most.l2_squared
@@ -227,6 +229,7 @@ MIXTURES = [
     "AVG(y), AVG(20 - y), SUM(y), COUNT(*), COUNT(y)",
     "AVG(20 - y), AVG(y), AVG(x), AVG(400 - x), AVG(x / 2)",
     "AVG(y), AVG(x), SUM(x / 2), COUNT(*)",
+    "AVG(x), AVG(x / 2), SUM(y), COUNT(*)",
     "AVG(y) FILTER (WHERE k = 'a'), AVG(x) FILTER (WHERE k = 'a'), SUM(x / 2) FILTER (WHERE k = 'a'), COUNT(*)",
     "SUM(x), SUM(y), COUNT(*)",
     "AVG(y), COUNT(*)",
@@ -274,8 +277,9 @@ def test_what_is_read_off_one_vector_is_what_the_engine_answers(how: str, tmp_pa
         ("AVG(y), AVG(y * y)", Norm.L1, 2),
         ("AVG(y), AVG(y * y), AVG(x), AVG(x * x), AVG(x + y)", Norm.L1, 1),
         ("AVG(y), AVG(y * y), AVG(x)", Norm.L2, 1),
-        ("SUM(x), SUM(x + 1), COUNT(*)", Norm.L2, 1),
-        ("SUM(x), SUM(x + 1), COUNT(*)", Norm.L1, 1),
+        ("SUM(x), SUM(x + 1), COUNT(*)", Norm.L2, 2),
+        ("AVG(x), AVG(y), SUM(x + 1), COUNT(*)", Norm.L2, 1),
+        ("AVG(x), AVG(y), SUM(x + 1), COUNT(*)", Norm.L1, 1),
         (MANY, Norm.L2, 1),
         (MANY, Norm.L1, 1),
         (MANY.removesuffix(", COUNT(*)"), Norm.L1, 1),
