@@ -208,7 +208,8 @@ def test_a_person_far_beyond_every_bound_moves_no_vector_further(asked: str, tmp
     rows: list[Row] = [(0, "abc"[n % 3], 400.0 * (n % 2), 40.0 * (n % 2) - 10) for n in range(12)]
     path = write(tmp_path / "values", rows, times=1000)
     without = write(tmp_path / "without", [(*row[:3], None) for row in rows], times=1000)
-    for held, norm in product((path, without), Norm):
+    ends = write(tmp_path / "ends", [(*row[:2], 400.0, 30.0) for row in rows], times=1000)
+    for held, norm in product((path, without, ends), Norm):
         for sql in (f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k"):
             (found,) = measure(sql, held, norm=norm)
             for names, most in found.blocks:
