@@ -65,9 +65,9 @@ class Weights:
         return max(self.rows**2 + self.difference**2, self.empty**2 + self.missing**2)
 
 
-WEIGHTS = Weights(rows=28, difference=25, empty=17, missing=33)
-"""The count is as accurate as for half of the price, a mean at most 1.064 times as far off as alone, wherever in its
-range it is. Not much better is possible: where every mean is within 1.05 times, the count is 1.6 % farther off."""
+WEIGHTS = Weights(rows=16, difference=15, empty=9, missing=20)
+"""A mean is at most 1.05 times as far off as alone, wherever in its range it is, and the count 1.453 times. Not much
+better is possible: no weights that do as much for every mean bring the count below 1.437 times."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ paid for beside a mean. Against a vector of its own for each, at a share of the 
 - *a mean and COUNT(x)*, or COUNT(*) of what is never NULL: the mean as if it was alone, the count at twice the variance
   that it has alone, where halves of the price give twice that to both under zCDP, and four times that under ε.
 - *a mean and COUNT(*)* over NULLs: they are a third cell of the same vector, since a row is in it or in the pair. The
-  mean as if it was alone, the count at three times the variance. Under L2 a row without a value counts 17/28 in the
-  number of rows too, whose noise is then the smaller: the count at twice the variance, the mean no more than 1.064
+  mean as if it was alone, the count at three times the variance. Under L2 a row without a value counts 9/16 in the
+  number of rows too, whose noise is then the smaller: the count at 2.11 times the variance, the mean no more than 1.05
   times as far off as alone (:data:`rewriter.pair_cells.WEIGHTS`).
 - *a sum and COUNT(*)*: a pair over the range and 0, where NULL counts as 0, for its row adds nothing to the sum. The
   sum is as good as alone where 0 is an end of the range, the count has twice the variance.

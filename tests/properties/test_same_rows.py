@@ -89,8 +89,8 @@ def test_nothing_is_farther_off_than_with_pairs_apart(norm: Norm, opened: Opened
             before = planned(asked, opened, norm)
         pairs_of = zip(spreads(now, norm), spreads(before, norm), strict=True)
         # A mean beside COUNT(*), and nothing else that is read off its pair, pays for the count.
-        weighed = any("17/28" in one.text for one in now.statistics) and len(now.blocks) == len(before.blocks)
-        assert all(one <= (1.065 if weighed else WORSE) * other for one, other in pairs_of), asked
+        weighed = any("9/16" in one.text for one in now.statistics) and len(now.blocks) == len(before.blocks)
+        assert all(one <= (1.05 if weighed else WORSE) * other for one, other in pairs_of), asked
         together += len(now.blocks) < len(before.blocks)
     assert together > 5
 
@@ -105,10 +105,10 @@ def test_each_of_several_means_beside_a_count_is_nearer(count: int, norm: Norm, 
     assert all(one < 0.97 * other for one, other in zip(now[3:-1], before[3:-1], strict=True))
 
 
-def test_a_count_beside_a_mean_over_nulls_is_as_near_as_for_half_the_price(opened: Opened) -> None:
+def test_a_count_beside_a_mean_over_nulls_is_nearer_than_with_a_cell_of_their_own(opened: Opened) -> None:
     (low, middle, high, count), alone = (
         spreads(planned(asked, opened, Norm.L2), Norm.L2) for asked in ("AVG(y), COUNT(*)", "AVG(y)")
     )
     (rows,) = spreads(planned("COUNT(*)", opened, Norm.L2), Norm.L2)
-    assert count <= sqrt(2) * rows
-    assert all(one <= 1.0645 * other for one, other in zip((low, middle, high), alone, strict=True))
+    assert count <= 1.453 * rows
+    assert all(one <= 1.05 * other for one, other in zip((low, middle, high), alone, strict=True))

@@ -4,12 +4,12 @@ SELECT p.sex, COUNT(*) AS n, AVG(v.cost) AS c FROM visit v JOIN patient p ON v.p
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 None, l2 √2254400000000000000
---   s0: rows, each without cost as 17/28 (steps of 1/28000000, at most 1501465950)
---   s1: Σ(2·cost - 5000) (steps of 1/5000, at most 1501465950)
---   s2: rows without cost (steps of 1/33000000, at most 1501465950)
--- a0: COUNT(*) (bigint) = 1/28000000 · s0 + 1/84000000 · s2, rounded, at least 0
--- a1: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/56000000 · s0 + -17/1848000000 · s2 + 1/50000000 · s1, b = 1/56000000 · s0 + -17/1848000000 · s2 + -1/50000000 · s1
+-- one unit moves: l1 None, l2 √3078400000000000000
+--   s0: rows, each without cost as 9/16 (steps of 1/32000000, at most 1754536975)
+--   s1: Σ(2·cost - 5000) (steps of 1/6000, at most 1754536975)
+--   s2: rows without cost (steps of 1/40000000, at most 1754536975)
+-- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 7/640000000 · s2, rounded, at least 0
+-- a1: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/64000000 · s0 + -9/1280000000 · s2 + 1/60000000 · s1, b = 1/64000000 · s0 + -9/1280000000 · s2 + -1/60000000 · s1
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose sex is not one of the 2 declared values are in no group
@@ -18,16 +18,16 @@ WITH partial AS (
     u,
     k0,
     (
-      CAST(COUNT(*) AS INT128) * 8500000 + CAST(COUNT(v0) AS INT128) * 5500000
+      CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * 3500000
     ) AS s0,
     (
-      COALESCE(SUM(v0), 0) * 50 + CAST(COUNT(v0) AS INT128) * (
-        -12500000
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -7500000
       )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 16500000 + CAST(COUNT(v0) AS INT128) * (
-        -16500000
+      CAST(COUNT(*) AS INT128) * 10000000 + CAST(COUNT(v0) AS INT128) * (
+        -10000000
       )
     ) AS s2,
     COUNT(*) AS n0
@@ -53,20 +53,20 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 768750566400 THEN 768750566400 WHEN s0 < (
-      -768750566400
+    CAST(CASE WHEN s0 > 449161464832 THEN 449161464832 WHEN s0 < (
+      -449161464832
     ) THEN (
-      -768750566400
+      -449161464832
     ) ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 768750566400 THEN 768750566400 WHEN s1 < (
-      -768750566400
+    CAST(CASE WHEN s1 > 449161464832 THEN 449161464832 WHEN s1 < (
+      -449161464832
     ) THEN (
-      -768750566400
+      -449161464832
     ) ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 768750566400 THEN 768750566400 WHEN s2 < (
-      -768750566400
+    CAST(CASE WHEN s2 > 449161464832 THEN 449161464832 WHEN s2 < (
+      -449161464832
     ) THEN (
-      -768750566400
+      -449161464832
     ) ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
@@ -76,22 +76,22 @@ WITH partial AS (
     SUM(
       CASE
         WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 2e0) AS BIGINT)
-        ELSE measured.s0 * 2
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 4e0) AS BIGINT)
+        ELSE measured.s0 * 4
       END
     ) AS s0,
     SUM(
       CASE
         WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 2e0) AS BIGINT)
-        ELSE measured.s1 * 2
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 4e0) AS BIGINT)
+        ELSE measured.s1 * 4
       END
     ) AS s1,
     SUM(
       CASE
         WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 2e0) AS BIGINT)
-        ELSE measured.s2 * 2
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 4e0) AS BIGINT)
+        ELSE measured.s2 * 4
       END
     ) AS s2
   FROM (

@@ -5,12 +5,12 @@ SELECT day, COUNT(*) FROM visit GROUP BY day HAVING AVG(cost) > 100 ORDER BY 2 D
 -- release 0
 -- groups: public, at most 2192
 --   k0: day (date)
--- one unit moves: l1 None, l2 √2254400000000000000
---   s0: rows, each without cost as 17/28 (steps of 1/28000000, at most 1501465950)
---   s1: Σ(2·cost - 5000) (steps of 1/5000, at most 1501465950)
---   s2: rows without cost (steps of 1/33000000, at most 1501465950)
--- a0: COUNT(*) (bigint) = 1/28000000 · s0 + 1/84000000 · s2, rounded, at least 0
--- a1: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/56000000 · s0 + -17/1848000000 · s2 + 1/50000000 · s1, b = 1/56000000 · s0 + -17/1848000000 · s2 + -1/50000000 · s1
+-- one unit moves: l1 None, l2 √3078400000000000000
+--   s0: rows, each without cost as 9/16 (steps of 1/32000000, at most 1754536975)
+--   s1: Σ(2·cost - 5000) (steps of 1/6000, at most 1754536975)
+--   s2: rows without cost (steps of 1/40000000, at most 1754536975)
+-- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 7/640000000 · s2, rounded, at least 0
+-- a1: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/64000000 · s0 + -9/1280000000 · s2 + 1/60000000 · s1, b = 1/64000000 · s0 + -9/1280000000 · s2 + -1/60000000 · s1
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
@@ -31,16 +31,16 @@ WITH suspect AS MATERIALIZED (
     u,
     k0,
     (
-      CAST(COUNT(*) AS INT128) * 8500000 + CAST(COUNT(v0) AS INT128) * 5500000
+      CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * 3500000
     ) AS s0,
     (
-      COALESCE(SUM(v0), 0) * 50 + CAST(COUNT(v0) AS INT128) * (
-        -12500000
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -7500000
       )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 16500000 + CAST(COUNT(v0) AS INT128) * (
-        -16500000
+      CAST(COUNT(*) AS INT128) * 10000000 + CAST(COUNT(v0) AS INT128) * (
+        -10000000
       )
     ) AS s2,
     COUNT(*) AS n0
@@ -70,20 +70,20 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 768750566400 THEN 768750566400 WHEN s0 < (
-      -768750566400
+    CAST(CASE WHEN s0 > 449161464832 THEN 449161464832 WHEN s0 < (
+      -449161464832
     ) THEN (
-      -768750566400
+      -449161464832
     ) ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 768750566400 THEN 768750566400 WHEN s1 < (
-      -768750566400
+    CAST(CASE WHEN s1 > 449161464832 THEN 449161464832 WHEN s1 < (
+      -449161464832
     ) THEN (
-      -768750566400
+      -449161464832
     ) ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 768750566400 THEN 768750566400 WHEN s2 < (
-      -768750566400
+    CAST(CASE WHEN s2 > 449161464832 THEN 449161464832 WHEN s2 < (
+      -449161464832
     ) THEN (
-      -768750566400
+      -449161464832
     ) ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
@@ -112,18 +112,18 @@ WITH suspect AS MATERIALIZED (
     SELECT
       k0,
       CAST((
-        CAST(COUNT(*) AS INT128) * 8500000 + CAST(COUNT(v0) AS INT128) * 5500000
-      ) AS INT128) * 2 AS s0,
+        CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * 3500000
+      ) AS INT128) * 4 AS s0,
       CAST((
-        COALESCE(SUM(v0), 0) * 50 + CAST(COUNT(v0) AS INT128) * (
-          -12500000
+        COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+          -7500000
         )
-      ) AS INT128) * 2 AS s1,
+      ) AS INT128) * 4 AS s1,
       CAST((
-        CAST(COUNT(*) AS INT128) * 16500000 + CAST(COUNT(v0) AS INT128) * (
-          -16500000
+        CAST(COUNT(*) AS INT128) * 10000000 + CAST(COUNT(v0) AS INT128) * (
+          -10000000
         )
-      ) AS INT128) * 2 AS s2
+      ) AS INT128) * 4 AS s2
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -151,22 +151,22 @@ WITH suspect AS MATERIALIZED (
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 2e0) AS BIGINT)
-          ELSE clamped.s0 * 2
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s0 * 4
         END
       ) AS s0,
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 2e0) AS BIGINT)
-          ELSE clamped.s1 * 2
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s1 * 4
         END
       ) AS s1,
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 2e0) AS BIGINT)
-          ELSE clamped.s2 * 2
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s2 * 4
         END
       ) AS s2
     FROM clamped

@@ -48,28 +48,28 @@ ORDER BY
 -- release 1
 -- groups: public, at most 4
 --   k0: region (text)
--- one unit moves: l1 64692224, l2 √2099246400536576
---   s0: rows, each without weight_kg as 17/28 (steps of 1/34177024, at most 64692224)
---   s1: Σ(2·weight_kg - 302) (steps of 1/102400, at most 64692224)
---   s2: rows without weight_kg (steps of 1/40280064, at most 64692224)
--- a0: AVG(weight_kg) (double) = 2 + 298 · a / (a + b), a = 1/68354048 · s0 + -17/2255683584 · s2 + 1/61030400 · s1, b = 1/68354048 · s0 + -17/2255683584 · s2 + -1/61030400 · s1
--- a1: COUNT(*) (bigint) = 1/34177024 · s0 + 1/102531072 · s2, rounded, at least 0
+-- one unit moves: l1 37838848, l2 √716634150928384
+--   s0: rows, each without weight_kg as 9/16 (steps of 1/19529728, at most 37838848)
+--   s1: Σ(2·weight_kg - 302) (steps of 1/61440, at most 37838848)
+--   s2: rows without weight_kg (steps of 1/24412160, at most 37838848)
+-- a0: AVG(weight_kg) (double) = 2 + 298 · a / (a + b), a = 1/39059456 · s0 + -9/781189120 · s2 + 1/36618240 · s1, b = 1/39059456 · s0 + -9/781189120 · s2 + -1/36618240 · s1
+-- a1: COUNT(*) (bigint) = 1/19529728 · s0 + 7/390594560 · s2, rounded, at least 0
 -- note: weight_kg is clipped into [2, 300]
 -- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
     (
-      CAST(COUNT(*) AS INT128) * 20750336 + CAST(COUNT(v0) AS INT128) * 13426688
+      CAST(COUNT(*) AS INT128) * 10985472 + CAST(COUNT(v0) AS INT128) * 8544256
     ) AS s0,
     (
-      COALESCE(SUM(v0), 0) * 50 + CAST(COUNT(v0) AS INT128) * (
-        -30924800
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -18554880
       )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 40280064 + CAST(COUNT(v0) AS INT128) * (
-        -40280064
+      CAST(COUNT(*) AS INT128) * 24412160 + CAST(COUNT(v0) AS INT128) * (
+        -24412160
       )
     ) AS s2
   FROM (
