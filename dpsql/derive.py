@@ -29,7 +29,7 @@ from dpsql.mechanisms.gaussian import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.store import Entry, Facts, variance
 from dpsql.table import Key, Noise, NoisyTable
-from rewriter.plan import Estimator, Linear, Moment, Plan
+from rewriter.plan import Estimator, Linear, Moment, Plan, Ratio
 
 WEIGHTS = 1 << 16
 """Tables are combined with weights that are whole parts of this: a combination is an integer on so much finer a
@@ -392,7 +392,7 @@ def refined(plan: Plan, refinement: Mapping[str, int]) -> Plan:
 
 
 def _finer(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
-    if isinstance(estimator, Moment):
+    if isinstance(estimator, Moment | Ratio):
         return estimator.finer(refinement)
     return _finer_sum(estimator, refinement) if isinstance(estimator, Linear) else estimator
 

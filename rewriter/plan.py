@@ -104,6 +104,10 @@ class Top:
     most: bool = True
 
 
+Terms = tuple[tuple[str, Fraction], ...]
+"""A weighted sum of statistics, each named once: ``Σ weight · integer``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Linear:
     """An output that is a weighted sum of statistics: ``Σ weight · integer``.
@@ -120,15 +124,23 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A mean from the pair a = Σ(x - low), b = Σ(high - x): ``low + (high - low) · a / (a + b)``, inside [low, high].
+    """A mean from a = Σt and b = Σ(1-t), which together are the number of rows: ``low + (high - low) · a / (a + b)``,
+    inside [low, high], where t = (x - low) / (high - low).
 
-    ``above`` and ``below`` are the names of the statistics a and b.
+    ``above`` and ``below`` are what a and b are of the statistics. One that is in both has one noise in both.
     """
 
-    above: str
-    below: str
+    above: Terms
+    below: Terms
     low: Fraction
     high: Fraction
+
+    def finer(self, refinement: Mapping[str, int]) -> Ratio:
+        """The same over lattices that are finer by whole factors."""
+        above, below = (
+            tuple((name, weight / refinement[name]) for name, weight in side) for side in (self.above, self.below)
+        )
+        return replace(self, above=above, below=below)
 
 
 class Figure(StrEnum):
@@ -223,7 +235,7 @@ Estimator = Linear | Ratio | Moment | Chosen
 def statistics_of(estimator: Estimator) -> tuple[str, ...]:
     """The names of the statistics that an output is made of; none of what is picked."""
     if isinstance(estimator, Ratio):
-        return estimator.above, estimator.below
+        return tuple(dict.fromkeys(name for name, _ in (*estimator.above, *estimator.below)))
     if isinstance(estimator, Moment):
         return tuple(name for name, _ in estimator.cells)
     return tuple(name for name, _ in estimator.terms) if isinstance(estimator, Linear) else ()

@@ -18,7 +18,7 @@ from rewriter.expanded import check_expanded
 from rewriter.keys import KeySet, PublicKeys, key_set, public_keys
 from rewriter.lineage import with_families
 from rewriter.others import of_total
-from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
+from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan, Ratio
 from rewriter.quantiles import quantiles
 from rewriter.query import Aggregate, Key, Query, plain_columns
 from rewriter.series import with_prefixes
@@ -136,7 +136,7 @@ def _named(work: Workload, places: Sequence[int]) -> Workload:
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
     """Weights per step of the lattice that the bounded query really counts in."""
-    if isinstance(estimator, Moment):
+    if isinstance(estimator, Moment | Ratio):
         return estimator.finer(refinement)
     return estimator if not isinstance(estimator, Linear) else _refined_sum(estimator, refinement)
 

@@ -26,7 +26,8 @@ from rewriter.functions_values import wrap
 from rewriter.interval import Interval
 from rewriter.moments import FIGURES, Moments, present
 from rewriter.moments import Measured as Bernstein
-from rewriter.pairs import Found, paired
+from rewriter.pair_cells import Found
+from rewriter.pairs import paired
 from rewriter.plan import Figure, Linear, Output
 from rewriter.query import Aggregate
 from rewriter.summed import (

@@ -32,7 +32,7 @@ from dpsql.inference.others import completed, named
 from dpsql.inference.parts import Column, finished, measured, spread
 from dpsql.inference.projection import nonnegative_lattice, top_down
 from dpsql.table import NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.plan import Linear, Moment, Part, Plan, Ratio
+from rewriter.plan import Linear, Moment, Part, Plan, Ratio, statistics_of
 from rewriter.types import INTEGER, Scalar
 
 _MOST_STEPS = 1_000
@@ -227,17 +227,10 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
         pairs = {}
         for output in plans[place].outputs:
             if isinstance(output.estimator, Ratio | Moment):
-                sides = _sides(output.estimator)
-                pairs[output.name] = tuple(_side(joint, all_, side)[at] for side in sides)
+                names = statistics_of(output.estimator)
+                pairs[output.name] = tuple(_side(joint, all_, name)[at] for name in names)
         found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
     return found | {copy: found[place] for copy, place in joint.copies.items()}
-
-
-def _sides(estimator: Ratio | Moment) -> tuple[str, ...]:
-    """The statistics that a mean or a moment is made of."""
-    if isinstance(estimator, Ratio):
-        return estimator.above, estimator.below
-    return tuple(name for name, _ in estimator.cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +383,7 @@ def _parents(joint: _Joint) -> list[IntArray]:
 
 
 def _side(joint: _Joint, all_: Measurements, name: str) -> list[FloatArray]:
-    """One side of a mean's pair, made consistent as a part is, in the steps of each measurement."""
+    """A statistic of a mean or a moment, made consistent as a part is, in the steps of each measurement."""
     numbers, units = [], []
     for place, size in zip(joint.members, joint.sizes, strict=True):
         unit = next(one.granularity for one in all_.plans[place].statistics if one.name == name)

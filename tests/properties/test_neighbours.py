@@ -20,11 +20,11 @@ from rewriter.parse import parse
 from rewriter.planner import plan
 from rewriter.split import split
 from tests.engines.postgres_server import shared_server
-from tests.properties.campaign import Tally, campaign
+from tests.properties.campaign import Home, Tally, campaign
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Table
 from tests.properties.postgres_databases import PostgresDatabases
-from tests.properties.questions import question
+from tests.properties.questions import means, question
 from tests.properties.world import Owner, World
 
 PAIRS = 1_400
@@ -71,6 +71,15 @@ def test_one_more_person_moves_no_statistic_of_postgres_further_either() -> None
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
     assert tally.executed >= 0.85 * tally.asked, f"refused: {tally.refused.most_common(5)}"
     assert tally.pairs >= 130
+
+
+@pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
+def test_one_more_person_moves_no_mean_of_the_same_rows_further(home: Home) -> None:
+    worlds = 5 if home == Databases.of else 2
+    tally = campaign(range(7_000, 7_000 + worlds), questions=12, neighbours=2, tally=Tally(), home=home, ask=means)
+    assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
+    assert tally.executed >= 0.8 * tally.asked, f"refused: {tally.refused.most_common(5)}"
+    assert tally.attained(0.9) > 0.1
 
 
 @pytest.mark.parametrize("seed", [41, 42, 43, 45])
@@ -144,3 +153,10 @@ def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity_at_leng
 def test_one_more_person_moves_no_statistic_of_postgres_further_either_at_length(part: int) -> None:
     seeds = range(50_000 + 1_000 * part, 50_000 + 1_000 * part + 60)
     assert_sound(campaign(seeds, questions=25, neighbours=2, tally=Tally(), home=PostgresDatabases.of), PAIRS)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
+def test_one_more_person_moves_no_mean_of_the_same_rows_further_at_length(home: Home) -> None:
+    tally = campaign(range(70_000, 70_060), questions=25, neighbours=2, tally=Tally(), home=home, ask=means)
+    assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"

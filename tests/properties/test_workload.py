@@ -13,7 +13,7 @@ import pytest
 from dpsql.accountant import Accounting
 from dpsql.calibrate import calibrate
 from dpsql.loss import PrivacyLoss
-from rewriter import family, pairs, regions
+from rewriter import family, pair_cells, regions
 from rewriter.catalog import Catalog
 from rewriter.conditions import signatures
 from rewriter.contribution import Norm
@@ -414,7 +414,7 @@ def test_no_sensitivity_rests_on_the_logic_of_conditions(monkeypatch: pytest.Mon
         return found if found is None else tuple(one for one in found if one % 3 != 1)
 
     monkeypatch.setattr(family, "signatures", careless)
-    monkeypatch.setattr(pairs, "signatures", careless)
+    monkeypatch.setattr(pair_cells, "signatures", careless)
     tally = campaign(range(2), questions=45, neighbours=2, tally=Tally())
     assert not tally.leaks, tally.leaks[0]
     assert tally.features["family of counts"] + tally.features["family of sums"] > 2
