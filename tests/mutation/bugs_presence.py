@@ -81,9 +81,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "totals over chosen groups are dropped",
-        "rewriter/chosen.py",
-        "    if group is None or group.find(*_SETS) is not None:\n        return True",
-        "    if group is None:\n        return True",
+        "rewriter/top.py",
+        "    if needs_totals(copy, tests):",
+        "    if False:",
         SAME,
     ),
     bug(
