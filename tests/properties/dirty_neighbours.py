@@ -1,11 +1,13 @@
 """Dirty worlds and their neighbours: the statements that answers are compared for are held to their sensitivity too.
 
 Analysts' statements have forms that :mod:`tests.properties.questions` does not draw: several statements that are
-measured as one, groups that are chosen and then added up, numbers of rows that nobody asked for.
+measured as one, groups that are chosen and then added up, numbers of rows that nobody asked for. Of some columns the
+policy says what one person's values add up to.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,18 +36,30 @@ class Place:
     """A dirty world as neighbours are made of it. Rows of an order that two people have would be both's: there is none."""
 
     world: World
+    totals: Mapping[str, int]
+
+    @classmethod
+    def drawn(cls, random: Random) -> Place:
+        """A world with bounds on the totals of some columns, from a part of one value to as much as rows allow."""
+        place = world(random)
+        numbers = [column for table in place.tables for column in table.columns if column.kind == "number"]
+        some = [column.name for column in numbers if random.random() < 0.4]
+        return cls(place, {name: random.choice([1, 7, 40, 200, 700, 5000]) for name in some})
 
     @property
     def tables(self) -> Sequence[object]:
         return self.world.tables
 
-    def policy(self) -> str:
-        return self.world.policy("duckdb:world.duckdb")
+    def policy(self, database: str = "duckdb:world.duckdb") -> str:
+        text = self.world.policy(database)
+        for name, total in self.totals.items():
+            text = re.sub(rf"^( +{name}: {{range: \[.*\])}}$", rf"\1, max_total: {total}}}", text, flags=re.MULTILINE)
+        return text
 
     @cached_property
     def _catalog(self) -> Catalog:
         with tempfile.TemporaryDirectory() as folder:
-            policy = Policy.parse(self.world.policy(in_duckdb(self.world, Path(folder))))
+            policy = Policy.parse(self.policy(in_duckdb(self.world, Path(folder))))
             engine = DuckDBEngine.open(Path(folder) / "world.duckdb")
             try:
                 public = {table.name: engine.public_profile(table.name) for table in self.world.tables if table.public}
@@ -98,7 +112,7 @@ def dirty_campaign(seeds: range, statements: int, neighbours: int, tally: Tally)
     """Check so many statements about a dirty world for each seed."""
     for seed in seeds:
         random = Random(seed)
-        place = Place(world(random))
+        place = Place.drawn(random)
         databases = Databases.of(place, place.heaviest(random, neighbours))  # type: ignore[arg-type]
         analyst = Analyst(random, place.world)
 
