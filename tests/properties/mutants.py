@@ -48,6 +48,7 @@ SEEN: dict[str, int] = {
     "upper bound claimed where the lower is larger": 2,
     "codes by order of appearance": 5,
     "atoms not told apart": 7,
+    "overlapping conditions claimed as one": 18,
     "means believed disjoint": 13,
     "one atom weighs twice": 1,
     "largest atom left out of a sensitivity": 1,
@@ -172,10 +173,10 @@ def overlapping_conditions_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
     honest = family._Measurement._add
 
     def add(
-        self: family._Measurement, cells: Sequence[Cell], l1: int, l2_squared: int, share: Fraction, *, signed: bool
+        self: family._Measurement, cells: Sequence[Cell], l1: int, l2_squared: int, share: Fraction, **how: Any
     ) -> None:
         apart = l1 == l2_squared == len(cells)
-        honest(self, cells, 1 if apart else l1, 1 if apart else l2_squared, share, signed=signed)
+        honest(self, cells, 1 if apart else l1, 1 if apart else l2_squared, share, **how)
 
     patch.setattr(family._Measurement, "_add", add)
 
