@@ -22,7 +22,7 @@ SELECT kind, COUNT(*) FROM loan GROUP BY kind ORDER BY kind
 SELECT branch, COUNT(*) FROM member GROUP BY branch ORDER BY branch
 --- charged; rows vary: a date outside of its range is in no group
 SELECT EXTRACT(year FROM day) AS y, COUNT(*) FROM loan GROUP BY y ORDER BY y
---- charged: nor is its month
+--- charged; rows vary: nor is its month
 SELECT date_trunc('month', day) AS m, COUNT(*) FROM loan GROUP BY m ORDER BY m
 --- charged: a number outside of its range is in no group
 SELECT score, COUNT(*) FROM member GROUP BY score ORDER BY score
@@ -70,7 +70,7 @@ SELECT TRIM(LOWER(title)) AS t, COUNT(*) FROM loan GROUP BY t ORDER BY t
 SELECT card || '/' || note AS k, COUNT(*) FROM member GROUP BY k ORDER BY k
 --- charged; rows vary: ROLLUP over what is selected
 SELECT card, sex, COUNT(*) FROM member GROUP BY ROLLUP (card, sex) ORDER BY 1, 2; 
---- charged: CUBE over what is declared
+--- charged; rows vary: CUBE over what is declared
 SELECT sex, branch, COUNT(*) FROM member GROUP BY CUBE (sex, branch) ORDER BY 1, 2
 --- charged: grouping sets with an empty one
 SELECT card, COUNT(*) FROM member GROUP BY GROUPING SETS ((card), ()) ORDER BY 1
