@@ -6,6 +6,7 @@ from tests.mutation.bug import Bug, bug
 
 PRESENCE = "tests/properties/test_presence.py"
 SAME = f"{PRESENCE}::test_without_noise_groups_are_those_that_sql_has"
+NULLS = "tests/properties/test_meaning_groups.py::test_null_is_a_group"
 TOTALS = "tests/properties/test_grouping_sets.py"
 
 BUGS: tuple[Bug, ...] = (
@@ -88,10 +89,17 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "totals over chosen groups are dropped",
-        "rewriter/chosen.py",
-        "    if group is None or group.find(*_SETS) is not None:\n        return True",
-        "    if group is None:\n        return True",
+        "rewriter/top.py",
+        "    if needs_totals(copy, tests):",
+        "    if False:",
         SAME,
+    ),
+    bug(
+        "rows that an outer join finds nothing for are in no group",
+        "rewriter/domains.py",
+        "    if variables[0].optional:",
+        "    if False:",
+        NULLS,
     ),
     bug(
         "a total is forced to be the sum of the groups that the policy lists",

@@ -220,6 +220,13 @@ def test_those_of_other_columns_are_not_made_to_agree_with_them(exact: Proxy, fo
         assert not any("agree" in note for note in answer.notices)
 
 
+@pytest.mark.parametrize("other", ["i", "k"])
+def test_parts_agree_with_totals_of_the_same_columns_alone(exact: Proxy, other: str) -> None:
+    parts = "SELECT CASE WHEN k > 2000000000 THEN 'p' ELSE 'q' END AS half, CORR(x, i) AS r FROM person GROUP BY 1"
+    answer = exact.session().execute(f"{parts} UNION ALL SELECT NULL, CORR(x, {other}) FROM person")
+    assert any("agree" in note for note in answer.notices) is (other == "i")
+
+
 def test_distinct_counts_beside_them_are_not_numbers_of_rows(exact: Proxy) -> None:
     sql = "SELECT COUNT(DISTINCT person_id), COUNT(DISTINCT FLOOR(cost / 10)), VAR_POP(cost), COUNT(*) FROM visit"
     alone = "SELECT COUNT(DISTINCT person_id), COUNT(DISTINCT FLOOR(cost / 10)) FROM visit"

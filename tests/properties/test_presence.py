@@ -96,6 +96,8 @@ SAME = [
     " JOIN (SELECT born, COUNT(*) AS m FROM person WHERE zip = 'g' GROUP BY born) AS b ON a.born = b.born",
     "SELECT a.born, n, m FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS a"
     " LEFT JOIN (SELECT born, COUNT(*) AS m FROM person WHERE zip = 'g' GROUP BY born) AS b ON a.born = b.born",
+    "SELECT a.zip, n, m FROM (SELECT zip, COUNT(*) AS n FROM person GROUP BY zip) AS a"
+    " JOIN (SELECT zip, COUNT(*) AS m FROM person WHERE zip < 'e' GROUP BY zip) AS b ON a.zip = b.zip",
     "SELECT born FROM person WHERE zip = 'd' GROUP BY born EXCEPT SELECT born FROM person WHERE zip = 'g' GROUP BY born",
     "SELECT DISTINCT born / 10 FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t",
     "SELECT born / 10 AS decade, SUM(n) FROM (SELECT born, zip, COUNT(*) AS n FROM person WHERE zip < 'h' GROUP BY 1, 2)"
