@@ -246,7 +246,8 @@ def _independent(
     if isinstance(column.form, Either):
         branches = tuple(_independent(branch, traced, shaped, plans) for branch in column.form.branches)
         known = not any(isinstance(branch.form, Other) for branch in branches)
-        return replace(column, form=Either(branches)) if known else replace(OTHER, nonnegative=column.nonnegative)
+        other = replace(OTHER, nonnegative=column.nonnegative, most=column.most)
+        return replace(column, form=Either(branches)) if known else other
     slots = slots_of(column.form)
     behind = [plan for slot in slots for name in traced.origins[slot] for plan in released[name]]
     if isinstance(column.form, Running):
@@ -273,9 +274,13 @@ def _agrees(plan: Plan) -> bool:
 def _joint_notes(related: Sequence[Family], plans: tuple[tuple[Plan, ...], ...]) -> tuple[str, ...]:
     """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
     for family in related:
-        together = {plans[place][0].identity for place in family.measurements if _agrees(plans[place][0])}
-        if len(together) > 1:
-            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
+        alike: dict[str, set[str]] = {}
+        for one in (plans[place][0] for place in family.measurements):
+            if _agrees(one):
+                alike.setdefault(one.sums, set()).add(one.identity)
+        most = max(map(len, alike.values()), default=0)
+        if most > 1:
+            return (f"{most} measurements of the same rows are made to agree, which makes each more accurate",)
     return ()
 
 
@@ -291,10 +296,11 @@ def _question(
     )
     keys = [at for at, column in enumerate(traced.columns) if not column.noisy]
     never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
+    most = tuple((at, float(end)) for at in wanted if (end := traced.columns[at].most) is not None)
     if not wanted:
         return Question(full, "", (), ())
     once = replicated_sql(traced.tree, tables, released, slots.stop)
-    return Question(full, once, (*keys, *slots), wanted, never, zone)
+    return Question(full, once, (*keys, *slots), wanted, never, most, zone)
 
 
 def margin_name(column: str) -> str:
