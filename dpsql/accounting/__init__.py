@@ -1,8 +1,8 @@
 """Privacy losses, and whether one more fits."""
 
-from dpsql.accounting.accountant import Accountant, Accounting, alone, largest_rho
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.conversion import alone, check_covered, covers, largest_rho
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.accounting.price_parts import check_covered, covers, split_price, within
 from dpsql.accounting.target_error import Target, price_for, target
 
 __all__ = [
@@ -15,7 +15,5 @@ __all__ = [
     "covers",
     "largest_rho",
     "price_for",
-    "split_price",
     "target",
-    "within",
 ]

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import Accounting, PrivacyLoss, check_covered, largest_rho, split_price, within
+from dpsql.accounting import Accounting, PrivacyLoss, check_covered, largest_rho
 from dpsql.calibrate.picks import Joined, Modal, Picked
 from dpsql.calibrate.picks import picked as pick
 from dpsql.errors import error
@@ -155,10 +155,10 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     _check_price(accounting, price)
     _check_sizes(plan)
     peeled = None if plan.top is None else _peel(plan, plan.top, accounting, price)
-    rest = price if peeled is None else _less(price, peeled.share)
-    share = split_price(rest, whole)
+    rest = price if peeled is None else price - peeled.share
+    share = rest / whole
     try:
-        shares = [split_price(rest, whole / one.weight) for one in plan.blocks]
+        shares = [rest * one.weight / whole for one in plan.blocks]
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection and apart else None
         if plan.selection is not None and not apart:
             place = next(place for place, one in enumerate(plan.blocks) if one == plan.selecting)
@@ -166,8 +166,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
         measured = tuple(measure(one, accounting, part) for one, part in zip(plan.blocks, shares, strict=True))
         sizes = [max(len(one.fractions), 1) for one in plan.choices]
         picked = tuple(
-            pick(one, accounting, split_price(rest, whole / size))
-            for one, size in zip(plan.choices, sizes, strict=True)
+            pick(one, accounting, rest * size / whole) for one, size in zip(plan.choices, sizes, strict=True)
         )
     except TooFar as cause:
         hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
@@ -176,7 +175,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
         hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
         raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
     calibration = Calibration(plan, measured, selected, picked, peeled)
-    if not within(calibration.loss, price):
+    if not calibration.loss.fits_within(price):
         raise error("a calibration exceeds its price", sqlstate="XX000")
     return calibration
 
@@ -246,17 +245,13 @@ def _peel(plan: Plan, top: Top, accounting: Accounting, price: PrivacyLoss) -> P
     norms = block.sensitivity
     shown = 1.386 * math.sqrt(norms.l2_squared) if concentrated or norms.l1 is None else 3.0 * norms.l1
     part = part_of_picks(top, plan.cells or 1, shown, concentrated=concentrated)
-    share = split_price(price, 1 / part)
+    share = price * part
     if accounting is Accounting.ZCDP:
         return Peeled(TopK.of_rho(top, share.rho), PrivacyLoss(rho=share.rho))
     found = [Peeled(TopK.of_epsilon(top, share.epsilon), PrivacyLoss(epsilon=share.epsilon))]
     if accounting is Accounting.APPROX and share.delta:
         found.append(Peeled(TopK.of_rho(top, largest_rho(share.epsilon, share.delta)), share))
     return max(found, key=lambda one: one.mechanism.rate)
-
-
-def _less(price: PrivacyLoss, share: PrivacyLoss) -> PrivacyLoss:
-    return PrivacyLoss(price.epsilon - share.epsilon, price.rho - share.rho, price.delta - share.delta)
 
 
 def _mechanisms(accounting: Accounting) -> Callable[[Sensitivity, PrivacyLoss], list[Mechanism]]:
@@ -282,9 +277,7 @@ def _selecting(
 ) -> tuple[Selected, PrivacyLoss]:
     """The threshold for what is measured with the share of its block, and what is left of that for the noise."""
     found = _select(plan, selection, accounting, share, delta)
-    noise = PrivacyLoss(found.share.epsilon, found.share.rho)
-    paid = PrivacyLoss(delta=found.share.delta)
-    return Selected(found.threshold, paid, measured=True), noise
+    return Selected(found.threshold, found.share.of_failure, measured=True), found.share.of_noise
 
 
 def _select(plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction) -> Selected:

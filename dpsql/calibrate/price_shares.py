@@ -38,7 +38,7 @@ def shares(
             weights = {identity: _PRECISION if identity == finest else _TOKEN for identity in weights}
         total = sum(weights.values()) * len(families)
         for place in family.measurements:
-            result[place] = _portion(price, Fraction(weights[plans[place].identity], total))
+            result[place] = price * Fraction(weights[plans[place].identity], total)
     return tuple(result)
 
 
@@ -63,7 +63,3 @@ def _weight(cells: int | None, accounting: Accounting) -> int:
     known = max(1, _UNKNOWN_CELLS if cells is None else cells)
     power = 1 / 3 if accounting is Accounting.PURE else 1 / 2
     return max(1, round(known**power * _PRECISION)) if known > 1 else _PRECISION
-
-
-def _portion(price: PrivacyLoss, share: Fraction) -> PrivacyLoss:
-    return PrivacyLoss(price.epsilon * share, price.rho * share, price.delta * share)

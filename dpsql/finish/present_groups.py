@@ -142,6 +142,5 @@ def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) 
             if of_rows & names:
                 if not of_rows <= names:
                     return "together with what was asked for, in one measurement"
-                price, total = (measured.share.rho, whole.rho) if whole.rho else (measured.share.epsilon, whole.epsilon)
-                paid += float(price / total)
+                paid += float(measured.share.of_noise.part_of(whole))
     return f"{100 * paid:.0f} % of the price"

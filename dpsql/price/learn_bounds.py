@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpsql.accounting import Accounting, PrivacyLoss, split_price
+from dpsql.accounting import Accounting, PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.engines import Patience
 from dpsql.inference.estimates import learned, threshold
@@ -162,17 +162,17 @@ class Bounds:
         if not lacking:
             return _with(draft, list(found.values()))
         price = self._price(epsilon)
-        each = _down(split_price(price, len(lacking)))
+        each = _down(price / len(lacking))
         calibrations = {missing: self._calibrated(missing, each) for missing in lacking}
         purchase = Purchase(calibrations, self.share or Fraction(0), PrivacyLoss())
         # What rounding has left of the part goes to the statement: the whole price is charged, and not more.
-        rest = most() + _less(price, purchase.loss)
+        rest = most() + (price - purchase.loss)
         return Settled(draft, tuple(found.values()), replace(purchase, rest=rest))
 
     def _find(self, missing: Sequence[Missing], epsilon: Fraction) -> dict[Missing, Bound]:
         """Those bounds that were released before, and are good enough for a statement of this ε."""
         price = self._price(min(epsilon, self._opened.policy.statement.epsilon))
-        wanted = split_price(price, max(_SHARED, len(missing)))
+        wanted = price / max(_SHARED, len(missing))
         found: dict[Missing, Bound] = {}
         for one in missing:
             tables = [
@@ -201,12 +201,12 @@ class Bounds:
 
     def _calibrate(self, missing: Missing, price: PrivacyLoss) -> tuple[Calibration, ...]:
         plans = self._plans(missing)
-        share = split_price(price, len(plans))
+        share = price / len(plans)
         return tuple(calibrate(one, self._opened.accountant.accounting, share) for one in plans)
 
     def _price(self, epsilon: Fraction) -> PrivacyLoss:
         """The part of a statement's price. No δ: no group is selected, and the noise needs none."""
-        return part_of(self._opened.accountant.price(epsilon, Fraction(0)), self.share or Fraction(0))
+        return self._opened.accountant.price(epsilon, Fraction(0)) * (self.share or Fraction(0))
 
     def _bound(self, missing: Missing, tables: Sequence[NoisyTable]) -> Bound:
         """A function of released numbers and the policy, so that it is the same for everybody."""
@@ -231,19 +231,6 @@ def _down(price: PrivacyLoss) -> PrivacyLoss:
     """A price that the ledger records as it is: it rounds each charge up, and a third has no last digit."""
     epsilon, rho = (Fraction(math.floor(part * 10**40), 10**40) for part in (price.epsilon, price.rho))
     return PrivacyLoss(epsilon, rho, price.delta)
-
-
-def _less(price: PrivacyLoss, paid: PrivacyLoss) -> PrivacyLoss:
-    return PrivacyLoss(price.epsilon - paid.epsilon, price.rho - paid.rho, price.delta - paid.delta)
-
-
-def part_of(price: PrivacyLoss, part: Fraction) -> PrivacyLoss:
-    """A part of what a price pays for noise; δ stays whole.
-
-    >>> part_of(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(4, 5)).rho
-    Fraction(1, 250)
-    """
-    return PrivacyLoss(price.epsilon * part, price.rho * part, price.delta)
 
 
 def _released_at(tables: Sequence[NoisyTable]) -> float:

@@ -7,7 +7,7 @@ before; what is released already is free, and of what can be made of other relea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpsql.accounting import Accounting, PrivacyLoss, Target, covers, price_for
@@ -16,7 +16,7 @@ from dpsql.errors import DataError, InternalError
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import Known, excess_of, released_before, target_notes
-from dpsql.price.learn_bounds import Settled, part_of
+from dpsql.price.learn_bounds import Settled
 from dpsql.releases import Noise, NoisyTable
 from dpsql.reuse import Offer, Reuse
 from dpsql.settings import Settings
@@ -94,7 +94,8 @@ class Pricing:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
-        whole = part_of(self._whole_price(prepared, epsilon), part)
+        whole = self._whole_price(prepared, epsilon)
+        whole = whole.of_noise * part + whole.of_failure
         calibrations = self.calibrations(prepared, whole)
         stored: dict[str, NoisyTable] = {}
         if settings.reuse:
@@ -137,10 +138,11 @@ class Pricing:
                 sqlstate="22023",
                 hint="ask once with SET dpsql.target_error = off, which buys them",
             )
-        whole = part_of(self._whole_price(prepared, settings.epsilon), self._rest)
+        whole = self._whole_price(prepared, settings.epsilon)
+        whole = whole.of_noise * self._rest + whole.of_failure
         loss = Priced(settings.epsilon, self.calibrations(prepared, whole), {}).loss
         # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
-        return replace(loss, delta=whole.delta)
+        return loss.of_noise + whole.of_failure
 
     def settled(self, settled: Settled, settings: Settings) -> Priced:
         """The price of a query whose bounds are known. What was released for less, when they were bought, serves."""

@@ -186,7 +186,7 @@ def _rest(wanted: Measured, sources: Sequence[Source], accounting: Accounting) -
     root = accounting is not Accounting.ZCDP
     part = _rounded_up(Fraction(sqrt_at_least(max(missing, Fraction(0)))) if root else max(missing, Fraction(0)))
     while part < 1 - LEAST_SAVING:
-        share = PrivacyLoss(wanted.share.epsilon * part, wanted.share.rho * part, wanted.share.delta)
+        share = wanted.share.of_noise * part + wanted.share.of_failure
         try:
             fresh = measure(wanted.block, accounting, share)
             if _suffices(wanted, sources, fresh):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpsql.accounting.accountant import Accountant, Accounting, largest_rho, smallest_epsilon
+from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting.conversion import largest_rho, smallest_epsilon
 from dpsql.accounting.loss import PrivacyLoss
 
 MILLIONTH = Fraction(1, 10**6)

@@ -11,9 +11,9 @@ from dp_accounting import pld
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting.accountant import Accounting, largest_rho
+from dpsql.accounting.accountant import Accounting
+from dpsql.accounting.conversion import covers, largest_rho
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.accounting.price_parts import covers, split_price
 from dpsql.calibrate.calibration import Calibration, Measured, calibrate
 from dpsql.errors import DataError, InternalError, NotSupportedError
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
@@ -137,7 +137,7 @@ def test_scales_round_up_and_only_to_the_next_float(number: Fraction) -> None:
 @given(epsilons, deltas, st.integers(1, 50))
 def test_equal_shares_add_up_exactly(epsilon: Fraction, delta: Fraction, count: int) -> None:
     price = PrivacyLoss(epsilon=epsilon, delta=delta)
-    assert sum([split_price(price, count)] * count, start=PrivacyLoss()) == price
+    assert sum([price / count] * count, start=PrivacyLoss()) == price
 
 
 @pytest.mark.parametrize("accounting", list(Accounting))
