@@ -200,8 +200,8 @@ class PostgresJournal:
         """Add all of the charges or none; what was spent where they do not fit."""
         rows = [*_columns(charges)]
         concerned = sorted({EVERYBODY, *(charge.analyst for charge in charges)} & set(limits))
-        boxes = [limits[name].limit for name in concerned]
-        most = [[decimal(part) for part in parts] for parts in zip(*(box.parts for box in boxes), strict=True)] or [[], [], []]
+        boxes = [limits[name].limit.parts for name in concerned]
+        most = [[decimal(part) for part in parts] for parts in zip(*boxes, strict=True)] or [[], [], []]
         message = {
             **dict(
                 zip(
