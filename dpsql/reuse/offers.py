@@ -7,7 +7,6 @@ releases again while it is remembered, whatever was released since: the same que
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from dpsql.calibrate import Calibration
 from dpsql.opened import Opened
 from dpsql.releases import Entry, Facts, Key, NoisyTable
 from dpsql.reuse.derive import Made, Offer, facts, made, offer, source
+from rewriter.canonical_form import identity_of
 from rewriter.plan import Plan
 
 MOST_SOURCES = 16
@@ -34,7 +34,7 @@ class Reuse:
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         # Another policy may declare other groups: then nobody knows that the stored ones were all there are.
-        self._scope = hashlib.sha256(repr(opened.catalog).encode()).hexdigest()
+        self._scope = identity_of(opened.catalog)
         self._lock = threading.Lock()
         self._offers: OrderedDict[object, Offer | None] = OrderedDict()
         self._made: OrderedDict[object, Made] = OrderedDict()
