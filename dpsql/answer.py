@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 
 from dpsql.accounting import Accountant, Accounting, PrivacyLoss
 from dpsql.calibrate import Calibration, margins
@@ -39,6 +38,7 @@ from dpsql.finish import (
 from dpsql.inference.estimates import running_margins
 from dpsql.ledger import Ledger
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
+from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.policy import Policy
@@ -66,13 +66,14 @@ class Proxy:
         self._sampler = sampler
         # Only tests have a sampler of no noise.
         self._silent = silent
-        self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
+        self._statements: Memory[tuple[object, ...], Prepared | SetSetting | ShowSetting | Transaction | _Explained]
+        self._statements = opened.memories.memory("prepared statements", _REMEMBERED)
         self.reuse = Reuse(opened)
         self.bounds = Bounds(opened, sampler)
         self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
-        self.finished = FinishedAnswers()
+        self.finished = FinishedAnswers(opened.memories)
         # What is left is asked with every answer and changes only with a charge.
-        self.budget_of = lru_cache(maxsize=64)(_budget_of)
+        self._budgets: Memory[tuple[object, ...], Budget] = opened.memories.memory("budgets", 64)
         self._lock = threading.Lock()
         self._zones: frozenset[str] | None = None
 
@@ -92,6 +93,16 @@ class Proxy:
     @property
     def ledger(self) -> Ledger:
         return self._opened.ledger
+
+    @property
+    def memories(self) -> Memories:
+        """All that is remembered from statement to statement."""
+        return self._opened.memories
+
+    def budget_of(self, accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
+        """What is left after a loss, and how many statements of a price fit."""
+        key = (accountant, spent, each, own)
+        return self._budgets.get(key, lambda: _budget_of(accountant, spent, each, own))
 
     def concerns(self) -> tuple[Concern, ...]:
         """What is unwise about the way in which the database is opened, for its owner."""
@@ -129,8 +140,10 @@ class Proxy:
         ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
         ``empty`` says what becomes of declared groups that nobody may be in.
         """
+        given = _frozen(parameters)
         try:
-            return self._prepare(sql, _frozen(parameters), others, zone, empty)
+            key = (sql, given, others, zone, empty)
+            return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty))
         except TypeError:
             return self._prepare_text(sql, _Given(parameters), others, zone, empty)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dpsql.accounting import Accountant, Accounting
 from dpsql.engines import Engine, Look, Patience, Schema, Way, busy
 from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.ledger import Ledger
+from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
     LEDGER,
@@ -53,6 +54,8 @@ class Opened:
     sandbox: Sandbox
     timeout: float
     """Seconds that one release may run in the engine."""
+    memories: Memories = field(default_factory=Memories)
+    """All that is remembered from statement to statement."""
 
     def wait_for_engine(self, patience: Patience) -> None:
         """Take a turn of the engine for this thread, which has to give it back, right before a charge.
@@ -70,6 +73,7 @@ class Opened:
         return self.purchases.claimed({f"{plan.identity} {version}" for plan in plans}, patience)
 
     def close(self) -> None:
+        self.memories.forget()
         self.purchases.close()
         self.store.close()
         self.ledger.close()
@@ -224,4 +228,6 @@ def _open(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Opened:
     except BaseException:
         ledger.close()
         raise
-    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, policy.limits.seconds)
+    memories = Memories((store.memory, sandbox.memory))
+    seconds = policy.limits.seconds
+    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, seconds, memories)

@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 
 from dpsql.accounting import Accounting, PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
@@ -24,6 +23,7 @@ from dpsql.engines import Patience
 from dpsql.inference.estimates import learned, threshold
 from dpsql.ledger import Due
 from dpsql.mechanisms.sampling import Sampler
+from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
 from dpsql.prepare import Prepared
@@ -112,8 +112,10 @@ class Bounds:
     def __init__(self, opened: Opened, sampler: Sampler) -> None:
         self._opened = opened
         self._sampler = sampler
-        self._plans = lru_cache(maxsize=1024)(self._plans_of)
-        self._calibrated = lru_cache(maxsize=4096)(self._calibrate)
+        memories = opened.memories
+        self._plans: Memory[Missing, tuple[Plan, ...]] = memories.memory("histograms of bounds", 1024)
+        self._calibrations: Memory[tuple[Missing, PrivacyLoss], tuple[Calibration, ...]]
+        self._calibrations = memories.memory("calibrations of bounds", 4096)
 
     @property
     def share(self) -> Fraction | None:
@@ -199,8 +201,11 @@ class Bounds:
         dialect = self._opened.engine.dialect
         return tuple(plan(query, Norm.L1, dialect) for query in histograms(missing, self._opened.catalog, dialect))
 
+    def _calibrated(self, missing: Missing, price: PrivacyLoss) -> tuple[Calibration, ...]:
+        return self._calibrations.get((missing, price), lambda: self._calibrate(missing, price))
+
     def _calibrate(self, missing: Missing, price: PrivacyLoss) -> tuple[Calibration, ...]:
-        plans = self._plans(missing)
+        plans = self._plans.get(missing, lambda: self._plans_of(missing))
         share = price / len(plans)
         return tuple(calibrate(one, self._opened.accountant.accounting, share) for one in plans)
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from dpsql.accounting import Accounting, PrivacyLoss, Target, covers, price_for
 from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
 from dpsql.errors import DataError, InternalError
+from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import Known, excess_of, released_before, target_notes
@@ -87,8 +88,9 @@ class Pricing:
         self._opened = opened
         self._reuse = reuse
         self._rest = rest
-        self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
-        self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction, bool]] = {}
+        memories = opened.memories
+        self._calibrations: Memory[tuple[Plan, PrivacyLoss], Calibration] = memories.memory("calibrations", _REMEMBERED)
+        self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
 
     def price(self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1)) -> Priced:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
@@ -165,8 +167,11 @@ class Pricing:
             return self.calibrations(prepared, self._whole_price(prepared, epsilon))
 
         known = self.known(prepared)
-        found, reached = self._remembered(prepared, wanted, known, calibrated)
-        return found, target_notes(prepared, wanted, found, calibrated(found), known, reached=reached)
+        # The key's identity is that of what is kept with it, and of nothing else meanwhile.
+        key = (id(prepared), wanted, tuple(sorted(known.sizes.items())), tuple(sorted(known.errors.items())))
+        found = self._prices.get(key, lambda: self._foretold(prepared, wanted, known, calibrated))
+        notes = target_notes(prepared, wanted, found.epsilon, calibrated(found.epsilon), known, reached=found.reached)
+        return found.epsilon, notes
 
     def known(self, prepared: Prepared) -> Known:
         """What was released before of the groups of a statement."""
@@ -208,40 +213,35 @@ class Pricing:
 
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
         """The noise of a release at a price, remembered: it depends on nothing else."""
-        key = (plan.identity, share)
-        found = self._calibrations.get(key)
-        if found is None or found.plan != plan:
-            if len(self._calibrations) > _REMEMBERED:
-                self._calibrations.clear()
-            found = self._calibrations[key] = calibrate(plan, self._opened.accountant.accounting, share)
-        return found
+        accounting = self._opened.accountant.accounting
+        return self._calibrations.get((plan, share), lambda: calibrate(plan, accounting, share))
 
-    def _remembered(
+    def _foretold(
         self,
         prepared: Prepared,
         wanted: Target,
         known: Known,
         calibrated: Callable[[Fraction], tuple[Calibration, ...]],
-    ) -> tuple[Fraction, bool]:
-        """The ε that an error takes, and whether it is foretold to be enough, remembered: it depends on nothing else.
+    ) -> _Foretold:
+        """The ε that an error takes.
 
         Refused is what the noise alone makes impossible; where that is a matter of the data, the owner's cap is tried.
         """
-        key = (id(prepared), wanted, tuple(sorted(known.sizes.items())), tuple(sorted(known.errors.items())))
-        found = self._prices.get(key)
-        if found is None:
-            if len(self._prices) > _REMEMBERED:
-                self._prices.clear()
-            most = self._opened.policy.statement.max_epsilon
-            excess = excess_of(prepared, wanted, known, calibrated)
-            reached = excess(most) <= 1
-            if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
-                epsilon = most
-            else:
-                epsilon = price_for(wanted, excess, most)
-            # The key's identity is that of what is kept here, and of nothing else meanwhile.
-            found = self._prices[key] = (prepared, epsilon, reached)
-        return found[1], found[2]
+        most = self._opened.policy.statement.max_epsilon
+        excess = excess_of(prepared, wanted, known, calibrated)
+        reached = excess(most) <= 1
+        if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
+            return _Foretold(prepared, most, reached)
+        return _Foretold(prepared, price_for(wanted, excess, most), reached)
+
+
+@dataclass(frozen=True, slots=True)
+class _Foretold:
+    """The ε that an error takes in a statement, and whether it is foretold to be enough."""
+
+    prepared: Prepared
+    epsilon: Fraction
+    reached: bool
 
 
 def _total_variance(calibration: Calibration) -> float:

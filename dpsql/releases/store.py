@@ -27,7 +27,6 @@ import operator
 import os
 import sqlite3
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -37,6 +36,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from dpsql.errors import OperationalError
+from dpsql.memory import Memory
 from dpsql.releases.tables import Key, Noise, NoisyTable
 from rewriter.declared import Scalar
 
@@ -118,7 +118,7 @@ class ReleaseStore:
         self._paid = paid
         self._capacity = capacity
         self._one_at_a_time = threading.Lock()
-        self._read: OrderedDict[int, NoisyTable] = OrderedDict()
+        self.memory: Memory[int, NoisyTable] = Memory("stored releases", _REMEMBERED)
         self._pid = os.getpid()
 
     @classmethod
@@ -201,13 +201,8 @@ class ReleaseStore:
         return self._table(min(good)[1])
 
     def _table(self, number: int) -> NoisyTable:
-        table = self._read.get(number)
-        if table is None:
-            entry = "SELECT noise, body, facts, digest FROM release WHERE number = ?"
-            table = self._read[number] = _read(*self._connection.execute(entry, (number,)).fetchone())
-            if len(self._read) > _REMEMBERED:
-                self._read.popitem(last=False)
-        return table
+        entry = "SELECT noise, body, facts, digest FROM release WHERE number = ?"
+        return self.memory.get(number, lambda: _read(*self._connection.execute(entry, (number,)).fetchone()))
 
     def _related(self, families: Collection[str], data_version: str, scope: str, most: int) -> tuple[Entry, ...]:
         marks = ", ".join("?" * len(families))
