@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.accounting import Accountant, Accounting, PrivacyLoss
+from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.calibrate import Calibration, margins
 from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
@@ -356,8 +356,7 @@ class Session:
             if intervals and prepared.question.wanted:
                 tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
                 bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
-            laplace = self._opened.accountant.accounting is not Accounting.ZCDP
-            bars, chosen = selected_bars(prepared, rows, bars, released, laplace=laplace)
+            bars, chosen = selected_bars(prepared, rows, bars, released, self._opened.accountant.accounting)
             told = undefined_notes(rows, undefined=undefined) if released else ()
             return Finished(columns, rows, bars, (*chosen, *told))
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from dpsql.accounting import Accountant, Accounting
+from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.engines import Engine, Look, Patience, Schema, Way, busy
 from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.ledger import Ledger
@@ -120,7 +120,7 @@ def open_engine(database: Place, limits: Limits | None = None) -> Engine:
 
 def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:
     """The filter of the declared total, and those of the analysts who have a share of it."""
-    accounting = Accounting(policy.budget.accounting)
+    accounting = ACCOUNTINGS[policy.budget.accounting]
     shares = {
         name: Accountant(accounting, analyst.budget.epsilon, policy.budget.delta)
         for name, analyst in (policy.analysts or {}).items()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import Accounting, PrivacyLoss, check_covered, largest_rho
+from dpsql.accounting import Accounting, PrivacyLoss, check_covered
 from dpsql.errors import error
 from dpsql.inference.intervals import reach
 from dpsql.mechanisms.quantiles import (
@@ -16,6 +16,7 @@ from dpsql.mechanisms.quantiles import (
     SHARE,
     Around,
     Commonest,
+    Cost,
     Exponential,
     Joint,
     Quantile,
@@ -66,9 +67,7 @@ class Picked:
     @property
     def loss(self) -> PrivacyLoss:
         """Of all picks together, exactly."""
-        linear, squared = together(self.choice.fractions, ends=any(self.ends))
-        one = self.mechanism.loss
-        return PrivacyLoss(one.epsilon * linear, one.rho * squared)
+        return self.mechanism.loss_of(together(self.choice.fractions, ends=any(self.ends)))
 
     def columns(self, ranks: Ranks, keys: Sequence[Key], sampler: Sampler) -> Columns:
         ends: list[Quantile | None] = [end for pair in self.ends for end in (pair or (None, None))]
@@ -113,9 +112,7 @@ class Joined:
     @property
     def loss(self) -> PrivacyLoss:
         """Of all picks together, exactly."""
-        linear, squared = joint_cost(len(self.extremes), around=self.around is not None)
-        one = self.mechanism.loss
-        return PrivacyLoss(one.epsilon * linear, one.rho * squared)
+        return self.mechanism.loss_of(joint_cost(len(self.extremes), around=self.around is not None))
 
     def columns(self, ranks: Ranks, keys: Sequence[Key], sampler: Sampler) -> Columns:
         """The last column is the noisy weight of every group."""
@@ -138,7 +135,7 @@ class Joined:
         return (*values, *(end for pair in pairs for end in pair), total)
 
 
-def joint_cost(extremes: int, *, around: bool) -> tuple[Fraction, Fraction]:
+def joint_cost(extremes: int, *, around: bool) -> Cost:
     """What a joint pick costs with all that belongs to it, in ε and in ρ of one pick.
 
     >>> [round(float(cost), 3) for cost in joint_cost(0, around=True)]
@@ -232,25 +229,16 @@ def _variance(one: Picked | Joined, fraction: Fraction) -> float:
 
 
 def _mechanism(
-    choice: Choice, accounting: Accounting, share: PrivacyLoss, cost: tuple[Fraction, Fraction]
+    choice: Choice, accounting: Accounting, share: PrivacyLoss, cost: Cost
 ) -> tuple[Exponential, PrivacyLoss]:
-    """The mechanism with the greatest exponent, where all picks cost so many times what one does; and what is paid.
-
-    Of ε, where weights are bounded in the L1 norm, or of ρ.
-    """
-    linear, squared = cost
-    found: list[Exponential] = []
-    if accounting is not Accounting.ZCDP and choice.sensitivity.l1 is not None:
-        found.append(Exponential(share.epsilon / linear, concentrated=False))
-    if accounting is Accounting.ZCDP:
-        found.append(Exponential.of_rho(share.rho / squared))
-    elif accounting is Accounting.APPROX and share.delta:
-        found.append(Exponential.of_rho(largest_rho(share.epsilon, share.delta) / squared))
+    """The mechanism with the greatest exponent, where all picks cost so many times what one does; and what is paid."""
+    known = [
+        (Exponential.affordable(choice.sensitivity, one.loss, cost), one.charge) for one in accounting.allowances(share)
+    ]
+    found = [(mechanism, charge) for mechanism, charge in known if mechanism is not None]
     if not found:
         raise error("weights are not bounded in a norm that this ledger can hide", sqlstate="XX000")
-    mechanism = max(found, key=lambda one: one.epsilon / unit_weight(choice.sensitivity, one))
-    needs_delta = accounting is Accounting.APPROX and mechanism.concentrated
-    return mechanism, PrivacyLoss(share.epsilon, share.rho, share.delta if needs_delta else Fraction(0))
+    return max(found, key=lambda one: one[0].epsilon / unit_weight(choice.sensitivity, one[0]))
 
 
 def quantile_half_width(picks: Sequence[Picked | Joined | Modal], chosen: Chosen, rows: int) -> float | None:

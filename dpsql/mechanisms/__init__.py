@@ -1,8 +1,24 @@
 """What hides a statistic."""
 
+from collections.abc import Iterator
+
+from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
 from dpsql.mechanisms.laplace import Laplace
-from dpsql.mechanisms.threshold import MOST_DELTA, Threshold
+from dpsql.mechanisms.threshold import Threshold
 from dpsql.mechanisms.top_k import PICKS, TopK, part_of_picks
+from rewriter.declared import Sensitivity
 
-__all__ = ["MOST_DELTA", "PICKS", "Gaussian", "Laplace", "Threshold", "TopK", "part_of_picks", "sqrt_at_least"]
+ADDITIVE = (Gaussian, Laplace)
+"""The mechanisms that add noise to integers."""
+
+
+def hiding(sensitivity: Sensitivity, loss: PrivacyLoss) -> Iterator[Gaussian | Laplace]:
+    """The least noise of each mechanism that hides a vector at such a loss."""
+    for mechanism in ADDITIVE:
+        found = mechanism.affordable(sensitivity, loss)
+        if found is not None:
+            yield found
+
+
+__all__ = ["ADDITIVE", "PICKS", "Gaussian", "Laplace", "Threshold", "TopK", "hiding", "part_of_picks", "sqrt_at_least"]

@@ -41,6 +41,11 @@ class Gaussian:
             raise TooWide("nothing hides for nothing")
         return cls(Fraction(sqrt_at_least(max(sensitivity.l2_squared, 1) / (2 * rho))))
 
+    @classmethod
+    def affordable(cls, sensitivity: Sensitivity, loss: PrivacyLoss) -> Gaussian | None:
+        """The least noise that costs at most ρ; None where nothing of it is paid."""
+        return cls.calibrated(sensitivity, loss.rho) if loss.rho else None
+
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         return PrivacyLoss(rho=sensitivity.l2_squared / (2 * self.sigma**2))
 

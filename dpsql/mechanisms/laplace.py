@@ -41,6 +41,11 @@ class Laplace:
             raise ValueError("Laplace noise needs a bound on the L1 norm")
         return cls(Fraction(float_at_least(max(sensitivity.l1, 1) / epsilon)))
 
+    @classmethod
+    def affordable(cls, sensitivity: Sensitivity, loss: PrivacyLoss) -> Laplace | None:
+        """The least noise that costs at most ε; None where nothing of it is paid, or no L1 norm is bounded."""
+        return cls.calibrated(sensitivity, loss.epsilon) if loss.epsilon and sensitivity.l1 is not None else None
+
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         if sensitivity.l1 is None:
             raise ValueError("Laplace noise needs a bound on the L1 norm")

@@ -30,13 +30,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 
-from dpsql.accounting import PrivacyLoss
+from dpsql.accounting import MOST_DELTA, PrivacyLoss
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
 from rewriter.plan import Selection
-
-MOST_DELTA = Fraction(1, 10)
-"""No policy wants more, and the Gaussian tail bound below holds only in the tail."""
 
 SMALLEST = -700.0
 """The logarithm of a chance that a float still holds with all its digits."""

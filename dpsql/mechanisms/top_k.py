@@ -67,6 +67,10 @@ class TopK:
     def of_epsilon(cls, top: Top, epsilon: Fraction) -> TopK:
         return cls(top, epsilon / (top.count * top.reach), concentrated=False)
 
+    @classmethod
+    def affordable(cls, top: Top, loss: PrivacyLoss) -> TopK:
+        return cls.of_rho(top, loss.rho) if loss.rho else cls.of_epsilon(top, loss.epsilon)
+
     @property
     def loss(self) -> PrivacyLoss:
         each = self.rate * self.top.reach

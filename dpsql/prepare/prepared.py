@@ -39,12 +39,6 @@ from rewriter.refused import Unbounded
 from rewriter.release import Program, Query
 from rewriter.split import Empty, split
 
-_NORMS = {
-    Accounting.PURE: (Norm.L1,),
-    Accounting.ZCDP: (Norm.L2,),
-    Accounting.APPROX: (Norm.L1, Norm.L2),
-}
-
 _MOST_TRIED = 8
 
 Schema = Mapping[str, Mapping[str, Type]]
@@ -110,10 +104,10 @@ def prepare(
     groups that nobody may be in.
     Raises :class:`rewriter.refused.Refused`.
     """
-    program = split(tree, catalog, dialect, database, with_others=others, norms=_NORMS[accounting], empty=empty)
-    plans = tuple(tuple(plan(grouping, norm, dialect) for norm in _NORMS[accounting]) for grouping in program.groupings)
+    program = split(tree, catalog, dialect, database, with_others=others, norms=accounting.norms, empty=empty)
+    plans = tuple(tuple(plan(grouping, norm, dialect) for norm in accounting.norms) for grouping in program.groupings)
     related = families(program.releases)
-    plans = _with_picks(plans, related, program, _NORMS[accounting], dialect)
+    plans = _with_picks(plans, related, program, accounting.norms, dialect)
     plans = _with_one_total(plans, related, program)
     shaped = shapes(program.releases, plans, [_is_summed(program.outer)] * len(program.releases))
     tables = _tables(program, shaped, plans, catalog)

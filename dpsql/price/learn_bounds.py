@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.accounting import Accounting, PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.engines import Patience
 from dpsql.inference.estimates import learned, threshold
@@ -215,8 +215,7 @@ class Bounds:
 
     def _bound(self, missing: Missing, tables: Sequence[NoisyTable]) -> Bound:
         """A function of released numbers and the policy, so that it is the same for everybody."""
-        deviation = 1.0 if self._opened.accountant.accounting is Accounting.ZCDP else math.sqrt(2)
-        relative = deviation / float(self._opened.policy.statement.epsilon)
+        relative = self._opened.accountant.accounting.deviation / float(self._opened.policy.statement.epsilon)
         bins = exponents(missing, self._opened.catalog)
         unseen = max(threshold(noise, len(bins)) for table in tables for noise in table.noise.values())
         return Bound(learned(missing, tables, bins, relative), _released_at(tables), unseen)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpsql.accounting import Accounting, PrivacyLoss, Target, covers, price_for
+from dpsql.accounting import PrivacyLoss, Target, covers, price_for
 from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
 from dpsql.errors import DataError, InternalError
 from dpsql.memory import Memory
@@ -47,10 +47,11 @@ class Priced:
     def releases(self) -> tuple[Calibration, ...]:
         """One for each identity: what is charged is what is measured. A second place of the same release is neither.
 
+        >>> from dpsql.accounting import PURE
         >>> from rewriter.plan import Block, Sensitivity, Statistic
         >>> block = Block((Statistic("n", Fraction(1), 1, "count"),), Sensitivity(l1=1, l2_squared=1))
         >>> plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
-        >>> dear, cheap = (calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(e))) for e in (2, 1))
+        >>> dear, cheap = (calibrate(plan, PURE, PrivacyLoss(epsilon=Fraction(e))) for e in (2, 1))
         >>> Priced(Fraction(3), (dear, cheap), {}).loss == dear.loss
         True
         """
@@ -185,9 +186,8 @@ class Pricing:
 
     def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
         accountant = self._opened.accountant
-        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
-        delta = self._opened.policy.statement.delta if needs_delta else Fraction(0)
-        return accountant.price(epsilon, Fraction(0) if accountant.accounting is Accounting.PURE else delta)
+        declared = self._opened.policy.statement.delta
+        return accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.selects))
 
     def calibrations(self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts.

@@ -183,8 +183,7 @@ def _rest(wanted: Measured, sources: Sequence[Source], accounting: Accounting) -
         1 - asked * sum((1 / one.variance(statistic.name) for one in sources), Fraction(0))
         for statistic in wanted.block.statistics
     )
-    root = accounting is not Accounting.ZCDP
-    part = _rounded_up(Fraction(sqrt_at_least(max(missing, Fraction(0)))) if root else max(missing, Fraction(0)))
+    part = _rounded_up(accounting.price_of_information(max(missing, Fraction(0))))
     while part < 1 - LEAST_SAVING:
         share = wanted.share.of_noise * part + wanted.share.of_failure
         try:

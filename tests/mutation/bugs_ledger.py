@@ -22,9 +22,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "delta of key selection is spent twice",
-        "dpsql/accounting/accountant.py",
-        "rho=largest_rho(self.epsilon, self.delta - apart)",
-        "rho=largest_rho(self.epsilon, self.delta)",
+        "dpsql/accounting/zcdp.py",
+        "rho=largest_rho(epsilon, delta - apart)",
+        "rho=largest_rho(epsilon, delta)",
         f"{ACCOUNTANT}::test_extreme_totals_convert",
     ),
     bug(

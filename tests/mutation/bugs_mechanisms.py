@@ -128,9 +128,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the delta of Gaussian noise under approx is not charged",
-        "dpsql/calibrate/calibration.py",
-        "delta = share.delta if accounting is Accounting.APPROX and isinstance(mechanism, Gaussian) else Fraction(0)",
-        "delta = Fraction(0)",
+        "dpsql/accounting/approx.py",
+        "yield Allowance(PrivacyLoss(rho=rho), share)",
+        "yield Allowance(PrivacyLoss(rho=rho), share.of_noise)",
         f"{LOSSES}::test_approx_derived_again_is_within_the_charge_and_the_charge_within_the_price",
     ),
     bug(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.answer import Proxy
 from dpsql.calibrate.calibration import calibrate
@@ -359,7 +359,7 @@ class Fast:
 def released(measured: Measurement, accounting: Accounting, consistent: bool, times: int) -> Iterator[np.ndarray]:
     """The running sums of repeated releases at ε = 1, a column of groups each."""
     epsilon = Fraction(1)
-    price = PrivacyLoss(rho=epsilon**2 / 2) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=epsilon)
+    price = PrivacyLoss(rho=epsilon**2 / 2) if accounting is ZCDP else PrivacyLoss(epsilon=epsilon)
     keys = tuple(measured.groups)
     names = [statistic.name for statistic in measured.plan.statistics]
     exact = ExactTable(keys, {name: tuple(measured.groups[key][name] for key in keys) for name in names})
@@ -384,18 +384,18 @@ def plain_error(rows: int) -> float:
 @pytest.mark.parametrize(("sql", "rows", "least"), [(BY_DAY, 1, 15), (BY_DAY.replace("person", "visit"), VISITS, 15)])
 def test_thirty_days_are_fifteen_times_more_accurate(sql: str, rows: int, least: float, folder: Path) -> None:
     (measured,) = measure(sql, policy(folder))
-    found = errors(measured, Accounting.ZCDP, consistent=True, times=150)
+    found = errors(measured, ZCDP, consistent=True, times=150)
     gain = plain_error(rows) / np.sqrt(np.square(found).mean())
     assert gain >= least, f"{gain:.1f} times"
 
 
-@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
+@pytest.mark.parametrize("accounting", [ZCDP, PURE])
 def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Accounting, folder: Path) -> None:
     times = 600
     path = policy(folder, str(accounting))
-    (measured,) = measure(BY_DAY, path, norm=Norm.L2 if accounting is Accounting.ZCDP else Norm.L1)
+    (measured,) = measure(BY_DAY, path, norm=Norm.L2 if accounting is ZCDP else Norm.L1)
     (block,) = measured.plan.blocks
-    if accounting is Accounting.PURE:
+    if accounting is PURE:
         assert block.prefix is None, "thirty days do not pay for a tree"
         path.write_text(path.read_text().replace(f"2025-01-{DAYS}", "2025-04-30"))
         (measured,) = measure(BY_DAY, path, norm=Norm.L1)
@@ -403,7 +403,7 @@ def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Acco
         assert isinstance(block.prefix and block.prefix.strategy, Tree)
     assert block.prefix is not None
     found = errors(measured, accounting, consistent=False, times=times)
-    price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=Fraction(1))
+    price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is ZCDP else PrivacyLoss(epsilon=Fraction(1))
     (noise,) = calibrate(measured.plan, accounting, price).noise.values()
     said = prefix_variances(block.prefix, list(measured.groups), noise)
     assert np.abs(found.mean(axis=0) / np.sqrt(said / times)).max() < 5, "biased"
@@ -414,7 +414,7 @@ def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Acco
 
 def test_margins_of_groups_cover(folder: Path) -> None:
     (measured,) = measure("SELECT day, COUNT(*), " + BY_DAY[len("SELECT day, ") :], policy(folder))
-    calibration = calibrate(measured.plan, Accounting.ZCDP, PrivacyLoss(rho=Fraction(1, 200)))
+    calibration = calibrate(measured.plan, ZCDP, PrivacyLoss(rho=Fraction(1, 200)))
     keys = tuple(measured.groups)
     exact = ExactTable(keys, {"s0": tuple(row["s0"] for row in measured.groups.values())})
     truth = np.array(exact.statistics["s0"])
@@ -425,15 +425,15 @@ def test_margins_of_groups_cover(folder: Path) -> None:
     assert 0.935 <= np.mean(inside) <= 0.97
 
 
-@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
+@pytest.mark.parametrize("accounting", [ZCDP, PURE])
 def test_margins_of_running_sums_cover(accounting: Accounting, folder: Path) -> None:
     path = policy(folder, str(accounting))
     path.write_text(path.read_text().replace(f"2025-01-{DAYS}", "2025-03-31"))
     for sql in (BY_DAY, BY_DAY.replace("COUNT(*)", "SUM(weight)")):
-        (measured,) = measure(sql, path, norm=Norm.L2 if accounting is Accounting.ZCDP else Norm.L1)
+        (measured,) = measure(sql, path, norm=Norm.L2 if accounting is ZCDP else Norm.L1)
         (block,) = measured.plan.blocks
         assert block.prefix is not None
-        price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=Fraction(1))
+        price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is ZCDP else PrivacyLoss(epsilon=Fraction(1))
         noise = calibrate(measured.plan, accounting, price).noise
         widths = running_half_widths(NoisyTable(tuple(measured.groups), {}, noise), measured.plan)["a0"]
         for consistent in (False, True):
@@ -472,7 +472,7 @@ def test_explain_says_what_to_expect_of_a_running_sum(folder: Path) -> None:
         told = proxy.session().explain(BY_DAY)
         (release,) = told.releases
         (measured,) = measure(BY_DAY, policy(folder))
-        spread = np.sqrt(np.square(errors(measured, Accounting.ZCDP, consistent=False, times=200)).mean())
+        spread = np.sqrt(np.square(errors(measured, ZCDP, consistent=False, times=200)).mean())
         assert release.running["a0"] == pytest.approx(1.96 * spread, rel=0.1)
         assert release.margins["a0"] < release.running["a0"]
         assert any("running sums over at most 30 groups" in notice for notice in told.notices)

@@ -18,14 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import PURE, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.ledger.ledger import Ledger
 from dpsql.releases.store import Facts, ReleaseStore, _digest, _read, _write, variance
 from dpsql.releases.tables import Noise, NoisyTable
 
-TOTAL = Accountant(Accounting.PURE, Fraction(10), Fraction(0))
+TOTAL = Accountant(PURE, Fraction(10), Fraction(0))
 
 
 def table(scale: Fraction | int = 10, value: int = 7, kind: str = "laplace", rows: int = 1) -> NoisyTable:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dpsql
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.picks import Joined, picked
 from dpsql.inference.estimates.picked_quantiles import chosen_column
@@ -36,7 +36,7 @@ def test_intervals_of_quantiles_that_are_picked_together_cover(
     """Fresh people for every answer. 95 % is expected; below 70 % less than once in 10⁹ runs, by Chernoff's bound over
     the shares of 150 answers: errors of one answer go together, and more so where it has few numbers."""
     random, sampler = np.random.default_rng(len(fractions)), OpenDPSampler()
-    accounting = Accounting.ZCDP if price.rho else Accounting.PURE
+    accounting = ZCDP if price.rho else PURE
     one = choice(fractions, 10**6, 1 << 13)
     found = picked(one, accounting, price)
     assert isinstance(found, Joined)

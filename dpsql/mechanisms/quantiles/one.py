@@ -63,6 +63,10 @@ _INSIDE = 5
 """MIN and MAX are picked beyond all data with a probability of about exp(-5), where most of the range is there."""
 
 
+Cost = tuple[Fraction, Fraction]
+"""How many times as much as one pick several picks cost, in ε and in ρ."""
+
+
 class TooFar(ValueError):
     """At this price, likely values are farther from the quantile than the engine tells of."""
 
@@ -96,9 +100,22 @@ class Exponential:
         exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
         return cls(exact if exact * exact == square else Fraction(scaled, _PRECISION), concentrated=True)
 
+    @classmethod
+    def affordable(cls, sensitivity: Sensitivity, loss: PrivacyLoss, cost: Cost) -> Exponential | None:
+        """The greatest ε, where all picks cost so many times what one does; None where no L1 norm is bounded."""
+        linear, squared = cost
+        if loss.rho:
+            return cls.of_rho(loss.rho / squared)
+        return None if sensitivity.l1 is None else cls(loss.epsilon / linear, concentrated=False)
+
     @property
     def loss(self) -> PrivacyLoss:
         return PrivacyLoss(rho=self.epsilon**2 / 8) if self.concentrated else PrivacyLoss(epsilon=self.epsilon)
+
+    def loss_of(self, cost: Cost) -> PrivacyLoss:
+        """What picks lose together that cost so many times what one does."""
+        linear, squared = cost
+        return PrivacyLoss(self.loss.epsilon * linear, self.loss.rho * squared)
 
     @property
     def noise(self) -> Noise:
@@ -231,7 +248,7 @@ class Quantile:
         return near if self.fraction == 0 else 2 * total - near
 
 
-def together(fractions: Sequence[Fraction], *, ends: bool) -> tuple[Fraction, Fraction]:
+def together(fractions: Sequence[Fraction], *, ends: bool) -> Cost:
     """What quantiles of one column cost together, in ε and in ρ of one of them: never more than their number.
 
     >>> [float(cost) for cost in together([Fraction(1, 2)], ends=False)]
