@@ -26,7 +26,7 @@ from dpsql.mechanisms import PICKS, Gaussian, Laplace, Threshold, TopK, hiding, 
 from dpsql.mechanisms.quantiles import TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise
-from rewriter.outer import EXTREME
+from rewriter import EXTREME
 from rewriter.plan import Block, Chosen, Moment, Plan, Selection, Top
 
 Mechanism = Laplace | Gaussian

@@ -21,9 +21,8 @@ from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDDLCompiler, PGIde
 from sqlalchemy.engine import default
 from sqlalchemy.engine.url import URL
 
-from dpsql.prepare import VIRTUAL_COLUMNS
 from dpsql.server.shadow import SCHEMA, VIRTUAL_COMMENTS, column_comment, primary_keys, table_comment
-from rewriter.declared import Catalog, Kind, Table, Type
+from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Kind, Table, Type
 
 __all__ = ["DPSQLDialect", "column_type"]
 
@@ -50,7 +49,7 @@ _INTEGERS: Mapping[int, Callable[[], types.TypeEngine[Any]]] = {
 def column_type(of: Type) -> types.TypeEngine[Any]:
     """SQLAlchemy's type of a declared column.
 
-    >>> from rewriter.types import HUGEINT, decimal
+    >>> from rewriter.declared.types import HUGEINT, decimal
     >>> column_type(HUGEINT), column_type(decimal(8, 2))
     (NUMERIC(precision=38, scale=0), NUMERIC(precision=8, scale=2))
     """

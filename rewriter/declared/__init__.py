@@ -36,6 +36,7 @@ from rewriter.declared.types import (
     decimal,
 )
 from rewriter.declared.undeclared import LACKS, Learned, Missing
+from rewriter.declared.virtual_relations import VIRTUAL_COLUMNS
 
 __all__ = [
     "BIGINT",
@@ -53,6 +54,7 @@ __all__ = [
     "TIMESTAMP",
     "TIMESTAMPTZ",
     "UTC",
+    "VIRTUAL_COLUMNS",
     "Catalog",
     "Column",
     "ContributionBound",

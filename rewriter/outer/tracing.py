@@ -16,11 +16,9 @@ from sqlglot import exp
 from rewriter.declared import Type
 from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, unknown
 from rewriter.outer.provenance_rules import Ctes, Scope, Table, expression
+from rewriter.outer.released_columns import row_column
 from rewriter.plan import Output
 from rewriter.statement import is_grouped
-
-ROW = "dpsql_row"
-"""With a slot's number, the column that numbers the released rows."""
 
 MOST_SLOTS = 16
 
@@ -49,16 +47,12 @@ class _Untraceable(Exception):
     """Columns of slots would change what the query means."""
 
 
-def row_column(slot: int) -> str:
-    return f"{ROW}_{slot}"
-
-
 def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Schema) -> Traced | None:
     """Read an outer tree over released tables; ``schema`` has the columns of all tables. None where columns get lost.
 
     >>> import sqlglot
     >>> from rewriter.plan import Linear
-    >>> from rewriter.types import BIGINT
+    >>> from rewriter.declared.types import BIGINT
     >>> n = Output("a0", BIGINT, Linear(()), "COUNT(*)")
     >>> tree = sqlglot.parse_one("SELECT a0 / 2.0 AS half FROM r WHERE a0 > 5")
     >>> found = trace(tree, {"r": [n]}, {"r": {"a0": BIGINT}})

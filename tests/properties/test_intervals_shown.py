@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.answer import Proxy, Session
 from dpsql.errors import DataError
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
+from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
 from dpsql.settings import NAMES
 

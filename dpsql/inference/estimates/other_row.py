@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpsql.releases import ReleasedColumn, ReleasedTable
+from rewriter import label
 from rewriter.declared import Kind, Scalar
-from rewriter.split import label
 
 
 def completed(left: ReleasedTable, groups: ReleasedTable, keys: int) -> ReleasedTable:
@@ -32,7 +32,7 @@ def _unknown(column: ReleasedColumn) -> ReleasedColumn:
 def named(column: ReleasedColumn) -> ReleasedColumn:
     """A key whose last row is that of the groups that are not shown: called by a name that none of the others has.
 
-    >>> from rewriter.types import TEXT
+    >>> from rewriter.declared.types import TEXT
     >>> named(ReleasedColumn("k0", TEXT, ("flu", None, None))).values
     ('flu', None, '(other)')
     """
