@@ -11,6 +11,7 @@ from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.engines import Engine, Look, Patience, Schema, Way, busy
 from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.ledger import Ledger
+from dpsql.mechanisms import NOISES
 from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
@@ -140,9 +141,9 @@ def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
     """Beside the ledger; where that is a server, beside the policy, unless the policy names a place."""
     at = policy.releases.path if policy.releases is not None else None
     if policy.ledger.kind == "sqlite":
-        return ReleaseStore.open(policy.ledger.path, at=at)
+        return ReleaseStore.open(NOISES, policy.ledger.path, at=at)
     beside = f"{os.path.abspath(policy.path or 'dpsql')}-releases"
-    return ReleaseStore.open(beside, at=at or beside, paid=ledger.extent)
+    return ReleaseStore.open(NOISES, beside, at=at or beside, paid=ledger.extent)
 
 
 def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Claim, Look | None]:

@@ -22,14 +22,12 @@ from dpsql.calibrate.picks import Joined, Modal, Picked
 from dpsql.calibrate.picks import picked as pick
 from dpsql.errors import error
 from dpsql.inference.estimates import expected_half_width, group_noise
-from dpsql.mechanisms import PICKS, Gaussian, Laplace, Threshold, TopK, hiding, part_of_picks
+from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_picks
 from dpsql.mechanisms.quantiles import TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise
 from rewriter import EXTREME
 from rewriter.plan import Block, Chosen, Moment, Plan, Selection, Top
-
-Mechanism = Laplace | Gaussian
 
 NOMINAL_GROUP = 1000
 """The rows of the group for which a mean's error is predicted, where nobody says another number."""
@@ -120,11 +118,20 @@ class Calibration:
         return sum(shares, start=PrivacyLoss())
 
     @property
-    def noise(self) -> Mapping[str, Noise]:
-        """The noise of each statistic, by its name; and of each choice, and of the groups that are picked."""
-        noise = {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
-        noise |= {one.choice.name: one.mechanism.noise for one in self.picked}
-        return noise if self.peeled is None else noise | {PICKS: self.peeled.mechanism.noise}
+    def noise(self) -> Mapping[str, Mechanism]:
+        """The noise of each statistic, by its name."""
+        return {statistic.name: one.mechanism for one in self.measured for statistic in one.block.statistics}
+
+    @property
+    def picking(self) -> Mapping[str, Noise]:
+        """How far each choice is off, and the picks of groups."""
+        found = {one.choice.name: one.mechanism.noise for one in self.picked}
+        return found if self.peeled is None else found | {PICKS: self.peeled.mechanism.noise}
+
+    @property
+    def hidden_by(self) -> Mapping[str, Noise]:
+        """All that a release of it is hidden by."""
+        return {**self.noise, **self.picking}
 
     @property
     def threshold(self) -> float | None:
@@ -145,7 +152,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     >>> plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
     >>> from dpsql.accounting import PURE
     >>> calibrate(plan, PURE, PrivacyLoss(epsilon=Fraction(1, 10))).noise
-    {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
+    {'n': Laplace(scale=Fraction(20, 1))}
     """
     apart = plan.selection is not None and plan.selecting is None
     whole = sum((block.weight for block in plan.blocks), Fraction(apart))

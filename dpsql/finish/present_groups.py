@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.inference.estimates import linear_half_width
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import Additive, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter import Shape
 from rewriter.declared import BOOLEAN, Scalar
 from rewriter.plan import Linear, Plan
@@ -22,13 +22,14 @@ ALPHA = 0.01
 """How often any empty group of an answer is taken for one that is there."""
 
 
-def threshold(counted: Linear, noise: Mapping[str, Noise], cells: int) -> float:
+def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> float:
     """The number of rows that none of so many empty groups is above, but once in 100 times.
 
     The noises of groups are independent, so each may be above it with probability 1 - 0.99^(1/cells).
 
     >>> from fractions import Fraction
-    >>> rows, noise = Linear((("s0", Fraction(1)),)), {"s0": Noise("laplace", Fraction(10))}
+    >>> from dpsql.mechanisms import Laplace
+    >>> rows, noise = Linear((("s0", Fraction(1)),)), {"s0": Laplace(Fraction(10))}
     >>> threshold(rows, noise, 1), threshold(rows, noise, 100)
     (39.0, 85.0)
     """

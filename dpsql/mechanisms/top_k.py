@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.mechanisms.picking import Picking
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.releases import Noise
 from rewriter.plan import Top
 
 PICKS = "picks"
@@ -79,8 +79,8 @@ class TopK:
         return PrivacyLoss(epsilon=self.top.count * each)
 
     @property
-    def noise(self) -> Noise:
-        return Noise("exponential", 1 / self.rate)
+    def noise(self) -> Picking:
+        return Picking(1 / self.rate)
 
     def missed(self, cells: int) -> float:
         """How many steps a group that is not shown may be beyond one that is, among ``cells`` groups; 95 %."""

@@ -21,12 +21,13 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.inference.estimates import learned, threshold
 from dpsql.ledger import Due
+from dpsql.mechanisms import Mechanism
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable
 from rewriter import exponents, histogram_plans
-from rewriter.declared import Learned, Missing
+from rewriter.declared import Learned, Missing, Sensitivity
 from rewriter.plan import Plan
 
 _SHARED = 8
@@ -149,7 +150,7 @@ class Bounds:
         found: dict[Missing, Bound] = {}
         for one in missing:
             tables = [
-                self._opened.store.get(option.plan.identity, self._opened.policy.data_version, option.noise)
+                self._opened.store.get(option.plan.identity, self._opened.policy.data_version, option.hidden_by)
                 for option in self._calibrated(one, wanted)
             ]
             known = [table for table in tables if table is not None]
@@ -205,10 +206,10 @@ def _down(price: PrivacyLoss) -> PrivacyLoss:
 
 def _released_at(tables: Sequence[NoisyTable]) -> float:
     """The ε of histograms of sensitivity 1, together: of Gaussian noise √(2ρ)."""
+    one = Sensitivity(l1=1, l2_squared=1)
     noises = [noise for table in tables for noise in table.noise.values()]
-    if all(noise.kind == "laplace" for noise in noises):
-        return sum(1 / float(noise.scale) for noise in noises)
-    return math.sqrt(sum(1 / float(noise.scale) ** 2 for noise in noises))
+    loss = sum((noise.loss(one) for noise in noises if isinstance(noise, Mechanism)), PrivacyLoss())
+    return float(loss.epsilon) + math.sqrt(2 * loss.rho)
 
 
 def _shown(number: Fraction) -> str:

@@ -13,12 +13,13 @@ from fractions import Fraction
 from dpsql.accounting import PrivacyLoss, Target, covers, price_for
 from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
 from dpsql.errors import DataError, InternalError
+from dpsql.mechanisms import Laplace
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import Known, excess_of, released_before, target_notes
 from dpsql.price.learn_bounds import Settled
-from dpsql.releases import Noise, NoisyTable
+from dpsql.releases import NoisyTable
 from dpsql.reuse import Offer, Reuse
 from dpsql.settings import Settings
 from rewriter.plan import Plan
@@ -106,7 +107,9 @@ class Pricing:
             for calibration in calibrations:
                 if not calibration.loss:
                     continue
-                table = opened.store.get(calibration.plan.identity, self._opened.policy.data_version, calibration.noise)
+                table = opened.store.get(
+                    calibration.plan.identity, self._opened.policy.data_version, calibration.hidden_by
+                )
                 if table is not None:
                     stored[calibration.plan.identity] = table
         return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings), notes)
@@ -181,7 +184,7 @@ class Pricing:
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
         names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
-        anything = {name: Noise("laplace", Fraction(1 << 200)) for name in names}
+        anything = {name: Laplace(Fraction(1 << 200)) for name in names}
         return self._opened.store.get(plan.identity, self._opened.policy.data_version, anything)
 
     def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:

@@ -30,7 +30,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "Gaussian noise that takes the variance for twice the variance",
         "dpsql.mechanisms.gaussian:Gaussian",
-        (("1) / (2 * rho)", "1) / (4 * rho)"), ("/ (2 * self.sigma**2)", "/ (4 * self.sigma**2)")),
+        (("1) / (2 * rho)", "1) / (4 * rho)"), ("/ (2 * self.scale**2)", "/ (4 * self.scale**2)")),
         (f"{SAMPLING}::test_opendp_derives_no_larger_loss_than_we_do",),
     ),
     bug(
@@ -150,14 +150,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a threshold that forgets the person behind it",
-        "dpsql.mechanisms.threshold:Threshold.steps",
-        "return _whole(self.selection) + laplace_distance(",
-        "return laplace_distance(",
+        "dpsql.mechanisms.threshold:threshold_steps",
+        "max(best, weight + mechanism.distance(",
+        "max(best, mechanism.distance(",
         f"{SELECTION}::test_a_laplace_threshold_is_the_least_that_a_lone_person_hardly_ever_reaches",
     ),
     bug(
         "a threshold for a person of one group",
-        "dpsql.mechanisms.threshold:gaussian_threshold",
+        "dpsql.mechanisms.threshold:threshold_steps",
         "    while first <= max_groups:\n",
         "    while first <= 1:\n",
         f"{SELECTION}::test_gaussian_threshold_is_enough_and_hardly_more",

@@ -20,9 +20,10 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import calibrate
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.running_estimates import group_variances, prefix_variances, running_half_widths
+from dpsql.mechanisms import Gaussian
 from dpsql.perturb import perturb
 from dpsql.proxy import Proxy
-from dpsql.releases.tables import ExactTable, Noise, NoisyTable
+from dpsql.releases.tables import ExactTable, NoisyTable
 from dpsql.testing import Measurement, measure
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
@@ -142,7 +143,7 @@ def test_the_variances_are_those_of_least_squares(strategy: PrefixStrategy) -> N
         below = np.tril(np.ones((steps, steps)))
         prefix = Prefix(strategy, (0,), descending=False)
         keys = [(day,) for day in range(steps)]
-        noise = Noise("gaussian", Fraction(50))
+        noise = Gaussian(Fraction(50))
         assert np.allclose(prefix_variances(prefix, keys, noise), 2500 * np.diag(below @ covariance @ below.T))
         assert np.allclose(group_variances(prefix, keys, noise), 2500 * np.diag(covariance))
 
@@ -152,7 +153,7 @@ def test_the_predicted_variance_is_not_far_from_the_true_one(steps: int) -> None
     for strategy in (Toeplitz(steps), best_tree(steps, squared=False)):
         assert strategy is not None
         prefix = Prefix(strategy, (0,), descending=False)
-        true = prefix_variances(prefix, [(day,) for day in range(steps)], Noise("gaussian", Fraction(100))).mean() / 1e4
+        true = prefix_variances(prefix, [(day,) for day in range(steps)], Gaussian(Fraction(100))).mean() / 1e4
         assert true <= strategy.variance * 1.001
         assert strategy.variance <= 1.2 * true
 

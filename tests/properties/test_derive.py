@@ -23,7 +23,7 @@ from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.opened import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.proxy import Proxy, Session
-from dpsql.releases.store import Entry, variance
+from dpsql.releases.store import Entry
 from dpsql.releases.tables import ExactTable, Key, NoisyTable
 from dpsql.reply import Answer
 from dpsql.reuse.derive import LEAST_SAVING, Made, Source, facts, made, offer, source
@@ -686,8 +686,8 @@ def check_accuracy(result: Made, wanted: Calibration, truth: Sequence[int]) -> N
     assert isinstance(output.estimator, Linear)
     ((name, weight),) = output.estimator.terms
     errors = np.array(result.table.statistics[name], dtype=float) * float(weight) - np.array(truth, dtype=float)
-    said = float(variance(result.table.noise[name])) * float(weight) ** 2
-    assert said <= float(variance(wanted.noise["s0"])) * (1 + 1e-9)
+    said = float(result.table.noise[name].square) * float(weight) ** 2
+    assert said <= float(wanted.noise["s0"].square) * (1 + 1e-9)
     assert result.derived is not None
     assert result.derived.shrunk is not None
     for pattern in range(3):

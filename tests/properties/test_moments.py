@@ -18,8 +18,8 @@ from dpsql.accounting import PURE, ZCDP
 from dpsql.errors import Error
 from dpsql.finish.replicates import drawn
 from dpsql.inference.estimates.moment_figures import moment_ends, moment_values
+from dpsql.mechanisms import NOISES
 from dpsql.proxy import Proxy
-from dpsql.releases.tables import Noise
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.measure.moments import MIDDLE
@@ -312,7 +312,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(figure: Figure, scale: in
     bernstein = {0: lambda u: [u**0], 1: lambda u: [1 - u, u], 2: lambda u: [(1 - u) ** 2, 2 * u * (1 - u), u * u]}
     sums = [(a * b).sum() for a in bernstein[x.degree](t) for b in bernstein[y.degree](s)]
     step = Fraction(1, 1000)
-    noise = Noise(kind, Fraction(1000 * scale))  # type: ignore[arg-type]
+    noise = NOISES[kind](Fraction(1000 * scale))  # type: ignore[arg-type]
     exact = [round(total / float(step)) for total in sums]
     moment = Moment(figure, x, y, tuple((f"s{n}", step) for n in range(len(sums))))
     truth = moment_values(moment, [[n] for n in exact])[0]

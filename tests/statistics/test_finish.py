@@ -15,7 +15,8 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import calibrate, margins
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.rounding import quotients
-from dpsql.releases.tables import Noise, NoisyTable, ReleasedColumn
+from dpsql.mechanisms import Laplace
+from dpsql.releases.tables import NoisyTable, ReleasedColumn
 from rewriter.declared.types import BIGINT, DOUBLE, INTEGER, SMALLINT, TEXT, Scalar, Type, decimal
 from rewriter.plan import Estimator, Linear, Output, Ratio
 from tests.statistics.laws import draw
@@ -23,7 +24,7 @@ from tests.statistics.plans import block, plan
 
 COUNT = Linear((("n", Fraction(1)),), integer=True, minimum=0)
 MEAN = Ratio("above", "below", Fraction(40), Fraction(220))
-COIN = Noise("laplace", Fraction(10))
+COIN = Laplace(Fraction(10))
 
 
 def finish(estimator: Estimator, target: Type, **columns: list[int]) -> ReleasedColumn:
@@ -126,7 +127,7 @@ def test_rounded_sums_are_covered() -> None:
         noisy = NoisyTable(
             (("k",),) * 20_000,
             {"a": tuple(a.tolist()), "b": tuple(b.tolist())},
-            dict.fromkeys("ab", Noise("laplace", Fraction(scale))),
+            dict.fromkeys("ab", Laplace(Fraction(scale))),
         )
         column = infer(noisy, plan(outputs=(Output("n", BIGINT, size, ""),))).columns[1]
         assert column.margins is not None

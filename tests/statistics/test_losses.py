@@ -109,7 +109,7 @@ def test_a_gaussian_bought_with_epsilon_and_delta_keeps_both_by_the_privacy_loss
 ) -> None:
     price = PrivacyLoss(epsilon=epsilon, delta=MICRO)
     wide = block("s", l1=None, l2_squared=100)
-    sigma = calibrate(plan(wide), APPROX, price).measured[0].mechanism.noise.scale
+    sigma = calibrate(plan(wide), APPROX, price).measured[0].mechanism.scale
     distribution = pld.privacy_loss_distribution.from_discrete_gaussian_mechanism(float(sigma), sensitivity=10)
     assert distribution.get_delta_for_epsilon(float(epsilon)) <= 1e-6
     narrow = pld.privacy_loss_distribution.from_discrete_gaussian_mechanism(float(sigma) * 0.9, sensitivity=10)
@@ -150,7 +150,7 @@ def test_what_nobody_can_move_is_noised_all_the_same(accounting: Accounting) -> 
 def test_a_measurement_cannot_be_built_for_less_than_it_costs() -> None:
     measured = calibrate(plan(block("s")), PURE, PrivacyLoss(epsilon=Fraction(1))).measured[0]
     with pytest.raises(ValueError, match="not covered"):
-        replace(measured, mechanism=Laplace(measured.mechanism.noise.scale / 2))
+        replace(measured, mechanism=Laplace(measured.mechanism.scale / 2))
     with pytest.raises(ValueError, match="not covered"):
         replace(measured, share=PrivacyLoss(epsilon=Fraction(999999, 10**6)))
     with pytest.raises(ValueError, match="not covered"):

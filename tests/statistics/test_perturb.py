@@ -227,6 +227,6 @@ def test_what_selects_and_is_asked_for_is_measured_once_with_the_whole_price(acc
 def test_a_calibration_whose_count_selects_behind_other_noise_is_impossible() -> None:
     counted = calibrate(plan(block("n"), selection=Selection("n", Fraction(1), 1)), ACCOUNTINGS["zcdp"], ZCDP)
     assert counted.selected is not None
-    wider = replace(counted.selected.threshold, mechanism=Gaussian(counted.measured[0].mechanism.noise.scale * 2))
+    wider = replace(counted.selected.threshold, mechanism=Gaussian(counted.measured[0].mechanism.scale * 2))
     with pytest.raises(ValueError, match="one noise"):
         replace(counted, selected=replace(counted.selected, threshold=wider))

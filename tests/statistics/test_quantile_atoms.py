@@ -57,7 +57,7 @@ def test_intervals_cover_however_values_lie(asked: str) -> None:
         for _ in range(ANSWERS if len(fractions) < 4 else max(ANSWERS // 4, 3)):
             rows = np.sort(np.minimum(people(random), HIGH).astype(int)).tolist()
             columns = found.columns({(): ranks_of(rows, one)}, [()], sampler)
-            noisy = NoisyTable(((),), {}, {"q0": found.mechanism.noise}, {"q0": columns})
+            noisy = NoisyTable(((),), {}, {}, {"q0": columns}, {"q0": found.mechanism.noise})
             for place, q in enumerate(fractions):
                 column = chosen_column(noisy, plan, outputs[place], Chosen("q0", place), ordered=True)
                 value, (down, up) = column.values[0], (column.reaches or ())[0]

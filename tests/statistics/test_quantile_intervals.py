@@ -46,7 +46,7 @@ def test_intervals_of_quantiles_that_are_picked_together_cover(
     for _ in range(12 if len(fractions) == len(DECILES) else 30):
         rows = np.sort(np.minimum(random.lognormal(10, 0.7, PEOPLE), 10**6).astype(int)).tolist()
         columns = found.columns({(): ranks_of(rows, one)}, [()], sampler)
-        noisy = NoisyTable(((),), {}, {"q0": found.mechanism.noise}, {"q0": columns})
+        noisy = NoisyTable(((),), {}, {}, {"q0": columns}, {"q0": found.mechanism.noise})
         for place, q in enumerate(fractions):
             column = chosen_column(noisy, plan, outputs[place], Chosen("q0", place), ordered=True)
             value, (down, up) = column.values[0], (column.reaches or ())[0]

@@ -18,7 +18,7 @@ from dpsql.inference.estimates.rounding import nearest, quotients
 from dpsql.inference.estimates.running_estimates import decoded
 from dpsql.inference.intervals import ALPHA, half_width, mean_reaches, widest_mean_half_width
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import Additive, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import Scalar
 from rewriter.plan import Chosen, Estimator, Linear, Moment, Output, Plan, Ratio
 
@@ -31,9 +31,10 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     same parts, they still are afterwards. ``summed``: the groups' sum stays unbiased, too. Not ``consistent``: nothing
     is moved.
 
+    >>> from dpsql.mechanisms import Laplace
     >>> from rewriter.declared.types import BIGINT
     >>> n = Output("n", BIGINT, Linear((("rows", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
-    >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Noise("laplace", Fraction(10))})
+    >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Laplace(Fraction(10))})
     >>> infer(noisy, Plan("SELECT …", "duckdb", (), (), (n,), None, 1)).columns[0]
     ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
                    values=(0,), margins=(30.0,), reaches=None)
@@ -63,7 +64,7 @@ def table_of(
 
 
 def expected_half_width(
-    estimator: Estimator, noise: Mapping[str, Noise], steps: Mapping[str, Fraction], group_size: int
+    estimator: Estimator, noise: Mapping[str, Additive], steps: Mapping[str, Fraction], group_size: int
 ) -> float:
     """The 95 % half-width to expect; of a mean, the most it may be in a group of ``group_size`` rows.
 
@@ -80,7 +81,7 @@ def expected_half_width(
     return float(width) * widest_mean_half_width(total, (noise[estimator.above], noise[estimator.below]))
 
 
-def linear_half_width(estimator: Linear, noise: Mapping[str, Noise], alpha: float = ALPHA) -> float:
+def linear_half_width(estimator: Linear, noise: Mapping[str, Additive], alpha: float = ALPHA) -> float:
     """Of every cell alike. Where weights are not integers, rounding to an integer adds a half at most."""
     weights: dict[str, Fraction] = {}
     for name, weight in estimator.terms:
@@ -182,7 +183,7 @@ def _moment(
 
 
 def _mean_reaches(
-    above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise], shrunk: FloatArray | None
+    above: Sequence[int], below: Sequence[int], noises: tuple[Additive, Additive], shrunk: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Those of :func:`mean_reaches`; less noise in a group is the same as larger sums in it."""
     if shrunk is None:

@@ -40,9 +40,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.mechanisms.picking import Picking
 from dpsql.mechanisms.quantiles.roundness import PLAIN, Roundness
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.releases import Noise, Rank
+from dpsql.releases import Rank
 from rewriter.declared import Sensitivity
 from rewriter.plan import Choice
 
@@ -118,8 +119,8 @@ class Exponential:
         return PrivacyLoss(self.loss.epsilon * linear, self.loss.rho * squared)
 
     @property
-    def noise(self) -> Noise:
-        return Noise("exponential", 1 / self.epsilon)
+    def noise(self) -> Picking:
+        return Picking(1 / self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
