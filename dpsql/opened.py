@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from dpsql.accounting import ACCOUNTINGS, Accountant
-from dpsql.engines import Engine, Look, Patience, Schema, Way, busy
+from dpsql.engines import Engine, Look, Patience, Schema, Turn, Way, busy
 from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.ledger import Ledger
 from dpsql.mechanisms import NOISES
@@ -58,15 +58,21 @@ class Opened:
     memories: Memories = field(default_factory=Memories)
     """All that is remembered from statement to statement."""
 
-    def wait_for_engine(self, patience: Patience) -> None:
-        """Take a turn of the engine for this thread, which has to give it back, right before a charge.
+    def turn(self, patience: Patience) -> Turn:
+        """A turn of the engine, taken right before a charge, which has to end when all is read.
 
         Raises 53300 where there is none, and 57014 where the statement is cancelled or late: nothing was charged.
         """
-        entered = self.engine.load.enter(min(PATIENCE, patience.left), patience.cancellation)
-        patience.check()
-        if not entered:
+        taken = self.engine.load.take(min(PATIENCE, patience.left), patience.cancellation)
+        try:
+            patience.check()
+        except BaseException:
+            if taken is not None:
+                taken.end()
+            raise
+        if taken is None:
             raise busy()
+        return taken
 
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
         """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""

@@ -15,7 +15,7 @@ from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
 from dpsql.explain import answer_columns, explained
-from dpsql.ledger import Ledger
+from dpsql.ledger import Ledger, Receipt
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
@@ -178,13 +178,23 @@ class Session:
     # What a client may ask
 
     @translated
-    def execute(self, sql: str, parameters: Parameters = (), cancellation: Cancellation | None = None) -> Answer:
-        """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
+    def execute(
+        self,
+        sql: str,
+        parameters: Parameters = (),
+        cancellation: Cancellation | None = None,
+        receipt: Receipt | None = None,
+    ) -> Answer:
+        """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read.
+
+        What it is charged is written on the ``receipt``.
+        """
         seconds = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
         patience = Patience.of(seconds, cancellation)
         prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
-            return self._proxy.answering.answer(Asked(prepared, self.analyst, self.settings, patience), self.budget)
+            asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)
+            return self._proxy.answering.answer(asked, self.budget)
         if isinstance(prepared, _Explained):
             return _as_answer(self._explained(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):

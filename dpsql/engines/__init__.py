@@ -6,7 +6,7 @@ from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy, cancelled
 from dpsql.engines.names import PEOPLE, match, suggestion
 from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable
-from dpsql.engines.turns import Load
+from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Schema",
     "SchemaColumn",
     "SchemaTable",
+    "Turn",
     "Way",
     "arrow_type",
     "busy",

@@ -19,6 +19,7 @@ from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
+from dpsql.engines import Turn
 from dpsql.inference.estimates import learned, threshold
 from dpsql.ledger import Due
 from dpsql.mechanisms import Mechanism
@@ -92,11 +93,15 @@ class Purchase:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A query with the bounds that the policy leaves open; a ``purchase`` is what was, or would be, bought for it."""
+    """A query with the bounds that the policy leaves open; a ``purchase`` is what was, or would be, bought for it.
+
+    Where it was bought, the engine's ``turn`` that the charge waited for lasts until the query has been read, too.
+    """
 
     prepared: Prepared
     bounds: tuple[Bound, ...] = ()
     purchase: Purchase | None = None
+    turn: Turn | None = None
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss, Target, covers, price_for
 from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
+from dpsql.engines import Turn
 from dpsql.errors import DataError, InternalError
 from dpsql.mechanisms import Laplace
 from dpsql.memory import Memory
@@ -94,7 +95,9 @@ class Pricing:
         self._calibrations: Memory[tuple[Plan, PrivacyLoss], Calibration] = memories.memory("calibrations", _REMEMBERED)
         self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
 
-    def price(self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1)) -> Priced:
+    def price(
+        self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1), turn: Turn | None = None
+    ) -> Priced:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
@@ -112,7 +115,7 @@ class Pricing:
                 )
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings), notes)
+        return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings, turn), notes)
 
     def _released(
         self, prepared: Prepared, price: PrivacyLoss, calibrations: tuple[Calibration, ...]
@@ -129,11 +132,15 @@ class Pricing:
         return tuple(found)
 
     def _offers(
-        self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable], settings: Settings
+        self,
+        calibrations: Sequence[Calibration],
+        stored: Mapping[str, NoisyTable],
+        settings: Settings,
+        turn: Turn | None,
     ) -> Mapping[str, Offer]:
         """What can be made of other releases."""
         missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
-        found = {name: self._reuse.offer(c) for name, c in missing.items()} if settings.reuse else {}
+        found = {name: self._reuse.offer(c, turn) for name, c in missing.items()} if settings.reuse else {}
         return {name: offer for name, offer in found.items() if offer is not None}
 
     def most(self, prepared: Prepared, settings: Settings) -> PrivacyLoss:
@@ -153,8 +160,8 @@ class Pricing:
     def settled(self, settled: Settled, settings: Settings) -> Priced:
         """The price of a query whose bounds are known. What was released for less, when they were bought, serves."""
         if not settled.bounds or settings.target_error is not None:
-            return self.price(settled.prepared, settings)
-        first = self.price(settled.prepared, settings, self._rest)
+            return self.price(settled.prepared, settings, turn=settled.turn)
+        first = self.price(settled.prepared, settings, self._rest, settled.turn)
         if settled.purchase is None:
             return self.price(settled.prepared, settings) if first.loss else first
         if not covers(settled.purchase.rest, first.loss):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from dpsql.calibrate import Calibration
+from dpsql.engines import Turn
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.releases import Entry, Facts, Key, NoisyTable
@@ -40,8 +41,11 @@ class Reuse:
         """What a release of the plan is to be stored with."""
         return facts(plan, self._scope)
 
-    def offer(self, wanted: Calibration) -> Offer | None:
-        """The cheapest way to a release with what is stored; None where a release of its own is as good."""
+    def offer(self, wanted: Calibration, turn: Turn | None = None) -> Offer | None:
+        """The cheapest way to a release with what is stored; None where a release of its own is as good.
+
+        Public groups are listed in the ``turn`` of a statement that has one.
+        """
         plan, opened = wanted.plan, self._opened
         families = {statistic.family for statistic in plan.statistics} - {""}
         running = any(block.prefix is not None for block in plan.blocks)
@@ -56,13 +60,13 @@ class Reuse:
         if given is not None and {entry.number for entry in entries}.issuperset(chain(*given.numbers)):
             return given
         key = (*asked, *(entry.number for entry in entries))
-        found = self._offers.get(key, lambda: self._offer(wanted, entries))
+        found = self._offers.get(key, lambda: self._offer(wanted, entries, turn))
         if found is not None and found.fresh is None:
             self._given.keep(asked, found)
         return found
 
-    def _offer(self, wanted: Calibration, entries: Sequence[Entry]) -> Offer | None:
-        groups = self._groups(wanted.plan)
+    def _offer(self, wanted: Calibration, entries: Sequence[Entry], turn: Turn | None) -> Offer | None:
+        groups = self._groups(wanted.plan, turn)
         found = [one for one in (source(entry, wanted.plan, groups) for entry in entries) if one is not None]
         return offer(wanted, found, groups, self._opened.accountant.accounting) if found else None
 
@@ -73,8 +77,8 @@ class Reuse:
         key = (found.wanted.plan, found.numbers)
         return self._made.get(key, lambda: made(found, None))
 
-    def _groups(self, plan: Plan) -> tuple[Key, ...]:
+    def _groups(self, plan: Plan, turn: Turn | None) -> tuple[Key, ...]:
         if not plan.keys:
             return ((),)
         listing = Plan(plan.groups, plan.dialect, plan.keys, (), (), None, plan.cells)
-        return self._opened.engine.run(listing, self._opened.timeout).keys
+        return self._opened.engine.run(listing, self._opened.timeout, None, turn).keys

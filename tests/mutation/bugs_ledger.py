@@ -185,13 +185,13 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.answer:Answering.released",
         (
             (
-                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
+                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
                 "            pass\n",
             ),
             (
                 "        return Released(settled, priced, loss, tables)\n",
                 "        if loss and settled.purchase is None:\n"
-                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n"
+                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n"
                 "        return Released(settled, priced, loss, tables)\n",
             ),
         ),
@@ -200,10 +200,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "bounds are charged after they are read",
         "dpsql.answer:Answering._with_bounds",
-        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))\n",
+        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
         "            for one in settled.purchase.all:\n"
-        "                self._measured(one, patience)\n"
-        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))\n",
+        "                self._measured(one, patience, turn)\n"
+        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
         f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
     ),
     bug(
@@ -216,10 +216,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "what an engine fails to read is not charged",
         "dpsql.answer:Answering.released",
-        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
+        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
         "            for one in priced.calibrations:\n"
         "                opened.engine.run(one.plan, patience.seconds, patience.cancellation)\n"
-        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
+        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
         f"{ANSWER}::test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text",
     ),
 )

@@ -26,7 +26,7 @@ from dpsql.engines.exact_table import read_table
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
 from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
-from dpsql.engines.turns import Load
+from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way, way_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.releases import ExactTable
@@ -143,13 +143,19 @@ class DuckDBEngine:
     def rely_on(self, tables: Iterable[str]) -> None:
         """Nothing to do: nobody writes to a file that is open for reading."""
 
-    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+    def run(
+        self,
+        plan: Plan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> ExactTable:
         """The exact integers of a release, groups in the order of their keys. Secret.
 
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
         whatever went wrong.
         """
-        return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation)
+        return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation, turn)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
@@ -247,12 +253,13 @@ class DuckDBEngine:
         work: Callable[[_Cursor], _R],
         timeout: float | None = None,
         cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
     ) -> _R:
         """Run ``work`` on a cursor. A failure is told outside the handler, so that no error holds its cause."""
         started = time.monotonic()
         cancellation = cancellation or Cancellation()
         problem: Error
-        with self.load.within(timeout) as ours:
+        with self.load.within(timeout, turn) as ours:
             if not ours:
                 raise too_long(timeout)
             left = None if timeout is None else timeout - (time.monotonic() - started)

@@ -37,7 +37,7 @@ from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
 from dpsql.engines.schema import Concern, Look, Profile, Schema, SchemaTable
-from dpsql.engines.turns import Load
+from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way, way_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.releases import ExactTable
@@ -137,7 +137,13 @@ class PostgresEngine:
         self._relied = {name: known[name] for name in tables}
         self._verified = time.monotonic()
 
-    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+    def run(
+        self,
+        plan: Plan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> ExactTable:
         """The exact integers of a release, groups in the order of their keys. Secret.
 
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
@@ -148,7 +154,7 @@ class PostgresEngine:
             self._verify(line)
             return read_table(line.execute, plan)
 
-        return self._call(answer, timeout, cancellation)
+        return self._call(answer, timeout, cancellation, turn)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
@@ -218,13 +224,14 @@ class PostgresEngine:
         work: Callable[[Line], _R],
         timeout: float | None = None,
         cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
     ) -> _R:
         """Run ``work`` on a connection. A failure is told outside the handler, so that no error holds its cause."""
         started = time.monotonic()
         cancellation = cancellation or Cancellation()
         problem: Error
         interruption = Interruption()
-        with self.load.within(timeout) as ours:
+        with self.load.within(timeout, turn) as ours:
             if not ours:
                 raise too_long(timeout)
             left = None if timeout is None else timeout - (time.monotonic() - started)
