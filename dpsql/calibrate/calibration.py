@@ -26,7 +26,7 @@ from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_
 from dpsql.mechanisms.quantiles import TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise
-from rewriter import EXTREME
+from rewriter.front_door import EXTREME
 from rewriter.plan import Block, Chosen, Moment, Plan, Selection, Top
 
 NOMINAL_GROUP = 1000

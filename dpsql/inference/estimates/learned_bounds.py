@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpsql.releases import Additive, NoisyTable
-from rewriter import SMALLER
 from rewriter.declared import Learned, Missing
+from rewriter.front_door import SMALLER
 
 BETA = 1e-4
 """How often noise alone lets one of a histogram's empty bins count."""
