@@ -11,7 +11,6 @@ from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.engines import Engine, Look, Patience, Schema, Turn, Way, busy
 from dpsql.errors import Error, NotSupportedError, OperationalError
 from dpsql.ledger import Ledger
-from dpsql.mechanisms import NOISES
 from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
@@ -145,6 +144,8 @@ def open_ledger(policy: Policy, *, create: bool = True) -> Ledger:
 
 def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
     """Beside the ledger; where that is a server, beside the policy, unless the policy names a place."""
+    from dpsql.mechanisms import NOISES  # Here, since policies are checked without, and they take a second to load.
+
     at = policy.releases.path if policy.releases is not None else None
     if policy.ledger.kind == "sqlite":
         return ReleaseStore.open(NOISES, policy.ledger.path, at=at)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
 from dpsql.mechanisms.sampling import WIDEST, Sampler, TooWide, check_scale
-from dpsql.releases import Floats
 from rewriter.declared import Sensitivity
+
+Floats = NDArray[np.float64]
 
 _SMALLEST = -700.0
 """The logarithm of a chance that a float still holds with all its digits."""

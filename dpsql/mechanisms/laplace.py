@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
 from dpsql.mechanisms.sampling import Sampler, check_scale, float_at_least
-from dpsql.releases import Floats
 from rewriter.declared import Sensitivity
+
+Floats = NDArray[np.float64]
 
 _LEAST = 0.01
 """Below this scale, the variance is 0 for a float."""

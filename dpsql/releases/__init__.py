@@ -1,6 +1,6 @@
 """Secret and released tables, and the store of those that were paid for."""
 
-from dpsql.releases.noise import Additive, Floats, Noise, Stored, heaviest
+from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import Cell, bar, cell, down, up
 from dpsql.releases.store import Entry, Facts, ReleaseStore
 from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable
@@ -11,7 +11,6 @@ __all__ = [
     "Entry",
     "ExactTable",
     "Facts",
-    "Floats",
     "Key",
     "Noise",
     "NoisyTable",

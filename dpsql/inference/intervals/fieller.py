@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpsql.inference.intervals.widths import ALPHA, variance
-from dpsql.releases import Additive, Floats
+from dpsql.inference.intervals.widths import ALPHA, Floats, variance
+from dpsql.releases import Additive
 
 Joint = tuple[tuple[Additive, Fraction, Fraction], ...]
 """Independent noises, each with its weight above and its weight below the line."""

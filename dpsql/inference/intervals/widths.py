@@ -12,8 +12,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpsql.releases import Additive, Floats
+from dpsql.releases import Additive
 
 ALPHA = 0.05
 Z = 1.959963984540054
@@ -32,6 +33,7 @@ LEAST = 1e-6
 """The least variance of a noise, in squared steps."""
 
 Terms = tuple[tuple[Additive, Fraction], ...]
+Floats = NDArray[np.float64]
 
 
 @functools.lru_cache(maxsize=4096)
