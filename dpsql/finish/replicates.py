@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,14 +55,13 @@ def replicated(
         }
         chosen = _repicked(table, plan, count, rng)
         found[plan.identity] = [
-            NoisyTable(
-                table.keys,
-                {
+            replace(
+                table,
+                statistics={
                     name: tuple(n + more for n, more in zip(column, draws[name][number].tolist(), strict=True))
                     for name, column in table.statistics.items()
                 },
-                table.noise,
-                chosen[number],
+                chosen=chosen[number],
             )
             for number in range(count)
         ]

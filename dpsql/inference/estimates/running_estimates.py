@@ -56,7 +56,7 @@ def decoded(noisy: NoisyTable, plan: Plan, *, consistent: bool = True) -> Decode
             factors.append(np.sqrt(variances / mean) if mean else np.ones(len(noisy.keys)))
     if all(block.prefix is None for block in plan.blocks):
         return Decoded(noisy, None)
-    return Decoded(NoisyTable(noisy.keys, statistics, noise, noisy.chosen), np.max(factors, axis=0))
+    return Decoded(replace(noisy, statistics=statistics, noise=noise), np.max(factors, axis=0))
 
 
 def prefix_variances(
