@@ -12,13 +12,15 @@ written, so everything that was there before keeps its text. A default that is l
 from __future__ import annotations
 
 import datetime
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 VERSION = "dpsql-1"
 """Begins everything that is hashed. Another version finds nothing of what was stored before."""
@@ -127,19 +129,26 @@ def canonical_form(value: object) -> str:
 
 
 def _of_class(value: object) -> str:
-    listed = CLASSES.get(type(value).__name__)
-    if listed is None:
-        raise TypeError(f"{type(value).__name__} is not listed in the canonical form")
-    known = {field.name: field for field in fields(value)}  # type: ignore[arg-type]
+    class_: Any = type(value)
+    tag, named = _written(class_)
     written = []
-    for name in listed.written:
-        tag, _, renamed = name.partition("=")
-        text = canonical_form(getattr(value, renamed or tag))
-        if text != _default(known[renamed or tag]):
-            written.append(f"{tag}: {text}")
-    return f"{listed.tag} {{{', '.join(sorted(written))}}}"
+    for name, attribute, default in named:
+        text = canonical_form(getattr(value, attribute))
+        if text != default:
+            written.append(f"{name}: {text}")
+    return f"{tag} {{{', '.join(written)}}}"
 
 
-def _default(field: Field[object]) -> str | None:
-    """The text of what is not written; None for a field without a default."""
-    return None if field.default is MISSING else canonical_form(field.default)
+@functools.cache
+def _written(class_: Any) -> tuple[str, tuple[tuple[str, str, str | None], ...]]:
+    """The tag of a class; and of each field that is written, in order, its tag, its name, and its default's text."""
+    listed = CLASSES.get(class_.__name__)
+    if listed is None:
+        raise TypeError(f"{class_.__name__} is not listed in the canonical form")
+    defaults = {field.name: field.default for field in fields(class_)}
+    named = []
+    for one in sorted(listed.written):
+        tag, _, renamed = one.partition("=")
+        default = defaults[renamed or tag]
+        named.append((tag, renamed or tag, None if default is MISSING else canonical_form(default)))
+    return listed.tag, tuple(named)
