@@ -200,6 +200,22 @@ class Quantile:
         distance = math.log(self.candidates / 0.05) / float(self.rate)
         return distance / self.scale / self.choice.row
 
+    @property
+    def rank_variance(self) -> float:
+        """Of the answer's rank, in rows: of noise whose exponent is that of its distance."""
+        return 2 / float(self.rate * self.scale * self.choice.row) ** 2
+
+    @property
+    def usual_rows(self) -> float:
+        """How many rows the answer's rank is away, 95 times in 100, where values lie evenly.
+
+        As a row has the exponent r, errors fall off like E exp(-rN) for a Poisson number N of rows. MIN and MAX are as
+        far from the ends as they aim.
+        """
+        if self.is_extreme:
+            return float(self.inside_rows)
+        return math.log(20) / -math.expm1(-float(self.rate * self.scale * self.choice.row))
+
     def _cap(self, rarity: float) -> int:
         return math.ceil((math.log(self.candidates) + rarity) / self.rate)
 
