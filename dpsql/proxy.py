@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.answer import Answering, Asked
-from dpsql.display import explanation_lines
 from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
@@ -268,7 +267,7 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, ow
 
 def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
     """EXPLAIN as one column of text."""
-    lines = explanation_lines(explanation)
+    lines = explanation.lines
     return Answer(
         (AnswerColumn("QUERY PLAN", TEXT),),
         tuple((line,) for line in lines),

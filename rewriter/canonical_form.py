@@ -42,7 +42,7 @@ CLASSES: Mapping[str, Listed] = {
         ("sql", "dialect", "keys", "blocks", "selection", "top", "choices"),
         (
             # How it is shown, and facts that follow from what is written.
-            *("outputs", "cells", "notes", "parts", "orders", "exhaustive", "alone", "groups", "clips"),
+            *("outputs", "cells", "notes", "parts", "orders", "exhaustive", "alone", "groups", "clips", "sums"),
             "identity",
         ),
     ),

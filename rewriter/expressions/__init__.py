@@ -1,20 +1,24 @@
 """Values that never raise, whatever a row holds."""
 
-from rewriter.expressions.build import LIMITS, LITERAL, hull, is_literal
+from rewriter.expressions.build import LIMITS, LITERAL, RISING, hull, is_literal
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, position_of, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import STEP, ZONE
-from rewriter.expressions.time import floor_to
+from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
 from rewriter.expressions.value import DOMAIN, Domain, IntegerRange, Scope, Value, Values, growing
-from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of
+from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of, stays_within
 
 __all__ = [
+    "CYCLES",
     "DOMAIN",
     "LIMITS",
     "LITERAL",
+    "RISING",
+    "SHORTEST",
     "STEP",
+    "TEXTS",
     "ZONE",
     "Domain",
     "IntegerRange",
@@ -38,5 +42,6 @@ __all__ = [
     "position_of",
     "present",
     "read_column",
+    "stays_within",
     "widen",
 ]

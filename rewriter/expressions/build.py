@@ -22,7 +22,7 @@ from rewriter.dialects import Dialect, duplicate, number, text, when, wrap
 from rewriter.expressions.value import GROWTH, Domain, IntegerRange, Scope, Value, Values, growth_of
 from rewriter.refused import TOO_COMPLEX, Refused
 
-LIMITS, RAW, LITERAL = "limits", "raw", "literal"
+LIMITS, RAW, LITERAL, RISING = "limits", "raw", "literal", "rising"
 MOST_DEPTH = 48
 MOST_KEYS = 100_000
 

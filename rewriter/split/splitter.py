@@ -30,6 +30,7 @@ from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Norm, Table
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
+from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
 from rewriter.relations import Block, BlockScope, Relation, Subqueries, build_block, renamed, union_all
 from rewriter.release import Query, Split, release_name
@@ -43,6 +44,7 @@ from rewriter.split.other_groups import others
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
+    folded,
     from_items,
     is_grouped,
     only,
@@ -105,7 +107,7 @@ def split(
     outer = flattened(one.renamed(resolved.tree), single(one.releases))
     releases = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
-    return Split(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
+    return Split(together(releases), outer, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:
@@ -153,12 +155,12 @@ class _Splitter:
         for cte in with_.expressions:
             only(cte, frozenset({"this", "alias", "materialized"}), "WITH")
             name = cte.args["alias"].this
-            folded = name.name if name.args.get("quoted") else name.name.lower()
+            known_as = folded(name)
             if self._catalog.find(name.name) is not None:
                 raise Refused(
                     f"WITH {name.name} hides the table of that name", hint="choose another name", sqlstate="42712"
                 )
-            if folded.startswith("dpsql_"):
+            if known_as.startswith("dpsql_"):
                 raise Refused("names that begin with dpsql_ are taken", hint="choose another name", sqlstate="42939")
             columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
             resolved = self.query(cte.this, known)
@@ -167,7 +169,7 @@ class _Splitter:
             else:
                 definition = exp.CTE(this=resolved.tree, alias=cte.args["alias"].copy())
                 kept.append(definition)
-            known[folded] = resolved
+            known[known_as] = resolved
         return known, kept
 
     def _set_operation(self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr]) -> Resolved:

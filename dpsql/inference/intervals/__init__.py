@@ -5,6 +5,7 @@ from dpsql.inference.intervals.rank_error import reach
 from dpsql.inference.intervals.widths import (
     ALPHA,
     ONE_SIDED,
+    Floats,
     Z,
     count_ends,
     half_width,
@@ -16,6 +17,7 @@ from dpsql.inference.intervals.widths import (
 __all__ = [
     "ALPHA",
     "ONE_SIDED",
+    "Floats",
     "Z",
     "count_ends",
     "half_width",
