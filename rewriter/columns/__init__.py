@@ -6,9 +6,9 @@ from rewriter.columns.narrowed_range import narrowed, narrowed_sources
 from rewriter.columns.probes import Use, admits, probes_of
 from rewriter.columns.regions import Masks, Probe, Space, probe_of
 from rewriter.columns.source import (
-    ORIGIN,
-    PUBLIC,
-    VARIABLE,
+    BEHIND,
+    LISTED_COLUMN,
+    Computed,
     Origin,
     Source,
     Variable,
@@ -39,10 +39,10 @@ from rewriter.columns.value_lists import (
 )
 
 __all__ = [
-    "ORIGIN",
-    "PUBLIC",
+    "BEHIND",
+    "LISTED_COLUMN",
     "STEPS",
-    "VARIABLE",
+    "Computed",
     "Facts",
     "Limits",
     "Masks",

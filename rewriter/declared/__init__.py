@@ -35,7 +35,7 @@ from rewriter.declared.types import (
     Type,
     decimal,
 )
-from rewriter.declared.undeclared import LACKS, Learned, Missing
+from rewriter.declared.undeclared import Learned, Missing
 
 __all__ = [
     "BIGINT",
@@ -45,7 +45,6 @@ __all__ = [
     "HUGEINT",
     "INTEGER",
     "INTERVAL",
-    "LACKS",
     "NULL",
     "ONE",
     "SMALLINT",

@@ -2,10 +2,11 @@
 
 from rewriter.expressions.build import LIMITS, LITERAL, hull, is_literal
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
-from rewriter.expressions.compile import compile_expression, position_of, read_column
+from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import STEP, ZONE
+from rewriter.expressions.text_positions import keep_words, position_of, word_of
 from rewriter.expressions.time import floor_to
 from rewriter.expressions.value import DOMAIN, Domain, IntegerRange, Scope, Value, Values, growing
 from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of
@@ -33,10 +34,12 @@ __all__ = [
     "held",
     "hull",
     "is_literal",
+    "keep_words",
     "lattice",
     "limit_of",
     "position_of",
     "present",
     "read_column",
     "widen",
+    "word_of",
 ]

@@ -18,15 +18,29 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import BOOLEAN, TEXT, Interval, Kind, Scalar, Type, measure
-from rewriter.dialects import Dialect, duplicate, number, text, when, wrap
+from rewriter.dialects import Dialect, Fact, duplicate, number, text, when, wrap
 from rewriter.expressions.value import GROWTH, Domain, IntegerRange, Scope, Value, Values, growth_of
 from rewriter.refused import TOO_COMPLEX, Refused
 
-LIMITS, RAW, LITERAL = "limits", "raw", "literal"
+RAW = "raw"
 MOST_DEPTH = 48
 MOST_KEYS = 100_000
 
 Limits = tuple[int, int]
+Span = tuple[int, int, int]
+"""Months, days, microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The value of a literal: of an interval, its months, days and microseconds."""
+
+    scalar: Scalar | Span | None
+
+
+LIMITS: Fact[Limits] = Fact("limits")
+"""The least and greatest integer that a node can be, *whatever a row holds*, unlike the declared interval."""
+LITERAL: Fact[Constant] = Fact("literal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,7 @@ def derive(
 ) -> Value:
     """A value computed from others: constant where they are, NULL where one can be (unless said otherwise)."""
     if limits is not None:
-        sql.meta[LIMITS] = limits
+        LIMITS.on(sql, limits)
     if raw:
         sql.meta[RAW] = True
     if type_.kind is Kind.TEXT and GROWTH not in sql.meta:
@@ -128,17 +142,25 @@ def loose(interval: Interval | None) -> Interval | None:
 
 def limits_of(value: Value) -> Limits:
     """The integers that a value of type INTEGER can be, whatever a row holds."""
-    found = value.sql.meta.get(LIMITS)
-    return found if isinstance(found, tuple) else value.type.limits
+    return LIMITS.of(value.sql) or value.type.limits
 
 
 def is_literal(value: Value) -> bool:
-    return LITERAL in value.sql.meta
+    return LITERAL.is_on(value.sql)
 
 
 def scalar_of(value: Value) -> Scalar | None:
     """The constant behind a literal."""
-    return value.sql.meta[LITERAL][0]  # type: ignore[no-any-return]
+    scalar = constant_of(value)
+    if isinstance(scalar, tuple):
+        raise TypeError("an interval is no scalar")
+    return scalar
+
+
+def constant_of(value: Value) -> Scalar | Span | None:
+    """What a literal stands for; None of NULL, and of any other value."""
+    constant = LITERAL.of(value.sql)
+    return None if constant is None else constant.scalar
 
 
 def is_unknown(value: Value) -> bool:
@@ -175,12 +197,12 @@ def one_zero(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
 def literal(scalar: Scalar | None, type_: Type, dialect: Dialect, sql: exp.Expr | None = None) -> Value:
     """A constant of a given type, spelt so that the engine gives it that type or a wider one."""
     node = sql if sql is not None else _spell(scalar, type_, dialect)
-    node.meta[LITERAL] = (scalar,)
+    LITERAL.on(node, Constant(scalar))
     interval = None
     if scalar is not None and (type_.numeric or type_.temporal):
         interval = Interval(measure(scalar), measure(scalar))
     if type_.kind is Kind.INTEGER and isinstance(scalar, int):
-        node.meta[LIMITS] = (scalar, scalar)
+        LIMITS.on(node, (scalar, scalar))
     return Value(
         sql=node, type=type_, interval=interval, nullable=scalar is None, constant=True, domain=Values((scalar,))
     )

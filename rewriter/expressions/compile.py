@@ -16,6 +16,7 @@ from rewriter.declared import Column, Kind
 from rewriter.dialects import DUCKDB, Dialect, refuse, when
 from rewriter.expressions.build import Context, Rule, finite
 from rewriter.expressions.scalar_functions import ANONYMOUS, NAMES, OPERATOR_PARTS, OPERATORS, RULES, nearest
+from rewriter.expressions.text_positions import position_of
 from rewriter.expressions.value import Scope, Value
 from rewriter.refused import NOT_ANSWERED, TOO_COMPLEX, Refused
 
@@ -58,15 +59,6 @@ def read_column(column: Column, sql: exp.Expr, dialect: Dialect = DUCKDB) -> exp
     if column.type.temporal:
         return when(dialect.in_calendar(read.copy(), column.type), read)
     return read
-
-
-def position_of(node: exp.Expr) -> int | None:
-    """The first character of the text that a node was parsed from, where one of its names tells."""
-    for part in node.walk():
-        start = part.meta.get("start") if part.meta else None
-        if isinstance(start, int):
-            return start + 1
-    return None
 
 
 def _compile(node: exp.Expr, context: Context) -> Value:

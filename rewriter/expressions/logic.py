@@ -10,6 +10,7 @@ from sqlglot import exp
 from rewriter.declared import BOOLEAN, DOUBLE, TEXT, Interval, Kind, Type
 from rewriter.dialects import call, duplicate, refuse, text, when, wrap
 from rewriter.expressions.build import (
+    LIMITS,
     Context,
     Rule,
     boolean,
@@ -300,7 +301,7 @@ def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
             for value in values[1:]:
                 interval = pick(interval, value.interval) if interval and value.interval else None
         nullable = all(value.nullable for value in values)
-        limits = chosen.sql.meta.get("limits")
+        limits = LIMITS.of(chosen.sql)
         found = derive(sql, type_, *values, interval=interval, nullable=nullable, domain=chosen.domain, limits=limits)
         return replace(found, halves_away=chosen.halves_away)
 

@@ -29,9 +29,18 @@ from rewriter.declared import (
     zone_at,
 )
 from rewriter.dialects import Dialect, call, duplicate, number, refuse, text, when, wrap
-from rewriter.expressions.build import Context, derive, in_calendar, integer_domain, is_null, is_unknown, limits_of
+from rewriter.expressions.build import (
+    Context,
+    Span,
+    derive,
+    in_calendar,
+    integer_domain,
+    is_null,
+    is_unknown,
+    limits_of,
+)
 from rewriter.expressions.casts import coerce, widen
-from rewriter.expressions.literals import Span, fixed_zone, span_of
+from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import STEP, moment_of, to_instant, to_local
 from rewriter.expressions.text_length import Length, of_length
 from rewriter.expressions.value import Value
@@ -240,7 +249,7 @@ def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Valu
     since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
     sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)
     if unit == "hour":
-        sql.meta[STEP] = "HOUR"
+        STEP.on(sql, "HOUR")
     interval = value.interval and Interval(value.interval.low - Fraction(1, 24), value.interval.high)
     return _within(derive(sql, TIMESTAMPTZ, value, there, interval=interval), dialect)
 

@@ -8,9 +8,8 @@ from typing import Protocol
 from sqlglot import exp
 
 from rewriter.declared import Interval, Kind, Scalar, Type
+from rewriter.dialects import Fact
 
-DOMAIN = "domain"
-"""The ``meta`` key under which a node of our own trees carries its :class:`Domain`."""
 GROWTH = "growth"
 """The ``meta`` key for how many times as long as the stored texts a text may be; 1 where it is not there."""
 
@@ -21,9 +20,6 @@ class Values:
 
     values: tuple[Scalar | None, ...]
 
-    def __deepcopy__(self, memo: object) -> Values:
-        return self
-
 
 @dataclass(frozen=True, slots=True)
 class IntegerRange:
@@ -32,11 +28,11 @@ class IntegerRange:
     low: int
     high: int
 
-    def __deepcopy__(self, memo: object) -> IntegerRange:
-        return self
-
 
 Domain = Values | IntegerRange
+
+DOMAIN: Fact[Domain] = Fact("domain")
+"""The finite domain of an expression, where one follows from the expression itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +42,10 @@ class Value:
     ``sql`` is a tree of our own making, built only from allowed nodes. ``interval`` is where its values
     should lie by the declared ranges (None: unbounded or not a number), see :mod:`rewriter.declared.interval`.
     ``constant``: the same on every row of one unit. ``unit``: it is the privacy unit's key.
-    ``identifies``: equal values imply the same unit. ``domain`` is a finite superset of its values
-    where one follows from the expression itself; it is also kept in ``sql.meta["domain"]``, so that it
-    can be found again inside a larger expression. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC,
-    whose halves are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in
+    ``identifies``: equal values imply the same unit. ``domain`` is a finite superset of its values where one follows
+    from the expression itself; ``sql`` carries it into larger expressions. ``halves_away`` (DOUBLE only): PostgreSQL
+    computes it as a NUMERIC, whose halves are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE
+    only): it has four bytes in
     PostgreSQL, which shows when it is printed or made a NUMERIC.
     """
 
@@ -71,7 +67,7 @@ class Value:
 
     def __post_init__(self) -> None:
         if self.domain is not None:
-            self.sql.meta[DOMAIN] = self.domain
+            DOMAIN.on(self.sql, self.domain)
 
 
 def growth_of(node: exp.Expr) -> int:

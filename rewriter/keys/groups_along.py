@@ -64,7 +64,7 @@ def groups_of_one(keys: Sequence[Key], filters: Sequence[Value], cells: int | No
 
 def _is_listed(value: Value) -> bool:
     """Whether its domain is of its own values, and not of those that it is computed from."""
-    return isinstance(value.sql, exp.Column) or DOMAIN in value.sql.meta
+    return isinstance(value.sql, exp.Column) or DOMAIN.is_on(value.sql)
 
 
 def _distinct(value: Value) -> int | None:

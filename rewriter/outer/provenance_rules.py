@@ -26,7 +26,7 @@ from rewriter.outer.provenance import (
     running,
     unknown,
 )
-from rewriter.split import RUNNING, RunningSum
+from rewriter.split import RUNNING
 from rewriter.statement import LISTED
 
 
@@ -114,9 +114,9 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         return replace(known, nonnegative=all(one.nonnegative for _, one in found.columns))
     if isinstance(node, exp.Case):
         return _case(node, scope, subquery)
-    if isinstance(node, exp.Window) and isinstance(mark := node.meta.get(RUNNING), RunningSum):
+    if isinstance(node, exp.Window) and (mark := RUNNING.of(node)) is not None:
         return running(expression(node.this.this, scope, subquery), mark.name, mark.window)
-    if isinstance(node, exp.Paren) and node.meta.get(LISTED):
+    if isinstance(node, exp.Paren) and LISTED.is_on(node):
         return _listed(node, scope, subquery)
     parts = [expression(part, scope, subquery) for part in node.iter_expressions()]
     if (rule := _RULES.get(type(node))) is not None:

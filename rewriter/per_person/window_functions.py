@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import compile_aggregate
-from rewriter.columns import VARIABLE, variable_behind
+from rewriter.columns import BEHIND, variable_behind
 from rewriter.declared import BIGINT, DOUBLE, INTEGER, ContributionBound, Interval, Kind, least
 from rewriter.dialects import Dialect, call, number
-from rewriter.expressions import DOMAIN, IntegerRange, Value, Values, common_type, compile_expression, hull, widen
+from rewriter.expressions import IntegerRange, Value, Values, common_type, compile_expression, hull, widen
 from rewriter.per_person.aggregates import per_unit
 from rewriter.per_person.window_frames import WHOLE, Frame
 from rewriter.refused import Refused
@@ -237,7 +237,7 @@ def _picked(argument: Value, sql: exp.Expr, *, nullable: bool) -> Value:
     away = argument.halves_away
     value = Value(sql, argument.type, argument.interval, nullable, domain=domain, halves_away=away)
     if variable is not None:
-        sql.meta[VARIABLE] = replace(variable, optional=variable.optional or nullable)
+        BEHIND.on(sql, replace(variable, optional=variable.optional or nullable))
     return value
 
 
@@ -256,7 +256,6 @@ def _aggregate(at: _Call) -> Value:
     width = None if whole else over.frame.width
     value = per_unit(aggregate, replace(at.bound, rows=least([at.bound.rows, width])), at.dialect)
     sql = _over_each(value.sql, lambda call_: over.sql(call_, order, frame))
-    sql.meta.update({name: fact for name, fact in value.sql.meta.items() if name != DOMAIN})
     if isinstance(at.node, _PICKS) and aggregate.argument is not None:
         return replace(_picked(aggregate.argument, sql, nullable=True), constant=whole and over.one_partition)
     domain, interval = value.domain, value.interval

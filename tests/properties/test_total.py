@@ -35,7 +35,7 @@ from rewriter.declared.types import (
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.scalar_functions import NAMES
-from rewriter.expressions.value import IntegerRange, Value, Values
+from rewriter.expressions.value import DOMAIN, IntegerRange, Value, Values
 from rewriter.refused import Refused
 
 FIXED = [
@@ -678,5 +678,5 @@ def test_values_become_whole_steps(stored: str, type_: Type, granularity: Fracti
 
 def test_a_domain_is_found_again_in_a_larger_expression() -> None:
     value = compile_expression(parse("1 + CASE WHEN f THEN 1 ELSE 2 END"), CLIENT)
-    domains = [node.meta["domain"] for node in value.sql.walk() if isinstance(node, exp.Case)]
+    domains = [DOMAIN.of(node) for node in value.sql.walk() if isinstance(node, exp.Case)]
     assert domains == [Values((1, 2))]
