@@ -25,7 +25,7 @@ class Refused(Exception):
 
     >>> raise Refused("SELECT * returns rows of people", hint="ask for COUNT(*)", sqlstate=NOT_ALLOWED)
     Traceback (most recent call last):
-    rewriter.errors.Refused: SELECT * returns rows of people
+    rewriter.refused.Refused: SELECT * returns rows of people
     """
 
     def __init__(

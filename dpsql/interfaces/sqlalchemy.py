@@ -50,7 +50,7 @@ _INTEGERS: Mapping[int, Callable[[], types.TypeEngine[Any]]] = {
 def column_type(of: Type) -> types.TypeEngine[Any]:
     """SQLAlchemy's type of a declared column.
 
-    >>> from rewriter.types import HUGEINT, decimal
+    >>> from rewriter.declared.types import HUGEINT, decimal
     >>> column_type(HUGEINT), column_type(decimal(8, 2))
     (NUMERIC(precision=38, scale=0), NUMERIC(precision=8, scale=2))
     """

@@ -86,7 +86,7 @@ class Ledger:
     """The durable, append-only list of charges of one policy. Thread-safe; not to be used in a forked child.
 
     >>> import tempfile
-    >>> from dpsql.accountant import Accounting
+    >>> from dpsql.accounting.accountant import Accounting
     >>> total = Accountant(Accounting.PURE, epsilon=Fraction(1), delta=Fraction(0))
     >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(f"sqlite:{folder}/ledger", total) as ledger:
     ...     paid = ledger.charge("ana", PrivacyLoss(epsilon=Fraction(9, 10)), "SELECT count(*) FROM patient")

@@ -19,7 +19,7 @@ from rewriter.declared import Kind, Scalar, Type
 def typed(written: Written, type_: Type) -> Scalar:
     """One listed value. Raises ValueError.
 
-    >>> from rewriter.types import INTEGER, TEXT
+    >>> from rewriter.declared.types import INTEGER, TEXT
     >>> typed(Written("007"), TEXT), typed(Written("007"), INTEGER), typed(Written("NO"), TEXT)
     ('007', 7, 'NO')
     """
@@ -31,7 +31,7 @@ def typed_range(low: Written, high: Written, type_: Type) -> tuple[Scalar, Scala
 
     Instants (``timestamptz``) are written in UTC.
 
-    >>> from rewriter.types import TIMESTAMP
+    >>> from rewriter.declared.types import TIMESTAMP
     >>> typed_range(Written("2020-01-01"), Written("2020-12-31"), TIMESTAMP)[1]
     datetime.datetime(2020, 12, 31, 23, 59, 59, 999999)
     """
@@ -50,7 +50,7 @@ def typed_range(low: Written, high: Written, type_: Type) -> tuple[Scalar, Scala
 def typed_step(step: Fraction, range_: tuple[Written, Written] | None, type_: Type) -> Fraction:
     """The distance of neighbouring values of a range, which it divides. Raises ValueError.
 
-    >>> from rewriter.types import INTEGER
+    >>> from rewriter.declared.types import INTEGER
     >>> typed_step(Fraction(100), (Written("0"), Written("5000")), INTEGER)
     Fraction(100, 1)
     >>> typed_step(Fraction(100), (Written("0"), Written("4999")), INTEGER)

@@ -38,7 +38,7 @@ def check_expanded(tree: exp.Expr) -> None:
     ...     sql = f"SELECT x + x AS x FROM ({sql}) AS t"
     >>> check_expanded(sqlglot.parse_one(sql))
     Traceback (most recent call last):
-    rewriter.errors.Refused: the query becomes too large when its subqueries are put in
+    rewriter.refused.Refused: the query becomes too large when its subqueries are put in
     """
     _Measure().query(tree, {}, {})
 

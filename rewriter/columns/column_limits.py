@@ -194,7 +194,7 @@ def column_of(node: exp.Expr, path: Path) -> Variable | None:
 def _keeps(kind: Type, to: exp.DataType) -> bool:
     """Whether a type holds all values of another, so that no two of them become one.
 
-    >>> from rewriter.types import INTEGER, decimal
+    >>> from rewriter.declared.types import INTEGER, decimal
     >>> _keeps(INTEGER, exp.DataType.build("DOUBLE")), _keeps(decimal(5, 2), exp.DataType.build("DOUBLE"))
     (True, False)
     """

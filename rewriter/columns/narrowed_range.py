@@ -46,7 +46,7 @@ _UPPER = (exp.LTE, exp.LT)
 def narrowed(value: Value, conditions: Iterable[Value]) -> Interval | None:
     """The value's interval within the limits that conditions put on the very same expression; None: still unbounded.
 
-    >>> from rewriter.types import INTEGER
+    >>> from rewriter.declared.types import INTEGER
     >>> x = exp.column("x")
     >>> within = Value(exp.Between(this=x.copy(), low=exp.Literal.number(2), high=exp.Literal.number(9)), INTEGER)
     >>> narrowed(Value(x, INTEGER, Interval.of(5, 100)), [within])

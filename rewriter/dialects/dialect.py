@@ -32,6 +32,7 @@ class Dialect:
     round half to even, of decimals half away from zero; NULLIF and SPLIT_PART are macros that repeat their argument
     (never used here: nested ones take exponential time).
 
+    >>> from rewriter.dialects.duckdb import DUCKDB
     >>> DUCKDB.is_finite(exp.column("x")).sql("duckdb")
     'x BETWEEN (-1.7976931348623157e308) AND 1.7976931348623157e308'
     """
@@ -251,6 +252,7 @@ class Dialect:
         even). Dates count days as ``date.toordinal()`` does, timestamps fractions of such days, rounded down. Total
         only for values already clipped to a range that has fewer than 2**63 steps.
 
+        >>> from rewriter.dialects.duckdb import DUCKDB
         >>> DUCKDB.to_steps(exp.column("x"), decimal(15, 2), Fraction(1, 100)).sql("duckdb")
         'CAST(x * CAST(100 AS DECIMAL(3, 0)) AS BIGINT)'
         >>> DUCKDB.to_steps(exp.column("x"), decimal(33, 2), Fraction(1, 100), Fraction(5000)).sql("duckdb")

@@ -49,7 +49,7 @@ def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect = DUCKDB) 
 def read_column(column: Column, sql: exp.Expr, dialect: Dialect = DUCKDB) -> exp.Expr:
     """A column of a base table in its declared type, NULL where it holds NaN, ±inf or a date beyond 0001 to 9999.
 
-    >>> from rewriter.types import DOUBLE
+    >>> from rewriter.declared.types import DOUBLE
     >>> read_column(Column("x", DOUBLE), exp.column("x")).sql("duckdb")
     'CASE WHEN x BETWEEN (-1.7976931348623157e308) AND 1.7976931348623157e308 THEN x END'
     """

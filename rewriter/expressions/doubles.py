@@ -29,7 +29,7 @@ _TAME, _MOST, _SETTLED, _LEAST = 250, 1000, -452, -1070
 def magnitude_of(value: Value) -> Magnitude:
     """How small and how large a number can be.
 
-    >>> from rewriter.types import SMALLINT
+    >>> from rewriter.declared.types import SMALLINT
     >>> magnitude_of(Value(exp.column("x"), SMALLINT))
     (0, 16)
     """

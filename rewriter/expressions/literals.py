@@ -94,7 +94,7 @@ def parse_text(spelt: str, type_: Type, zone: str = UTC) -> Scalar:
 
     ``zone`` is where clocks show a ``timestamptz`` that names no place; the instant is a plain timestamp of UTC.
 
-    >>> from rewriter.types import DATE, TIMESTAMP
+    >>> from rewriter.declared.types import DATE, TIMESTAMP
     >>> parse_text("2024-12-31 +00", DATE), parse_text("2025-01-01T00:30:00.000Z", TIMESTAMP)
     (datetime.date(2024, 12, 31), datetime.datetime(2025, 1, 1, 0, 30))
     """

@@ -18,7 +18,7 @@ def check_pattern(pattern: str) -> None:
     >>> check_pattern("^(foo|ba[rz])+[0-9]{2,4}$")
     >>> check_pattern("(a)\\\\1")
     Traceback (most recent call last):
-    rewriter.errors.Refused: \\1 is not answered in a regular expression
+    rewriter.refused.Refused: \\1 is not answered in a regular expression
     """
     if len(pattern) > 1000 or "\x00" in pattern:
         raise refuse("the regular expression is too long", "use a shorter one", "54001")

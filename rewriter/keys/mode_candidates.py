@@ -62,7 +62,7 @@ def _candidates(value: Value) -> tuple[Scalar, ...]:
 def has_mode(column: Column) -> bool:
     """Whether the most common value of a column of people is answered, by what its owner declared.
 
-    >>> from rewriter.types import INTEGER
+    >>> from rewriter.declared.types import INTEGER
     >>> has_mode(Column("floor", INTEGER, range=(0, 9))), has_mode(Column("floor", INTEGER))
     (True, False)
     """

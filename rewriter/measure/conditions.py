@@ -35,9 +35,9 @@ def signatures(conditions: Sequence[Value | None], filters: Sequence[Value] = ()
 
     Other combinations may be among them. None stands for TRUE as a condition, and as the answer for "too many".
 
-    >>> from rewriter.functions_values import literal
+    >>> from rewriter.expressions.build import literal
     >>> from rewriter.dialects import DUCKDB
-    >>> from rewriter.types import BOOLEAN, INTEGER
+    >>> from rewriter.declared.types import BOOLEAN, INTEGER
     >>> def below(n: int) -> Value:
     ...     return Value(exp.LT(this=exp.column("x"), expression=literal(n, INTEGER, DUCKDB).sql), BOOLEAN)
     >>> [f"{found:03b}" for found in signatures([below(1), below(2), None])]

@@ -32,7 +32,7 @@ def check_outer(tree: exp.Query, tables: Container[str]) -> None:
     >>> check_outer(sqlglot.parse_one("SELECT k0, a0 FROM dpsql_release_0 ORDER BY a0 DESC"), {"dpsql_release_0"})
     >>> check_outer(sqlglot.parse_one("SELECT a0 FROM read_csv('x')"), {"dpsql_release_0"})
     Traceback (most recent call last):
-    rewriter.errors.Refused: a function in FROM is not answered
+    rewriter.refused.Refused: a function in FROM is not answered
     """
     for node in _nodes(tree):
         form = type(node)

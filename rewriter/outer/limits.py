@@ -36,7 +36,7 @@ def check_size(tree: exp.Expr, tables: Container[str]) -> None:
     >>> items = ", ".join(f"s{i} + s{i} AS s{i + 1}" for i in range(30))
     >>> check_size(sqlglot.parse_one(f"SELECT 1 AS s0, {items}"), ())
     Traceback (most recent call last):
-    rewriter.errors.Refused: the query becomes too large when its names are put in
+    rewriter.refused.Refused: the query becomes too large when its names are put in
     """
     _Measure(tables).size(tree, {}, {})
 

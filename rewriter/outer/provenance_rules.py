@@ -95,9 +95,9 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     """What is known of an expression.
 
     >>> import sqlglot
-    >>> from rewriter.measured import output
+    >>> from rewriter.outer.provenance import output
     >>> from rewriter.plan import Linear, Output
-    >>> from rewriter.types import BIGINT
+    >>> from rewriter.declared.types import BIGINT
     >>> n = output(0, Output("a0", BIGINT, Linear(()), "COUNT(*)"))
     >>> scope = Scope((("r", Table((("n", n), ("k", PUBLIC)))),))
     >>> read = lambda sql: expression(sqlglot.parse_one(sql), scope, lambda *_: Table(()))

@@ -58,7 +58,7 @@ def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Sc
 
     >>> import sqlglot
     >>> from rewriter.plan import Linear
-    >>> from rewriter.types import BIGINT
+    >>> from rewriter.declared.types import BIGINT
     >>> n = Output("a0", BIGINT, Linear(()), "COUNT(*)")
     >>> tree = sqlglot.parse_one("SELECT a0 / 2.0 AS half FROM r WHERE a0 > 5")
     >>> found = trace(tree, {"r": [n]}, {"r": {"a0": BIGINT}})

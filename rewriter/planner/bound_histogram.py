@@ -35,8 +35,8 @@ SMALLER = 10
 def exponents(missing: Missing, catalog: Catalog) -> range:
     """The exponents of a histogram's bins; the first bin also holds everything smaller, the last everything larger.
 
-    >>> from rewriter.catalog import Column, Table
-    >>> from rewriter.types import decimal
+    >>> from rewriter.declared.catalog import Column, Table
+    >>> from rewriter.declared.types import decimal
     >>> catalog = Catalog({"visit": Table("visit", {"cost": Column("cost", decimal(8, 2))})}, None)
     >>> exponents(Missing("visit", "cost"), catalog)
     range(-2, 21)

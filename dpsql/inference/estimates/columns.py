@@ -31,7 +31,7 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     same parts, they still are afterwards. ``summed``: the groups' sum stays unbiased, too. Not ``consistent``: nothing
     is moved.
 
-    >>> from rewriter.types import BIGINT
+    >>> from rewriter.declared.types import BIGINT
     >>> n = Output("n", BIGINT, Linear((("rows", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
     >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Noise("laplace", Fraction(10))})
     >>> infer(noisy, Plan("SELECT …", "duckdb", (), (), (n,), None, 1)).columns[0]

@@ -32,7 +32,7 @@ def _unknown(column: ReleasedColumn) -> ReleasedColumn:
 def named(column: ReleasedColumn) -> ReleasedColumn:
     """A key whose last row is that of the groups that are not shown: called by a name that none of the others has.
 
-    >>> from rewriter.types import TEXT
+    >>> from rewriter.declared.types import TEXT
     >>> named(ReleasedColumn("k0", TEXT, ("flu", None, None))).values
     ('flu', None, '(other)')
     """

@@ -134,7 +134,7 @@ def in_order(values: Sequence[int | None]) -> tuple[int | None, ...]:
 def value_of(steps: int | None, granularity: Fraction, type_: Type) -> Scalar | None:
     """A lattice value as one of a type. Days are those of ``date.toordinal()``.
 
-    >>> from rewriter.types import DATE, decimal
+    >>> from rewriter.declared.types import DATE, decimal
     >>> value_of(719163, Fraction(1), DATE), value_of(150, Fraction(1, 100), decimal(9, 2))
     (datetime.date(1970, 1, 1), Decimal('1.50'))
     """

@@ -19,7 +19,7 @@ def quotients(target: Type) -> Callable[[int, int], Scalar]:
     To the nearest, halves to even; beyond the type's ends, its end. Two integers and no fraction, for speed: there are
     thousands of cells, and they need no lowest terms.
 
-    >>> from rewriter.types import DOUBLE, SMALLINT, decimal
+    >>> from rewriter.declared.types import DOUBLE, SMALLINT, decimal
     >>> quotients(SMALLINT)(10, 4), quotients(decimal(15, 2))(1, 3), quotients(DOUBLE)(1, 4)
     (2, Decimal('0.33'), 0.25)
     >>> quotients(SMALLINT)(10**6, 1), quotients(decimal(4, 2))(-(10**6), 1)

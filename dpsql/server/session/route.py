@@ -61,7 +61,7 @@ _SCALARS = (
 def route(tree: exp.Query, catalog: Catalog) -> Route:
     """Where the query of ``tree`` goes. Raises :class:`Refused` for a mixture of both sides, and for what writes.
 
-    >>> from rewriter.parse import parse
+    >>> from rewriter.statement.parser import parse
     >>> texts = "SELECT 1", "SELECT * FROM pg_class", "SELECT 1 FROM t"
     >>> [str(route(parse(text).tree, Catalog({}, None))) for text in texts]
     ['shadow', 'shadow', 'ours']
@@ -113,7 +113,7 @@ def route_unparsed(text: str, catalog: Catalog) -> Route | None:
 def settings_of(tree: exp.Query) -> tuple[SetConfig, ...] | None:
     """What a SELECT without FROM sets by ``set_config('name', 'value', false)``; None where it sets nothing.
 
-    >>> from rewriter.parse import parse
+    >>> from rewriter.statement.parser import parse
     >>> settings_of(parse("SELECT 1, set_config('timezone', 'UTC', false)").tree)
     (SetConfig(name='timezone', value='UTC', local=False),)
     """
@@ -130,7 +130,7 @@ def settings_of(tree: exp.Query) -> tuple[SetConfig, ...] | None:
 def without_set_config(tree: exp.Query) -> str:
     """The same query with each ``set_config`` replaced by the value that it sets and returns.
 
-    >>> from rewriter.parse import parse
+    >>> from rewriter.statement.parser import parse
     >>> without_set_config(parse("SELECT set_config('jit', 'off', false) AS new").tree)
     "SELECT CAST('off' AS TEXT) AS new"
     """
@@ -152,7 +152,7 @@ def _called(projection: exp.Expr) -> exp.Expr:
 def no_row(tree: exp.Expr) -> bool:
     """Whether PostgreSQL returns no row for a query, whatever its tables hold. False where that is not plain.
 
-    >>> from rewriter.parse import parse
+    >>> from rewriter.statement.parser import parse
     >>> texts = "SELECT * FROM t LIMIT 0", "SELECT * FROM t WHERE 0 = 1", "SELECT COUNT(*) FROM t WHERE 0 = 1"
     >>> [no_row(parse(text).tree) for text in texts]
     [True, True, False]

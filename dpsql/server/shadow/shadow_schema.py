@@ -39,7 +39,7 @@ _KINDS = {
 def statements(catalog: Catalog) -> Iterator[str]:
     """The DDL of the whole shadow: tables first, then what refers to them.
 
-    >>> from rewriter.types import INTEGER
+    >>> from rewriter.declared.types import INTEGER
     >>> patient = Table("patient", {"id": Column("id", INTEGER, nullable=False, unique=True)}, max_rows=1)
     >>> for statement in list(statements(Catalog({"patient": patient}, ("patient", "id"))))[:3]:
     ...     print(statement)
@@ -72,7 +72,7 @@ def tables(catalog: Catalog) -> Iterator[str]:
 def type_name(type_: Type) -> str:
     """PostgreSQL's name of a type.
 
-    >>> from rewriter.types import HUGEINT, SMALLINT, decimal
+    >>> from rewriter.declared.types import HUGEINT, SMALLINT, decimal
     >>> [type_name(each) for each in (SMALLINT, HUGEINT, decimal(8, 2))]
     ['smallint', 'numeric', 'numeric(8,2)']
     """

@@ -50,7 +50,7 @@ _INTEGERS = {16: WireType(INT2, 2), 32: WireType(INT4, 4), 64: WireType(INT8, 8)
 def wire_type(type_: Type) -> WireType:
     """The PostgreSQL type that a type of ours is told as.
 
-    >>> from rewriter.types import BIGINT, decimal
+    >>> from rewriter.declared.types import BIGINT, decimal
     >>> wire_type(BIGINT), wire_type(decimal(10, 2))
     (WireType(oid=20, size=8, modifier=-1), WireType(oid=1700, size=-1, modifier=655366))
     """
