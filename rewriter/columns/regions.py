@@ -6,10 +6,8 @@ stands for all of them. Sets of regions are integers, a bit for each.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from math import floor, prod
 
@@ -126,9 +124,7 @@ def probe_of(node: exp.Expr) -> tuple[bool, Probe]:
     scalar = constant.scalar
     if scalar is None or isinstance(scalar, bool | str):
         return True, scalar
-    if isinstance(scalar, int | float | Decimal | datetime.date):
-        return True, measure(scalar)
-    return False, None
+    return True, measure(scalar)
 
 
 def bare(node: exp.Expr) -> exp.Expr:

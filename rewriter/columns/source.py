@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Missing, Table
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import Value, position_of, read_column
+from rewriter.expressions import Value, position_of, read_column, text_size
 from rewriter.refused import AMBIGUOUS_COLUMN, TOO_COMPLEX, UNKNOWN_COLUMN, Refused
 
 MAX_BEHIND = 50_000
@@ -71,6 +71,11 @@ BEHIND: Fact[Behind] = Fact("behind")
 """What a column of a FROM item stands for."""
 LISTED_COLUMN: Fact[Variable | None] = Fact("listed column")
 """Of an IN whose subquery reads public tables alone: the column that it lists; None where that is computed."""
+
+
+def as_column(value: Value, column: exp.Column, behind: Behind) -> Value:
+    """A value as the column of a subquery."""
+    return value.carried_by(BEHIND.on(column, behind))
 
 
 def variable_behind(node: exp.Expr) -> Variable | None:
@@ -170,6 +175,7 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             interval=column.interval,
             nullable=(column.nullable and column.name != unit_column) or _may_read_null(column),
             unit=column.name == unit_column,
+            size=text_size(column.type),
             halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),
             real=column.engine_type.upper() in ("FLOAT", "REAL"),
             identifies=column.name == unit_column

@@ -1,6 +1,6 @@
 """Values that never raise, whatever a row holds."""
 
-from rewriter.expressions.build import LIMITS, LITERAL, hull, is_literal
+from rewriter.expressions.build import hull, is_literal
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
@@ -8,7 +8,17 @@ from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import STEP, ZONE
 from rewriter.expressions.text_positions import keep_words, position_of, word_of
 from rewriter.expressions.time import floor_to
-from rewriter.expressions.value import DOMAIN, Domain, IntegerRange, Scope, Value, Values, growing
+from rewriter.expressions.value import (
+    DOMAIN,
+    LIMITS,
+    LITERAL,
+    Domain,
+    IntegerRange,
+    Scope,
+    Value,
+    Values,
+    text_size,
+)
 from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of
 
 __all__ = [
@@ -30,7 +40,6 @@ __all__ = [
     "compile_expression",
     "fixed_zone",
     "floor_to",
-    "growing",
     "held",
     "hull",
     "is_literal",
@@ -40,6 +49,7 @@ __all__ = [
     "position_of",
     "present",
     "read_column",
+    "text_size",
     "widen",
     "word_of",
 ]

@@ -27,8 +27,8 @@ from rewriter.declared import (
     zone_at,
 )
 from rewriter.dialects import Dialect, refuse, text
-from rewriter.expressions.build import LITERAL, Constant, Context, Span, constant_of, integer_type, literal
-from rewriter.expressions.value import Value
+from rewriter.expressions.build import Context, integer_type, literal
+from rewriter.expressions.value import Span, Value
 from rewriter.refused import NOT_ANSWERED, TYPE_MISMATCH
 
 TRUE_WORDS = ("t", "tr", "tru", "true", "y", "ye", "yes", "on", "1")
@@ -267,8 +267,7 @@ def interval_value(spelt: str, dialect: Dialect) -> Value:
     if abs(months) > 120_000 or abs(days) > 3_660_000 or abs(micros) > 3_660_000 * 86_400_000_000:
         raise refuse("the interval is longer than 10,000 years", "use a shorter one", "22008")
     node = dialect.interval(months, days, micros)
-    LITERAL.on(node, Constant((months, days, micros)))
-    return Value(sql=node, type=INTERVAL, nullable=False, constant=True)
+    return Value(sql=node, type=INTERVAL, nullable=False, constant=True, span=(months, days, micros))
 
 
 def fixed_zone(spelt: str) -> str | None:
@@ -306,15 +305,14 @@ def _span(spelt: str) -> Span:
 
 
 def span_of(value: Value) -> Span:
-    span = constant_of(value)
-    if not isinstance(span, tuple):
+    if value.span is None:
         raise TypeError("a value of type INTERVAL is a literal")
-    return span
+    return value.span
 
 
 def whole_literal(value: Value, what: str, low: int, high: int) -> int:
     """A literal integer argument within bounds, or a refusal."""
-    scalar = constant_of(value)
+    scalar = None if value.literal is None else value.literal.scalar
     if value.type.kind is not Kind.INTEGER or not isinstance(scalar, int) or not low <= scalar <= high:
         raise refuse(f"{what} must be a literal integer", f"write a number from {low} to {high}", NOT_ANSWERED)
     return scalar

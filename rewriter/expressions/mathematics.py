@@ -121,7 +121,8 @@ def power(node: exp.Expr, context: Context) -> Value:
         square = base.interval * base.interval
         low = Fraction(0) if Fraction(0) in base.interval else min(base.interval.low**2, base.interval.high**2)
         interval = loose(Interval(low, square.high))
-    return derive(doubles.power(base, exponent, context), DOUBLE, base, exponent, interval=interval, raw=True)
+    raised = doubles.power(base, exponent, context)
+    return derive(raised.sql, DOUBLE, base, exponent, interval=interval, magnitude=raised.magnitude, raw=True)
 
 
 def _power_ends(exponents: Interval) -> Bounds:

@@ -31,7 +31,6 @@ from rewriter.declared import (
 from rewriter.dialects import Dialect, call, duplicate, number, refuse, text, when, wrap
 from rewriter.expressions.build import (
     Context,
-    Span,
     derive,
     in_calendar,
     integer_domain,
@@ -42,8 +41,7 @@ from rewriter.expressions.build import (
 from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import STEP, moment_of, to_instant, to_local
-from rewriter.expressions.text_length import Length, of_length
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Length, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
 CALENDAR_DAYS = 3_652_058
@@ -449,5 +447,5 @@ def to_char(node: exp.Expr, context: Context) -> Value:
         raise refuse(
             "this format of TO_CHAR is not answered", "write TO_CHAR(day, 'YYYY-MM') or 'YYYY-MM-DD HH24:MI:SS'"
         )
-    printed = of_length(context.dialect.format_time(value.sql, spelt), Length(plus=2 * len(spelt) + 2, checked=True))
-    return derive(printed, TEXT, value)
+    printed = context.dialect.format_time(value.sql, spelt)
+    return derive(printed, TEXT, value, size=TextSize(length=Length(plus=2 * len(spelt) + 2, checked=True)))

@@ -22,7 +22,7 @@ from sqlglot import exp
 from rewriter.aggregates import canonical, expanded
 from rewriter.columns import BEHIND, Source, Variable
 from rewriter.dialects import Dialect, Fact
-from rewriter.expressions import Value, compile_expression, growing, is_literal, position_of
+from rewriter.expressions import Value, compile_expression, is_literal, position_of
 from rewriter.per_person.window_frames import SQL_FRAME, read_frame
 from rewriter.per_person.window_functions import Over, compile_call, is_numbering
 from rewriter.per_person.window_gaps import compile_gap, gap_in
@@ -359,4 +359,4 @@ def _column(value: Value, column: exp.Column, alias: str) -> Value:
     behind = BEHIND.of(value.sql)
     if isinstance(behind, Variable):
         BEHIND.on(column, replace(behind, alias=alias))
-    return replace(value, sql=growing(column, value.sql))
+    return value.carried_by(column)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.columns import BEHIND, Computed, Origin, Source, Variable
+from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column
 from rewriter.declared import DOUBLE, ContributionBound, Kind, Type, decimal
 from rewriter.dialects import Dialect
-from rewriter.expressions import DOMAIN, Value, Values, growing
+from rewriter.expressions import DOMAIN, Value, Values, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.relations.lacking_bounds import range_lacks
 
@@ -74,8 +74,8 @@ def outside(filters: Sequence[Value], alias: str) -> tuple[Value, ...]:
 
 def _outside(value: Value, column: exp.Column) -> Value:
     """The value as the column of a subquery; what is behind it is kept for the enumeration of keys."""
-    BEHIND.on(growing(column, value.sql), Origin(value.sql))
-    return replace(value, sql=column, domain=value.domain or DOMAIN.of(value.sql))
+    domain = value.domain or DOMAIN.of(value.sql)
+    return replace(as_column(value, column, Origin(value.sql)), domain=domain)
 
 
 def renamed(relation: Relation, names: list[str]) -> Relation:
@@ -101,8 +101,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
     columns = []
     for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
         interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
-        column = growing(exp.column(f"c{index}", alias), a.sql, b.sql)
-        BEHIND.on(column, Computed(range_lacks(a.sql) | range_lacks(b.sql)))
+        column = BEHIND.on(exp.column(f"c{index}", alias), Computed(range_lacks(a.sql) | range_lacks(b.sql)))
         columns.append(
             (
                 name,
@@ -116,6 +115,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
                     domain=_listed(a, b),
                     halves_away=types[index] == DOUBLE and all(x.halves_away or x.type != DOUBLE for x in (a, b)),
                     real=a.real and b.real,
+                    size=text_size(types[index], a, b),
                 ),
             )
         )
