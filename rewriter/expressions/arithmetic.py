@@ -394,12 +394,10 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     if exact is None:
         wide = widen(value, DOUBLE, context.dialect)
         return derive(wide.sql, DOUBLE, value, interval=loose(interval), magnitude=wide.magnitude)
-    sql: exp.Expr = widen(value, exact, context.dialect).sql
+    wide, domain = widen(value, exact, context.dialect), integer_domain(interval)
     if exact.scale == 0:
-        return derive(sql, exact, value, interval=interval, domain=integer_domain(interval))
-    return derive(
-        call(name, sql), decimal(exact.precision, 0), value, interval=interval, domain=integer_domain(interval)
-    )
+        return replace(wide, interval=interval, domain=domain)
+    return derive(call(name, wide.sql), decimal(exact.precision, 0), value, interval=interval, domain=domain)
 
 
 def round_(node: exp.Expr, context: Context) -> Value:
@@ -422,7 +420,7 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
     interval = value.interval.monotone(lambda end: function(end / step) * step) if value.interval else None
     exact = decimal_type(value) if value.type != DOUBLE else None
     if exact is not None and digits >= exact.scale:
-        return derive(widen(value, exact, context.dialect).sql, exact, value, interval=interval)
+        return replace(widen(value, exact, context.dialect), interval=interval, domain=None)
     wider = exact
     if exact is not None and digits < 0:
         # one digit for the carry; and the engine forgets NULL where it drops every digit that the type has
