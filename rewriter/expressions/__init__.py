@@ -6,6 +6,7 @@ from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import STEP, ZONE
+from rewriter.expressions.scalar_functions import FUNCTIONS
 from rewriter.expressions.text_positions import keep_words, position_of, word_of
 from rewriter.expressions.time import floor_to
 from rewriter.expressions.value import (
@@ -23,6 +24,7 @@ from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held
 
 __all__ = [
     "DOMAIN",
+    "FUNCTIONS",
     "LIMITS",
     "LITERAL",
     "STEP",

@@ -322,8 +322,9 @@ def at_time_zone(node: exp.Expr, context: Context) -> Value:
     return _at_zone(context.finite(node.this), _zone(node.args.get("zone")), context)
 
 
-def timezone(arguments: list[exp.Expr], context: Context) -> Value:
+def timezone(node: exp.Expr, context: Context) -> Value:
     """TIMEZONE('zone', x) is x AT TIME ZONE 'zone'."""
+    arguments = node.expressions
     if len(arguments) != 2:
         raise refuse("TIMEZONE takes a zone and a time", "write x AT TIME ZONE 'Europe/Berlin'", "42883")
     return _at_zone(context.finite(arguments[1]), _zone(arguments[0]), context)
@@ -402,8 +403,9 @@ def _difference(unit: str, node: exp.Expr, context: Context) -> Value | None:
 # -- making and printing -------------------------------------------------------------------------------------------
 
 
-def make_date(arguments: list[exp.Expr], context: Context) -> Value:
+def make_date(node: exp.Expr, context: Context) -> Value:
     """MAKE_DATE(year, month, day): NULL where there is no such date."""
+    arguments = node.expressions
     if len(arguments) != 3:
         raise refuse("MAKE_DATE takes three integers", "write MAKE_DATE(2024, 12, 31)", "42883")
     values = [context.finite(argument) for argument in arguments]
