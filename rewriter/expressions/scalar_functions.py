@@ -144,7 +144,12 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         rule(text.replace, "this", "expression", "replacement"),
         "REPLACE(t, u, 'zz'); REPLACE(t, '', 'zz')",
     ),
-    _function("translate", exp.Translate, None),
+    _function(
+        "translate",
+        exp.Translate,
+        rule(text.translate, "this", "from_", "to"),
+        "TRANSLATE(t, 'aé%', 'éb'); TRANSLATE(u, 'aab', 'xyz'); TRANSLATE(t || u, '', 'x'); TRANSLATE(t, 'a', NULL)",
+    ),
     _function("overlay", exp.Overlay, None),
     _function("regexp_replace", exp.RegexpReplace, None),
     _function("concat", exp.Concat, rule(text.concat, "expressions", "safe", "coalesce"), "CONCAT(t, z, m, f, d, p)"),

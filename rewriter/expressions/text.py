@@ -138,6 +138,15 @@ def replace(node: exp.Expr, context: Context) -> Value:
     return _longer(lambda sql: call("replace", sql, old.sql, new.sql), value, times, context, old, new)
 
 
+def translate(node: exp.Expr, context: Context) -> Value:
+    """TRANSLATE(x, from, to) with literals: each character of one becomes that of the other at its place, or goes."""
+    value = readable(text_of(node.this, context, "TRANSLATE"), context.dialect)
+    old, new = (text_of(node.args.get(name), context, "TRANSLATE") for name in ("from_", "to"))
+    if not all(is_literal(side) and len(str(scalar_of(side) or "")) <= MOST_PADDED for side in (old, new)):
+        raise refuse("TRANSLATE needs short literals", "write TRANSLATE(x, 'äö', 'ao')")
+    return as_long_as(call("translate", value.sql, old.sql, new.sql), value, old, new)
+
+
 def _longer(
     function: Callable[[exp.Expr], exp.Expr], value: Value, times: int, context: Context, *others: Value
 ) -> Value:
