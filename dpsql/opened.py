@@ -80,7 +80,7 @@ class Opened:
 def open_policy(path: str | os.PathLike[str], let_pass: Collection[Kind] = ()) -> Opened:
     """Open all that a policy names, and load its public tables. Raises :class:`dpsql.errors.Error`.
 
-    ``let_pass`` is for :mod:`dpsql.testing` alone: problems that keep a policy from being opened elsewhere.
+    ``let_pass`` is for tests alone: problems that keep a policy from being opened elsewhere.
     """
     try:
         policy = Policy.load(path)

@@ -1,4 +1,4 @@
-"""For tests only, and reachable from no server: the exact statistics behind a query, and answers without noise.
+"""For tests only, and reachable from no server: the exact statistics behind a query.
 
 What is here breaks the promise on purpose, so that the promise can be tested: the definition of sensitivity is that no
 statistic moves by more than it when one unit comes or goes.
@@ -7,20 +7,15 @@ statistic moves by more than it when one unit comes or goes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.answer import Proxy
-from dpsql.mechanisms.sampling import Candidate, Chain, Product
 from dpsql.opened import open_policy
-from dpsql.policy import Kind
 from dpsql.releases import Key
+from rewriter import Parameters, Select, parse, rewrite
 from rewriter.declared import Norm, Sensitivity
 from rewriter.plan import Plan, Selection
-from rewriter.planner import plan
-from rewriter.split import split
-from rewriter.statement import Parameters, Select, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +63,7 @@ def measure(
         chosen = norm or (Norm.L2 if opened.policy.budget.accounting == "zcdp" else Norm.L1)
         measured = []
         dialect = opened.engine.dialect
-        for query in split(statement.tree, opened.catalog, dialect).groupings:
-            planned = plan(query, chosen, dialect)
+        for planned in rewrite(statement.tree, opened.catalog, dialect, norms=(chosen,)).plans:
             exact = opened.engine.run(planned)
             groups = {
                 key: {name: column[row] for name, column in exact.statistics.items()}
@@ -79,39 +73,3 @@ def measure(
         return tuple(measured)
     finally:
         opened.close()
-
-
-class NoNoise:
-    """A sampler that hides nothing."""
-
-    def laplace(self, scale: Fraction, count: int) -> list[int]:
-        return [0] * count
-
-    def gaussian(self, sigma: Fraction, count: int) -> list[int]:
-        return [0] * count
-
-    def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
-        """The first of the nearest; where all are as near, the last, which is NULL: there is nobody."""
-        if len(set(distances)) == 1:
-            return len(distances) - 1, 0
-        return min(range(len(counts)), key=distances.__getitem__), 0
-
-    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
-        return chain.nearest()
-
-    def product(self, product: Product) -> tuple[int, ...]:
-        return product.nearest()
-
-    def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
-        return min(range(len(distances)), key=distances.__getitem__)
-
-
-_LET_PASS: tuple[Kind, ...] = ("two people",)
-
-
-def open_without_noise(policy: str | os.PathLike[str]) -> Proxy:
-    """A proxy whose answers are exact but for clipping and rounding; charges are made as ever.
-
-    It opens a table about two people, too, which is protected for one of them: without noise nobody is protected.
-    """
-    return Proxy(open_policy(policy, let_pass=_LET_PASS), NoNoise(), silent=True)

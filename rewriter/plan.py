@@ -335,3 +335,21 @@ class Plan:
         """The block whose one statistic is the weight that groups are selected by."""
         name = None if self.selection is None else self.selection.name
         return next((block for block in self.blocks if any(one.name == name for one in block.statistics)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The plans that one grouping of a release can be measured by: one for each norm that people may be shortened in,
+    and those that pick the groups that are shown before they measure them."""
+
+    by_norm: tuple[Plan, ...]
+    picks: tuple[Plan, ...] = ()
+
+    @property
+    def first(self) -> Plan:
+        """Any of them, for what they have in common."""
+        return self.by_norm[0]
+
+    @property
+    def all(self) -> tuple[Plan, ...]:
+        return (*self.by_norm, *self.picks)

@@ -1,4 +1,4 @@
-"""A release as a question: which rows, grouped by what, which aggregates. Also the program that a statement becomes."""
+"""A release as a question: which rows, grouped by what, which aggregates. Also what a statement is split into."""
 
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """A statement: its releases, and the outer SELECT over their tables ``dpsql_release_0``, ``dpsql_release_1``, …
+class Split:
+    """A statement, split: releases, and the outer SELECT over their tables ``dpsql_release_0``, ``dpsql_release_1``, …
 
     A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates; with grouping
     sets, and with others, also ``g0``, ``g1``, …, which are 1 in a row that adds up over the key, whose ``k`` is NULL

@@ -12,7 +12,7 @@ that key selection may use, ``selection``, is set apart in advance. A quarter of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from enum import StrEnum
@@ -20,6 +20,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpsql.accounting.loss import PrivacyLoss
+from rewriter.declared import Norm
 
 
 class Accounting(StrEnum):
@@ -28,6 +29,14 @@ class Accounting(StrEnum):
     PURE = "pure"
     ZCDP = "zcdp"
     APPROX = "approx"
+
+
+NORMS: Mapping[Accounting, tuple[Norm, ...]] = {
+    Accounting.PURE: (Norm.L1,),
+    Accounting.ZCDP: (Norm.L2,),
+    Accounting.APPROX: (Norm.L1, Norm.L2),
+}
+"""The norms in which an accounting can hide how far one person moves a vector."""
 
 
 @dataclass(frozen=True, slots=True)

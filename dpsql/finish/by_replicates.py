@@ -18,11 +18,10 @@ from dpsql.engines import Cancellation
 from dpsql.errors import Error
 from dpsql.finish.propagate import Ends
 from dpsql.finish.replicates import FEWEST, replicate_ends
-from dpsql.prepare import Question
-from dpsql.releases import Family, NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.sandbox import Sandbox
+from rewriter import REPLICATE, REPLICATES, Family, Question
 from rewriter.declared import INTEGER, Scalar
-from rewriter.outer import REPLICATE, REPLICATES
 from rewriter.plan import Plan
 
 MOST = 399

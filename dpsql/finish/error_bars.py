@@ -22,12 +22,12 @@ from dpsql.finish.propagate import Ends, Piece, Row, exact_ends, located, row_nu
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import Derived, infer_all
 from dpsql.inference.estimates import EXACT, decoded, running_half_widths, value_of
-from dpsql.prepare import Prepared, margin_name
+from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
+from rewriter import Either, Listed, Mean, Measured, Running, margin_name, row_column, slots_of
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
-from rewriter.outer import Either, Listed, Mean, Measured, Running, row_column, slots_of
 from rewriter.plan import Plan
 
 Column = Sequence[Ends | tuple[str, str] | None]
@@ -48,10 +48,11 @@ def pieced(
 
     ``silent``: no noise was added, as in tests.
     """
-    tables, plans, derived = less_shown(tables, plans, prepared.shapes, derived or {})
-    released = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=consistent, derived=derived)
+    program = prepared.program
+    tables, plans, derived = less_shown(tables, plans, program.shapes, derived or {})
+    released = infer_all(tables, plans, program.families, program.shapes, consistent=consistent, derived=derived)
     pieces: list[Piece] = []
-    for shape in prepared.shapes:
+    for shape in program.shapes:
         table = released[shape.name]
         numbers: list[Scalar | None] = []
         for place in shape.measurements:
@@ -123,9 +124,9 @@ def tried_bars(
         drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))
         return [pieced(one, plans, prepared, consistent=consistent)[0] | dict(virtual) for one in drawn]
 
-    work = effort(tables, plans, prepared.families)
+    work = effort(tables, plans, prepared.program.families)
     every = {**released, **virtual}
-    return dict(tried_ends(prepared.question, rows, every, work, replicates, sandbox, cancellation))
+    return dict(tried_ends(prepared.outer.question, rows, every, work, replicates, sandbox, cancellation))
 
 
 def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> Piece:
@@ -177,7 +178,7 @@ def selected_bars(
 ) -> tuple[tuple[Column | None, ...], tuple[str, ...]]:
     """The intervals, wider where the rows were chosen from more by their noisy numbers; and what to say then."""
     most = max((table.rows for table in released.values()), default=0)
-    by = stretch(len(rows), most, laplace=laplace) if prepared.chosen else 1.0
+    by = stretch(len(rows), most, laplace=laplace) if prepared.program.outer.chooses else 1.0
     if by == 1.0 or not any(bars):
         return tuple(bars), ()
     found = [None if bar is None else stretched([row[at] for row in rows], bar, by) for at, bar in enumerate(bars)]

@@ -17,8 +17,9 @@ from dpsql.calibrate import Calibration
 from dpsql.inference.consistency import Derived
 from dpsql.inference.estimates import linear_half_width, nearest
 from dpsql.mechanisms import sqrt_at_least
-from dpsql.releases import Noise, NoisyTable, Shape, bar, variance
+from dpsql.releases import Noise, NoisyTable, bar, variance
 from dpsql.reuse import refined
+from rewriter import Shape
 from rewriter.plan import Linear, Output, Plan
 
 Measured = tuple[list[NoisyTable], list[Plan], dict[int, Derived]]

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.inference.estimates import linear_half_width
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable, Shape
+from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable
+from rewriter import Shape
 from rewriter.declared import BOOLEAN, Scalar
 from rewriter.plan import Linear, Plan
 

@@ -21,9 +21,8 @@ from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDDLCompiler, PGIde
 from sqlalchemy.engine import default
 from sqlalchemy.engine.url import URL
 
-from dpsql.prepare import VIRTUAL_COLUMNS
 from dpsql.server.shadow import SCHEMA, VIRTUAL_COMMENTS, column_comment, primary_keys, table_comment
-from rewriter.declared import Catalog, Kind, Table, Type
+from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Kind, Table, Type
 
 __all__ = ["DPSQLDialect", "column_type"]
 

@@ -2,47 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.releases import ReleasedColumn, ReleasedTable
-from rewriter.declared import BIGINT, BOOLEAN, DOUBLE, TEXT, TIMESTAMP, Scalar, Type
+from rewriter.declared import VIRTUAL_COLUMNS, Scalar
 
 if TYPE_CHECKING:
     from dpsql.opened import Opened
-
-VIRTUAL_COLUMNS: Mapping[str, Mapping[str, Type]] = {
-    "dpsql_budget": {
-        "analyst": TEXT,
-        "accounting": TEXT,
-        "epsilon": DOUBLE,
-        "delta": DOUBLE,
-        "spent_epsilon": DOUBLE,
-        "left_epsilon": DOUBLE,
-        "statements_left": BIGINT,
-    },
-    "dpsql_charges": {
-        "time": TIMESTAMP,
-        "analyst": TEXT,
-        "epsilon": DOUBLE,
-        "rho": DOUBLE,
-        "delta": DOUBLE,
-        "tables": TEXT,
-        "statement": TEXT,
-    },
-    "dpsql_columns": {
-        "table_name": TEXT,
-        "column_name": TEXT,
-        "data_type": TEXT,
-        "public": BOOLEAN,
-        "low": TEXT,
-        "high": TEXT,
-        "key_set": BOOLEAN,
-    },
-}
-"""Columns of each relation: depend on policy and ledger alone."""
 
 
 def virtual_table(name: str, opened: Opened, analyst: str) -> ReleasedTable:

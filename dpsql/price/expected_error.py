@@ -15,9 +15,9 @@ from dpsql.calibrate import NOMINAL_GROUP, Calibration, quantile_half_width
 from dpsql.inference.estimates import expected_half_width, expected_moment, group_noise, infer, running_margins
 from dpsql.inference.intervals import half_width, quotient_ends
 from dpsql.prepare import Prepared
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn, Shape
+from dpsql.releases import Noise, NoisyTable, ReleasedColumn
 from dpsql.reply import AnswerColumn
-from rewriter.outer import Affine, Either, Form, Mean, Other, Quotient, Running
+from rewriter import Affine, Either, Form, Mean, Other, Quotient, Running, Shape
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 
 Sizes = Mapping[str, float]
@@ -47,7 +47,7 @@ def expected_errors(
     follows from :func:`nominal_size`. Of several grouping sets, the one with the most noise.
     """
     slots = _slots(prepared, calibrations)
-    return tuple(_half_width(column.form, slots, known) for column in prepared.measured)
+    return tuple(_half_width(column.form, slots, known) for column in prepared.outer.measured)
 
 
 def nominal_size(output: Output, calibration: Calibration) -> float:
@@ -76,8 +76,8 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
     that the price of a question does not follow the noise of its own answers.
     """
     sizes: dict[str, float] = {}
-    for options in prepared.plans:
-        for plan in options:
+    for options in prepared.program.options:
+        for plan in options.all:
             table = stored(plan) if plan.blocks or plan.choices else None
             for column in infer(table, plan).columns[len(plan.keys) :] if table is not None else ():
                 known = [abs(float(value)) for value in column.values if isinstance(value, int | float | Decimal)]
@@ -89,8 +89,8 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
 def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Known:
     """What is known of the statement's groups from the store."""
     errors: dict[str, float] = {}
-    for options in prepared.plans:
-        for plan in options:
+    for options in prepared.program.options:
+        for plan in options.all:
             table = stored(plan) if plan.blocks or plan.choices else None
             if table is None or not table.keys:
                 continue
@@ -134,7 +134,7 @@ def excess_of(
         calibrations = calibrated(epsilon)
         slots = _slots(prepared, calibrations)
         forms: list[tuple[Form, Sequence[Sequence[Calibration]]]] = [
-            (branch, slots) for one in prepared.measured for branch in _branches(one.form)
+            (branch, slots) for one in prepared.outer.measured for branch in _branches(one.form)
         ]
         if _unknown_columns(prepared):
             for calibration in calibrations:
@@ -178,7 +178,7 @@ def target_notes(
     if wanted.relative:
         notes = [f"{notes[0]}; it is a part of what was released before, else of a group of {NOMINAL_GROUP:,} people"]
     slots = _slots(prepared, calibrations)
-    pairs = zip(prepared.columns, prepared.measured, strict=True)
+    pairs = zip(prepared.columns, prepared.outer.measured, strict=True)
     guessed = [name for (name, _), one in pairs if _depends(one.form, slots)]
     if not reached:
         notes[0] = f"an error of {wanted} may take more than the owner allows for a statement, ε = {float(epsilon):g}"
@@ -193,7 +193,7 @@ def target_notes(
 
 
 def _unknown_columns(prepared: Prepared) -> list[str]:
-    pairs = zip(prepared.columns, prepared.measured, strict=True)
+    pairs = zip(prepared.columns, prepared.outer.measured, strict=True)
     return [name for (name, kind), one in pairs if isinstance(one.form, Other) and kind.numeric]
 
 
@@ -237,13 +237,13 @@ def _size(form: Form, slots: Sequence[Sequence[Calibration]], sizes: Sizes) -> f
 
 def _slots(prepared: Prepared, calibrations: Sequence[Calibration]) -> list[list[Calibration]]:
     """The measurements that each slot may be a row of, the noisiest first."""
-    shapes = {shape.name: shape for shape in prepared.shapes}
+    shapes = {shape.name: shape for shape in prepared.program.shapes}
     return [
         sorted(
             (calibrations[place] for name in sorted(origin) for place in _groups_of(shapes[name])),
             key=lambda calibration: -max((float(one.scale) for one in calibration.noise.values()), default=0.0),
         )
-        for origin in prepared.origins
+        for origin in prepared.outer.origins
     ]
 
 

@@ -20,17 +20,14 @@ from functools import lru_cache
 
 from dpsql.accounting import Accounting, PrivacyLoss, split_price
 from dpsql.calibrate import Calibration, calibrate
-from dpsql.engines import Patience
 from dpsql.inference.estimates import learned, threshold
 from dpsql.ledger import Due
-from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
-from dpsql.perturb import perturb
 from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable
-from rewriter.declared import Learned, Missing, Norm
+from rewriter import exponents, histogram_plans
+from rewriter.declared import Learned, Missing
 from rewriter.plan import Plan
-from rewriter.planner import exponents, histograms, plan
 
 _SHARED = 8
 """A bound serves where it is as accurate as this part of a statement's share makes it."""
@@ -77,7 +74,7 @@ class Purchase:
 
     def dues(self, prepared: Prepared) -> list[Due]:
         """A charge for each bound, and one for the query."""
-        sql, tables = prepared.sql, prepared.private_tables
+        sql, tables = prepared.sql, prepared.program.private_tables
         bought = [Due(_loss(some), f"{missing}, for: {sql}", tables) for missing, some in self.calibrations.items()]
         return [*bought, Due(self.rest, sql, tables)]
 
@@ -107,11 +104,13 @@ class Settled:
 
 
 class Bounds:
-    """The bounds that a policy leaves to be learned. Thread-safe; one statement at a time buys the same."""
+    """The bounds that a policy leaves to be learned: what is to be bought for them, and what follows from it.
 
-    def __init__(self, opened: Opened, sampler: Sampler) -> None:
+    :mod:`dpsql.answer` charges and reads. Thread-safe.
+    """
+
+    def __init__(self, opened: Opened) -> None:
         self._opened = opened
-        self._sampler = sampler
         self._plans = lru_cache(maxsize=1024)(self._plans_of)
         self._calibrated = lru_cache(maxsize=4096)(self._calibrate)
 
@@ -125,40 +124,12 @@ class Bounds:
         """The part of a price that is left for the statement that buys bounds."""
         return 1 - (self.share or Fraction(0))
 
-    def settle(
-        self,
-        draft: Prepared,
-        analyst: str,
-        epsilon: Fraction,
-        most: Callable[[], PrivacyLoss],
-        patience: Patience,
-    ) -> Settled:
-        """The query, planned with its bounds. Where some are not known, all that the statement may cost is charged,
-        durably and at once, before the first of them is read.
-
-        ``most`` is what it costs beside the bounds; it raises where it cannot be answered at this price. So no bound is
-        bought for a statement that is refused then. Raises :class:`dpsql.errors.Error`.
-        """
-        settled = self.offer(draft, epsilon, most)
-        if settled.purchase is None:
-            return settled
-        with self._opened.claimed((one.plan for one in settled.purchase.all), patience):
-            # Another statement may have bought them meanwhile.
-            settled = self.offer(draft, epsilon, most)
-            if settled.purchase is None:
-                return settled
-            self._opened.wait_for_engine(patience)
-            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))
-            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]
-        found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}
-        return replace(_with(draft, [found[missing] for missing in draft.missing]), purchase=settled.purchase)
-
     def offer(self, draft: Prepared, epsilon: Fraction, most: Callable[[], PrivacyLoss]) -> Settled:
         """The query with its bounds where all are known, else what it would pay for the others. Free, reads no data."""
-        if not draft.missing:
+        if not draft.program.missing:
             return Settled(draft)
-        found = self._find(draft.missing, epsilon)
-        lacking = [missing for missing in draft.missing if missing not in found]
+        found = self._find(draft.program.missing, epsilon)
+        lacking = [missing for missing in draft.program.missing if missing not in found]
         if not lacking:
             return _with(draft, list(found.values()))
         price = self._price(epsilon)
@@ -184,20 +155,15 @@ class Bounds:
                 found[one] = self._bound(one, known)
         return found
 
-    def _buy(self, missing: Missing, calibrations: Sequence[Calibration], patience: Patience) -> Bound:
-        """Read, perturb and keep histograms that have been charged."""
-        tables = []
-        for calibration in calibrations:
-            exact = self._opened.engine.run(calibration.plan, patience.seconds, patience.cancellation)
-            tables.append(perturb(exact, calibration, self._sampler))
-        for calibration, table in zip(calibrations, tables, strict=True):
-            self._opened.store.put(calibration.plan.identity, self._opened.policy.data_version, table)
-        return self._bound(missing, tables)
+    def learned(self, settled: Settled, histograms: Mapping[Missing, Sequence[NoisyTable]]) -> Settled:
+        """The query with the bounds that follow from what was bought. A function of released numbers."""
+        bought = [self._bound(missing, tables) for missing, tables in histograms.items()]
+        found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}
+        bounds = [found[missing] for missing in settled.prepared.program.missing]
+        return replace(_with(settled.prepared, bounds), purchase=settled.purchase)
 
     def _plans_of(self, missing: Missing) -> tuple[Plan, ...]:
-        # A person is in one bin, so that there is nothing to clip, in neither norm.
-        dialect = self._opened.engine.dialect
-        return tuple(plan(query, Norm.L1, dialect) for query in histograms(missing, self._opened.catalog, dialect))
+        return histogram_plans(missing, self._opened.catalog, self._opened.engine.dialect)
 
     def _calibrate(self, missing: Missing, price: PrivacyLoss) -> tuple[Calibration, ...]:
         plans = self._plans(missing)

@@ -156,7 +156,7 @@ class Pricing:
     def _epsilon(self, prepared: Prepared, settings: Settings) -> tuple[Fraction, tuple[str, ...]]:
         """The ε of a statement: as it is set, or what the error that is asked for takes."""
         wanted = settings.target_error
-        if wanted is None or not any(options[0].blocks or options[0].choices for options in prepared.plans):
+        if wanted is None or not any(plan.blocks or plan.choices for plan in prepared.program.plans):
             return settings.epsilon, ()
 
         def calibrated(epsilon: Fraction) -> tuple[Calibration, ...]:
@@ -178,7 +178,7 @@ class Pricing:
 
     def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
         accountant = self._opened.accountant
-        needs_delta = prepared.selects or accountant.accounting is Accounting.APPROX
+        needs_delta = prepared.program.selects or accountant.accounting is Accounting.APPROX
         delta = self._opened.policy.statement.delta if needs_delta else Fraction(0)
         return accountant.price(epsilon, Fraction(0) if accountant.accounting is Accounting.PURE else delta)
 
@@ -189,20 +189,21 @@ class Pricing:
         """
         accounting = self._opened.accountant.accounting
         found: dict[int, Calibration] = {}
-        divided = shares(price, prepared.families, [plans[0] for plans in prepared.plans], accounting)
-        for family in prepared.families:
-            norms = [at for at, plan in enumerate(prepared.plans[family.measurements[0]]) if plan.top is None]
+        options = prepared.program.options
+        divided = shares(price, prepared.program.families, prepared.program.plans, accounting)
+        for family in prepared.program.families:
+            by_norm = zip(*(options[place].by_norm for place in family.measurements), strict=True)
             candidates = [
-                [self._calibrated(prepared.plans[place][norm], divided[place]) for place in family.measurements]
-                for norm in norms
+                [self._calibrated(plan, divided[place]) for plan, place in zip(plans, family.measurements, strict=True)]
+                for plans in by_norm
             ]
-            cheapest = min(candidates, key=lambda options: sum(map(_total_variance, options)))
+            cheapest = min(candidates, key=lambda candidate: sum(map(_total_variance, candidate)))
             found.update(zip(family.measurements, cheapest, strict=True))
             place = family.measurements[0]
-            if picks and len(prepared.plans[place]) > len(norms):
-                picked = [self._calibrated(plan, divided[place]) for plan in prepared.plans[place][len(norms) :]]
-                found[place] = ranked([options[0] for options in candidates], picked)
-        return tuple(found[place] for place in range(len(prepared.plans)))
+            if picks and options[place].picks:
+                picked = [self._calibrated(plan, divided[place]) for plan in options[place].picks]
+                found[place] = ranked([candidate[0] for candidate in candidates], picked)
+        return tuple(found[place] for place in range(len(options)))
 
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
         """The noise of a release at a price, remembered: it depends on nothing else."""
@@ -273,3 +274,10 @@ def notices(priced: Priced) -> tuple[str, ...]:
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None
     return tuple(notes)
+
+
+def paid_epsilon(loss: PrivacyLoss, whole: Fraction) -> Fraction:
+    """The statement's ε behind a loss: ε itself, or √(2ρ)."""
+    if loss.rho:
+        return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
+    return loss.epsilon

@@ -1,6 +1,5 @@
 """Secret and released tables, and the store of those that were paid for."""
 
-from dpsql.releases.family import Family, Shape, families, shapes
 from dpsql.releases.number_text import Cell, bar, cell, down, up
 from dpsql.releases.store import Entry, Facts, ReleaseStore, variance
 from dpsql.releases.tables import ExactTable, Key, Noise, NoisyTable, Rank, ReleasedColumn, ReleasedTable
@@ -10,7 +9,6 @@ __all__ = [
     "Entry",
     "ExactTable",
     "Facts",
-    "Family",
     "Key",
     "Noise",
     "NoisyTable",
@@ -18,12 +16,9 @@ __all__ = [
     "ReleaseStore",
     "ReleasedColumn",
     "ReleasedTable",
-    "Shape",
     "bar",
     "cell",
     "down",
-    "families",
-    "shapes",
     "up",
     "variance",
 ]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpsql.answer import Proxy
 from dpsql.errors import Error, OperationalError
 from dpsql.policy import Policy
+from dpsql.proxy import Proxy
 from dpsql.server.operations import Audit, Observer, Turns, logs
 from dpsql.server.serve import GRACE_SECONDS, Certificate, Server, is_loopback
 from dpsql.server.session import Backend, Watch

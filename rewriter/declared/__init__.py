@@ -36,6 +36,7 @@ from rewriter.declared.types import (
     decimal,
 )
 from rewriter.declared.undeclared import Learned, Missing
+from rewriter.declared.virtual_relations import VIRTUAL_COLUMNS
 
 __all__ = [
     "BIGINT",
@@ -52,6 +53,7 @@ __all__ = [
     "TIMESTAMP",
     "TIMESTAMPTZ",
     "UTC",
+    "VIRTUAL_COLUMNS",
     "Catalog",
     "Column",
     "ContributionBound",

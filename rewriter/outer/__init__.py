@@ -1,8 +1,9 @@
 """The SQL that stands above releases."""
 
-from rewriter.outer.checks import check_outer, outer_sql
+from rewriter.outer.checked_outer import Described, OuterSelect, outer_select
+from rewriter.outer.independence import running_outputs, runs_along
 from rewriter.outer.null_for_errors import total_sql
-from rewriter.outer.over_replicates import REPLICATE, REPLICATES, replicated_sql
+from rewriter.outer.over_replicates import REPLICATE, REPLICATES
 from rewriter.outer.provenance import (
     EXTREME,
     OTHER,
@@ -18,10 +19,10 @@ from rewriter.outer.provenance import (
     Rounding,
     Running,
     Term,
-    is_moderate,
     slots_of,
 )
-from rewriter.outer.tracing import Traced, row_column, trace
+from rewriter.outer.question import Question
+from rewriter.outer.released_columns import grouping_name, margin_name, row_column
 
 __all__ = [
     "EXTREME",
@@ -30,23 +31,25 @@ __all__ = [
     "REPLICATE",
     "REPLICATES",
     "Affine",
+    "Described",
     "Either",
     "Form",
     "Listed",
     "Mean",
     "Measured",
     "Other",
+    "OuterSelect",
+    "Question",
     "Quotient",
     "Rounding",
     "Running",
     "Term",
-    "Traced",
-    "check_outer",
-    "is_moderate",
-    "outer_sql",
-    "replicated_sql",
+    "grouping_name",
+    "margin_name",
+    "outer_select",
     "row_column",
+    "running_outputs",
+    "runs_along",
     "slots_of",
     "total_sql",
-    "trace",
 ]

@@ -16,11 +16,9 @@ from sqlglot import exp
 from rewriter.declared import Type
 from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, unknown
 from rewriter.outer.provenance_rules import Ctes, Scope, Table, expression
+from rewriter.outer.released_columns import row_column
 from rewriter.plan import Output
 from rewriter.statement import is_grouped
-
-ROW = "dpsql_row"
-"""With a slot's number, the column that numbers the released rows."""
 
 MOST_SLOTS = 16
 
@@ -47,10 +45,6 @@ class _Lost(Exception):
 
 class _Untraceable(Exception):
     """Columns of slots would change what the query means."""
-
-
-def row_column(slot: int) -> str:
-    return f"{ROW}_{slot}"
 
 
 def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Schema) -> Traced | None:

@@ -1,8 +1,21 @@
 """One release, planned."""
 
-from rewriter.planner.bound_histogram import SMALLER, exponents, greatest, histograms
+from rewriter.planner.bound_histogram import SMALLER, exponents, greatest, histogram_plans
 from rewriter.planner.canonical_sql import canonical
+from rewriter.planner.family import Family, Shape, families, shapes
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
 
-__all__ = ["SMALLER", "canonical", "exponents", "greatest", "histograms", "plan", "plan_top"]
+__all__ = [
+    "SMALLER",
+    "Family",
+    "Shape",
+    "canonical",
+    "exponents",
+    "families",
+    "greatest",
+    "histogram_plans",
+    "plan",
+    "plan_top",
+    "shapes",
+]

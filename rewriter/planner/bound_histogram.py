@@ -19,9 +19,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.columns import Source, base_table
-from rewriter.declared import BIGINT, ONE, Catalog, Interval, Kind, Learned, Missing, Type
+from rewriter.declared import BIGINT, ONE, Catalog, Interval, Kind, Learned, Missing, Norm, Type
 from rewriter.dialects import Dialect, number
 from rewriter.expressions import IntegerRange, Value, clipped_steps, lattice, limit_of
+from rewriter.plan import Plan
+from rewriter.planner.plan_release import plan
 from rewriter.relations import UNIT, build_block
 from rewriter.release import Aggregate, Key, Query
 
@@ -82,6 +84,12 @@ def _exponent(number: Fraction) -> int:
     while Fraction(2) ** exponent < number:
         exponent += 1
     return exponent
+
+
+def histogram_plans(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Plan, ...]:
+    """The plans of the histograms that a missing bound is learned of. A person is in one bin of each, so that there is
+    nothing to shorten, in neither norm."""
+    return tuple(plan(query, Norm.L1, dialect) for query in histograms(missing, catalog, dialect))
 
 
 def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Query, ...]:

@@ -3,6 +3,6 @@
 from rewriter.split.cumulative_windows import RUNNING, RunningSum
 from rewriter.split.other_groups import label
 from rewriter.split.presence import Empty
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 
 __all__ = ["RUNNING", "Empty", "RunningSum", "label", "split"]

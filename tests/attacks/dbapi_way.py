@@ -11,18 +11,18 @@ from dataclasses import dataclass, field, replace
 
 import dpsql
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.engine import Engine
 from dpsql.errors import Error
 from dpsql.opened import open_policy
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable
 from dpsql.sandbox.sandbox import Sandbox
-from dpsql.testing import NoNoise
 from rewriter.plan import Plan
 from tests.attacks.canaries import canary_in
 from tests.attacks.cases import Case
 from tests.attacks.library import Library
+from tests.doubles import NoNoise
 
 SECONDS = 5.0
 """That one statement may take. See :func:`taken`."""

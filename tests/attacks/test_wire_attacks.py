@@ -14,8 +14,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.answer import Proxy
 from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.proxy import Proxy
 from dpsql.server.session.backend import Backend
 from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts

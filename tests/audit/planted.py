@@ -24,7 +24,6 @@ from sqlglot import exp
 
 from dpsql import answer, perturb
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy, Session
 from dpsql.finish.remembered import Finished
 from dpsql.ledger.ledger import Ledger
 from dpsql.mechanisms.gaussian import Gaussian
@@ -33,6 +32,7 @@ from dpsql.mechanisms.quantiles.mode import Commonest
 from dpsql.mechanisms.quantiles.one import Quantile
 from dpsql.mechanisms.sampling.sampler import Sampler
 from dpsql.mechanisms.threshold import Threshold
+from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
 from dpsql.server.serve import Server
 from dpsql.server.session.backend import Backend

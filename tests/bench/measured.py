@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
-from dpsql.answer import Proxy
+from dpsql.proxy import Proxy
 from dpsql.reply import Answer
 
 from .queries import Question

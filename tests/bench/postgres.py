@@ -20,10 +20,10 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from dpsql.answer import Proxy
 from dpsql.engines.postgres.postgres_connection import Connection, connect
 from dpsql.postgresql.binaries import find_binaries
 from dpsql.postgresql.process import PostgresProcess
+from dpsql.proxy import Proxy
 from tests.engines.postgres_server import copy_tables
 
 from .measured import by_turns, relative_errors

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dpsql.answer import Proxy
+from dpsql.proxy import Proxy
 
 from .measured import Result, measured
 from .queries import QUESTIONS

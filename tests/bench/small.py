@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from dpsql.answer import Proxy, Session
+from dpsql.proxy import Proxy, Session
 
 from .stages import shares
 

@@ -9,21 +9,23 @@ from typing import Any
 from unittest.mock import patch
 
 import dpsql.answer as answer
+import dpsql.finish.finisher as finisher
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.ledger.ledger import Ledger
+from dpsql.proxy import Proxy
 from dpsql.releases.store import ReleaseStore
 from dpsql.sandbox.sandbox import Sandbox
 
 _STAGES: tuple[tuple[str, object, str], ...] = (
-    ("prepare", answer.Proxy, "prepare"),
+    ("prepare", Proxy, "prepare"),
     ("calibrate", answer.Pricing, "settled"),
     ("charge", Ledger, "charge"),
     ("engine", DuckDBEngine, "run"),
     ("noise", answer, "perturb"),
     ("store", ReleaseStore, "put"),
-    ("infer", answer, "pieced"),
+    ("infer", finisher, "pieced"),
     ("sandbox", Sandbox, "run"),
-    ("bars", answer, "exact_bars"),
+    ("bars", finisher, "exact_bars"),
 )
 STAGES = (*(name for name, _, _ in _STAGES), "rest")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsql.answer import Proxy
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.proxy import Proxy
 
 from .measured import by_turns
 from .tpch import data

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from dpsql.answer import Proxy
+from dpsql.proxy import Proxy
 
 from .small import _DATA, _POLICY, STATEMENTS
 from .stages import STAGES, stopwatch

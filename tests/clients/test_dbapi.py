@@ -21,7 +21,7 @@ import pytest
 
 import dpsql
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy
+from dpsql.proxy import Proxy
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from rewriter.declared.types import (
     BIGINT,

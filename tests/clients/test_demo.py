@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dpsql.answer import Proxy
 from dpsql.errors import OperationalError
 from dpsql.interfaces.commands import demo_clinic as clinic
 from dpsql.interfaces.commands.demo import STEPS, compare, read_truths, run
+from dpsql.proxy import Proxy
 
 RARE = [name for name, count in clinic.DIAGNOSES.items() if count <= 12]
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpsql.answer import Proxy
 from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.proxy import Proxy
 from dpsql.server.session import portals
 from dpsql.server.session.backend import Backend
 from dpsql.server.session.login import Gate, Peer

@@ -18,8 +18,8 @@ import psycopg
 import pytest
 import yaml
 
-from dpsql.answer import Proxy
 from dpsql.interfaces.commands import demo_clinic as clinic
+from dpsql.proxy import Proxy
 from dpsql.server import serve as serving
 from dpsql.server.serve import Certificate, Server
 from dpsql.server.session.backend import Backend

@@ -13,11 +13,11 @@ from psycopg import pq
 from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, OperationalError
 from dpsql.postgresql.process import Binaries, PostgresProcess, machine_binaries, wheel_binaries
-from dpsql.prepare.system_tables import VIRTUAL_COLUMNS
 from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.shadow.shadow_rows import ShadowRows
 from dpsql.server.shadow.shadow_schema import quoted, statements
 from dpsql.server.wire.wire_types import wire_type
+from rewriter.declared import VIRTUAL_COLUMNS
 from rewriter.declared.catalog import Catalog, Column, Hop, Table
 from rewriter.declared.types import BIGINT, INTEGER, TEXT
 from tests.clients import corpus

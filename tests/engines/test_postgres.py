@@ -30,7 +30,7 @@ from rewriter.declared.types import DOUBLE, TEXT, decimal
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.plan import Block, KeyColumn, Plan, Statistic
 from rewriter.planner.plan_release import plan
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from tests.engines.postgres_server import PASSWORD, READER, Server, shared_server, start
 
 CANARY = "alice@example.org"

@@ -21,14 +21,14 @@ from dpsql.interfaces.commands.demo import STEPS
 from dpsql.policy.declared_catalog import catalog
 from dpsql.policy.policy import Policy
 from dpsql.releases.tables import ExactTable
-from dpsql.testing import open_without_noise
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.plan import Plan
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Explain, Select, parse
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import Server, copy_tables, shared_server
 from tests.golden.pairs import FOLDER, Pair, pairs
 

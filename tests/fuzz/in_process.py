@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from dpsql.answer import Proxy
+from dpsql.proxy import Proxy
 from dpsql.server.session.backend import Backend
 from dpsql.server.session.login import Gate, Peer
 from dpsql.server.session.protocol import Protocol

@@ -18,20 +18,13 @@ from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.schema import Profile
 from dpsql.policy.declared_catalog import catalog
 from dpsql.policy.policy import Policy
-from dpsql.prepare.prepared import grouping_name
-from dpsql.releases.family import shapes
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.declared.time_zones import UTC
-from rewriter.declared.types import INTEGER, Type
 from rewriter.dialects.duckdb import DUCKDB
-from rewriter.outer.checks import check_outer, outer_sql
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
-from rewriter.planner.plan_release import plan
-from rewriter.planner.plan_top_k import plan_top
+from rewriter.program import rewrite
 from rewriter.refused import Refused
-from rewriter.release import Program
-from rewriter.split.program import split
 from rewriter.statement.parser import Explain, Select, parse
 
 FOLDER = Path(__file__).parent
@@ -101,19 +94,14 @@ def rendered(sql: str, norm: Norm, known: Catalog, *, others: bool = False, zone
             statement = statement.query
         if not isinstance(statement, Select):
             return f"-- {statement}\n"
-        program = split(statement.tree, known, dialect, with_others=others, norms=(norm,))
-        plans = [plan(query, norm, dialect) for query in program.groupings]
-        tables = _tables(program, plans, known)
-        check_outer(program.outer, tables)
-        outer = outer_sql(program.outer, tables)
+        program = rewrite(statement.tree, known, dialect, norms=(norm,), others=others)
     except Refused as refused:
         place = f" at {refused.position}" if refused.position is not None else ""
         return f"-- refused: {refused.sqlstate}{place}: {refused.message} | {refused.hint}\n"
-    parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in enumerate(plans)]
-    picked = [(number, plan_top(query, norm, dialect)) for number, query in enumerate(program.groupings)]
-    parts += ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in picked if one is not None]
+    plans = [*enumerate(program.plans), *((at, one) for at, some in enumerate(program.options) for one in some.picks)]
+    parts = ["\n".join(_described(number, one)) + "\n" + _read(one) for number, one in plans]
     notes = "".join(f"-- note: {note}\n" for note in program.notes) if others else ""
-    return "\n".join([*parts, f"-- outer\n{notes}{_pretty(outer)}"])
+    return "\n".join([*parts, f"-- outer\n{notes}{_pretty(program.outer.shown_sql)}"])
 
 
 def _read(one: Plan) -> str:
@@ -132,21 +120,6 @@ def _read(one: Plan) -> str:
 
 def _pretty(sql: str) -> str:
     return sqlglot.parse_one(sql, read="duckdb").sql("duckdb", pretty=True, max_text_width=110) + ";\n"
-
-
-def _tables(program: Program, plans: list[Plan], known: Catalog) -> dict[str, dict[str, Type]]:
-    shaped = shapes(program.releases, [(one,) for one in plans], [False] * len(program.releases))
-    tables = {
-        shape.name: {column.name: column.type for column in (*shape.keys, *plans[shape.measurements[0]].outputs)}
-        | {grouping_name(key.name): INTEGER for key in shape.keys if shape.marked}
-        for shape in shaped
-    }
-    for name in program.tables:
-        if name in known.tables:
-            tables[name] = {column.name: column.type for column in known.tables[name].columns.values()}
-        else:
-            tables[name] = {}
-    return tables
 
 
 def _described(number: int, one: Plan) -> Iterator[str]:

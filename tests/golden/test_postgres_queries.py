@@ -10,7 +10,7 @@ import sqlglot
 from rewriter.declared.catalog import Catalog
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.planner.plan_release import plan
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.golden.pairs import FOLDER, Pair, clinic, pairs
 

@@ -9,7 +9,7 @@ from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.golden.pairs import FOLDER, Pair, clinic, pairs, rendered
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.answer import Proxy
 from dpsql.errors import OperationalError
 from dpsql.interfaces.commands.commands import main
 from dpsql.opened import open_policy
+from dpsql.proxy import Proxy
 from tests.engines.postgres_server import Server
 from tests.ledger.reader import rows, violations
 from tests.ledger.test_postgres_ledger import durable_server

@@ -1,4 +1,4 @@
-"""A planted bug: one place in one file, changed as a hurried engineer might change it, and the tests that must notice."""
+"""A planted bug: one definition, changed as a hurried engineer might change it, and the tests that must notice."""
 
 from __future__ import annotations
 
@@ -19,27 +19,53 @@ class Stale(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """In ``file``, each text of ``edits`` that stands there exactly once is replaced by the other; ``tests`` are what
-    pytest is given. A hunt (:mod:`tests.mutation.hunting`) begins with the world ``seed``, where the bug was seen.
+    """In the definition at ``place``, each text of ``edits`` that stands there exactly once is replaced by the other.
 
-    >>> bug = Bug("budget given back", "dpsql/x.py", (("spent + more", "spent - more"),), ("tests/test_x.py",))
-    >>> bug.planted("total = spent + more")
-    'total = spent - more'
+    A place is ``module:definition``, or ``module:`` where the text belongs to no definition or to several. ``tests`` are
+    what pytest is given. A hunt (:mod:`tests.mutation.hunting`) begins with the world ``seed``, where the bug was seen.
+
+    >>> bug = Bug("budget given back", "dpsql.x:total", (("spent + more", "spent - more"),), ("tests/test_x.py",))
+    >>> print(bug.planted("def total(spent, more):\\n    return spent + more\\n"))
+    def total(spent, more):
+        return spent - more
+    <BLANKLINE>
     """
 
     name: str
-    file: str
+    place: str
     edits: tuple[tuple[str, str], ...]
     tests: tuple[str, ...]
     seed: int = 0
 
+    @property
+    def file(self) -> str:
+        """The file of the module, from the root of the checkout."""
+        path = self.place.partition(":")[0].replace(".", "/")
+        return f"{path}.py" if (ROOT / f"{path}.py").exists() else f"{path}/__init__.py"
+
     def planted(self, source: str) -> str:
         """The source with the bug. Raises :class:`Stale`."""
+        first, last = self._lines(source)
+        lines = source.splitlines(keepends=True)
+        text = "".join(lines[first:last])
         for before, after in self.edits:
-            if source.count(before) != 1:
-                raise Stale(f"{self.name!r}: {before!r} is {source.count(before)} times in {self.file}")
-            source = source.replace(before, after)
-        return source
+            if text.count(before) != 1:
+                raise Stale(f"{self.name!r}: {before!r} is {text.count(before)} times in {self.place}")
+            text = text.replace(before, after)
+        return "".join((*lines[:first], text, *lines[last:]))
+
+    def _lines(self, source: str) -> tuple[int, int]:
+        """The lines of the definition."""
+        body, found = ast.parse(source).body, None
+        for name in filter(None, self.place.partition(":")[2].split(".")):
+            named = (node for node in body if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name)
+            found = next(named, None)
+            if found is None:
+                raise Stale(f"{self.name!r}: there is no {self.place}")
+            body = found.body
+        if found is None:
+            return 0, source.count("\n") + 1
+        return min((found.lineno, *(one.lineno for one in found.decorator_list))) - 1, found.end_lineno or 0
 
     def check(self) -> None:
         """Raise :class:`Stale` where it cannot be planted, changes nothing, or names tests that are not there."""
@@ -58,6 +84,6 @@ def _text(path: str) -> str:
     return (ROOT / path).read_text()
 
 
-def bug(name: str, file: str, before: str, after: str, *tests: str, seed: int = 0) -> Bug:
+def bug(name: str, place: str, before: str, after: str, *tests: str, seed: int = 0) -> Bug:
     """A bug that is one edit."""
-    return Bug(name, file, ((before, after),), tests, seed)
+    return Bug(name, place, ((before, after),), tests, seed)

@@ -15,56 +15,56 @@ BUGS: tuple[Bug, ...] = (
     # The filter
     bug(
         "delta is never compared with its limit",
-        "dpsql/accounting/accountant.py",
+        "dpsql.accounting.accountant:Accountant.fits",
         " and total.delta <= limit.delta",
         "",
         f"{ACCOUNTANT}::test_each_part_is_held_to_its_own_limit",
     ),
     bug(
         "delta of key selection is spent twice",
-        "dpsql/accounting/accountant.py",
+        "dpsql.accounting.accountant:Accountant._limit",
         "rho=largest_rho(self.epsilon, self.delta - apart)",
         "rho=largest_rho(self.epsilon, self.delta)",
         f"{ACCOUNTANT}::test_extreme_totals_convert",
     ),
     bug(
         "a filter in floats",
-        "dpsql/accounting/accountant.py",
+        "dpsql.accounting.accountant:Accountant.fits",
         "return total.epsilon <= limit.epsilon and total.rho",
         "return float(total.epsilon) <= float(limit.epsilon) and total.rho",
         f"{ACCOUNTANT}::test_floats_never_decide",
     ),
     bug(
         "a conversion that forgets a term",
-        "dpsql/accounting/accountant.py",
+        "dpsql.accounting.accountant:largest_rho",
         "rho = (_decimal(epsilon) + (1 + 1 / x).ln() +",
         "rho = (_decimal(epsilon) + 2 * (1 + 1 / x).ln() +",
         f"{ACCOUNTANT}::test_published_conversions",
     ),
     bug(
         "a total is compared before the charge and not with it",
-        "dpsql/ledger/charges.py",
+        "dpsql.ledger.charges:_Sum.admits",
         "return all(spent + one <= most for spent, one, most in zip(self.units, more, self.most, strict=True))",
         "return all(spent <= most for spent, one, most in zip(self.units, more, self.most, strict=True))",
         f"{LEDGER}::test_units_decide_as_fractions_do",
     ),
     bug(
         "charges that wait together are held to the total alone",
-        "dpsql/ledger/charges.py",
+        "dpsql.ledger.charges:Admission.decide",
         "if not all(self._sum(name).admits(units) for name, units in more.items()):",
         "if not self._sum(EVERYBODY).admits(more[EVERYBODY]):",
         f"{LEDGER}::test_what_waits_together_is_decided_as_one_after_the_other",
     ),
     bug(
         "an analyst's share is not compared",
-        "dpsql/ledger/charges.py",
+        "dpsql.ledger.charges:Admission._refuses",
         "if not (everybody.admits(more) and own.admits(more)):",
         "if not everybody.admits(more):",
         f"{LEDGER}::test_it_admits_what_a_list_and_a_sum_admit",
     ),
     bug(
         "a recorded loss is rounded down",
-        "dpsql/ledger/charges.py",
+        "dpsql.ledger.charges:recorded",
         "Fraction(math.ceil(part * GRID), GRID)",
         "Fraction(math.floor(part * GRID), GRID)",
         f"{LEDGER}::test_losses_round_up_and_stay_short",
@@ -72,14 +72,14 @@ BUGS: tuple[Bug, ...] = (
     # The file
     bug(
         "a charge that does not wait for the disk",
-        "dpsql/ledger/sqlite_journal.py",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal._connect",
         '"synchronous=FULL"',
         '"synchronous=OFF"',
         f"{LEDGER}::test_every_commit_waits_for_the_disk",
     ),
     bug(
         "a running total that is remembered and not read",
-        "dpsql/ledger/sqlite_journal.py",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal.append",
         "            admission = Admission(self.total, limits)\n",
         "            self._known = getattr(self, '_known', None) or Admission(self.total, limits)\n"
         "            admission = self._known\n            admission.admitted.clear()\n",
@@ -87,35 +87,35 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "totals are not compared with charges",
-        "dpsql/ledger/sqlite_journal.py",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal._verify",
         "if self._kept_totals() != self._summed_totals():",
         "if self._summed_totals() is None:",
         f"{LEDGER}::test_a_ledger_that_does_not_add_up_is_not_opened",
     ),
     bug(
         "charges can be taken away",
-        "dpsql/ledger/sqlite_journal.py",
+        "dpsql.ledger.sqlite_journal:",
         "CREATE TRIGGER charge_stays_in BEFORE DELETE ON charge",
         "CREATE TRIGGER charge_stays_in BEFORE DELETE ON total",
         f"{LEDGER}::test_charges_are_only_added",
     ),
     bug(
         "an empty file is taken for a new ledger",
-        "dpsql/ledger/sqlite_journal.py",
+        "dpsql.ledger.sqlite_journal:SQLiteJournal.__init__",
         "                if not os.path.exists(path):\n",
         "                if not os.path.exists(path) or not os.path.getsize(path):\n",
         f"{LEDGER}::test_an_empty_file_is_not_a_new_ledger",
     ),
     bug(
         "ids that are used again",
-        "dpsql/ledger/ledger.py",
+        "dpsql.ledger.ledger:_new_id",
         "{os.urandom(10).hex()}",
         "{bytes(10).hex()}",
         f"{LEDGER}::test_threads_share_the_budget_and_each_gets_its_own_answer",
     ),
     bug(
         "a ledger that goes on after a failed commit",
-        "dpsql/ledger/ledger.py",
+        "dpsql.ledger.ledger:Ledger._fail",
         "                self._stopped = error\n",
         "                pass\n",
         f"{LEDGER}::test_a_commit_that_may_have_failed_is_spent_and_nothing_follows",
@@ -123,7 +123,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an answer before the commit",
-        "dpsql/ledger/ledger.py",
+        "dpsql.ledger.ledger:Ledger._commit",
         "        refusals = self._journal.append(groups, self._limits)\n",
         "        threading.Timer(0.2, self._journal.append, (groups, self._limits)).start()\n"
         "        refusals: list[Spent | None] = [None] * len(groups)\n",
@@ -131,14 +131,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a refused charge is answered as if it were made",
-        "dpsql/ledger/ledger.py",
+        "dpsql.ledger.ledger:Ledger._write",
         "                    if refusal is None:\n",
         "                    if refusal is None or waiting.charges:\n",
         f"{LEDGER}::test_it_admits_what_a_list_and_a_sum_admit",
     ),
     bug(
         "a forked child charges on its parent's file",
-        "dpsql/ledger/ledger.py",
+        "dpsql.ledger.ledger:Ledger._check_process",
         "    def _check_process(self) -> None:\n        if os.getpid() != self._pid:",
         "    def _check_process(self) -> None:\n        if os.getpid() == 0:",
         f"{LEDGER}::test_a_forked_child_cannot_charge",
@@ -146,35 +146,35 @@ BUGS: tuple[Bug, ...] = (
     # PostgreSQL
     bug(
         "nobody locks the row of the total",
-        "dpsql/ledger/postgres_sql.py",
+        "dpsql.ledger.postgres_sql:",
         "SELECT FROM dpsql_ledger.total WHERE analyst = '' FOR NO KEY UPDATE;",
         "SELECT FROM dpsql_ledger.total WHERE analyst = '' /* FOR NO KEY UPDATE */;",
         f"{POSTGRES}::test_two_proxies_share_one_budget",
     ),
     bug(
         "a message that comes twice is charged twice",
-        "dpsql/ledger/postgres_journal.py",
+        "dpsql.ledger.postgres_journal:PostgresJournal._add",
         "        identity, before, known, fits, spent = self._submit(message)\n",
         "        identity, before, known, fits, spent = self._submit(message)\n        known = 0\n",
         f"{POSTGRES}::test_an_unknown_outcome_is_found_out_and_nothing_is_charged_twice",
     ),
     bug(
         "an outcome that is not known is taken for a charge",
-        "dpsql/ledger/postgres_journal.py",
+        "dpsql.ledger.postgres_journal:PostgresJournal._submit",
         "                    problem = (Lost if sent else Failed)(reason(self._url, error))\n                    break\n",
         "                    return self.identity, self._last, 0, True, {}\n",
         f"{POSTGRES}::test_a_server_that_stays_away_is_told_and_its_return_is_noticed",
     ),
     bug(
         "a server that forgets is trusted",
-        "dpsql/ledger/postgres_journal.py",
+        "dpsql.ledger.postgres_journal:_check_server",
         'if fsync != "on":',
         'if fsync == "":',
         f"{POSTGRES}::test_a_server_that_does_not_wait_for_its_disk_is_refused",
     ),
     bug(
         "a server that has lost charges is believed",
-        "dpsql/ledger/postgres_journal.py",
+        "dpsql.ledger.postgres_journal:PostgresJournal._add",
         "if identity != self.identity or before < self._last or known not in (0, len(charges)):",
         "if known not in (0, len(charges)):",
         f"{POSTGRES}::test_a_ledger_that_changes_under_us_stops",
@@ -182,44 +182,44 @@ BUGS: tuple[Bug, ...] = (
     # The order of the flow
     Bug(
         "a charge after the read",
-        "dpsql/answer.py",
+        "dpsql.answer:Answering.released",
         (
             (
-                "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
                 "            pass\n",
             ),
             (
-                "        return settled, priced, loss, tables\n",
+                "        return Released(settled, priced, loss, tables)\n",
                 "        if loss and settled.purchase is None:\n"
-                "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n"
-                "        return settled, priced, loss, tables\n",
+                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n"
+                "        return Released(settled, priced, loss, tables)\n",
             ),
         ),
         (f"{ANSWER}::test_a_charge_is_durable_before_the_engine_reads",),
     ),
     bug(
         "bounds are charged after they are read",
-        "dpsql/price/learn_bounds.py",
-        "            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))\n"
-        "            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]\n",
-        "            bought = [self._buy(*item, patience) for item in settled.purchase.calibrations.items()]\n"
-        "            self._opened.ledger.charge_together(analyst, settled.purchase.dues(draft))\n",
+        "dpsql.answer:Answering._with_bounds",
+        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))\n",
+        "            for one in settled.purchase.all:\n"
+        "                self._measured(one, patience)\n"
+        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))\n",
         f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
     ),
     bug(
         "only the bounds are charged, and the statement is free",
-        "dpsql/price/learn_bounds.py",
+        "dpsql.price.learn_bounds:Purchase.dues",
         "return [*bought, Due(self.rest, sql, tables)]",
         "return bought",
         f"{BOUNDS}::test_all_charges_together_are_the_price_exactly",
     ),
     bug(
         "what an engine fails to read is not charged",
-        "dpsql/answer.py",
-        "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+        "dpsql.answer:Answering.released",
+        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
         "            for one in priced.calibrations:\n"
-        "                opened.engine.run(one.plan, timeout, cancellation)\n"
-        "            opened.ledger.charge(self.analyst, loss, prepared.sql, prepared.private_tables)\n",
+        "                opened.engine.run(one.plan, patience.seconds, patience.cancellation)\n"
+        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
         f"{ANSWER}::test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text",
     ),
 )

@@ -38,7 +38,7 @@ def test_bugs_die_and_only_bugs(tmp_path: Path) -> None:
         verdict = copy.try_bug(one)
         assert verdict.found_by is not None, f"{one.name!r} lives: {verdict.why}"
     # What is not found, or what breaks the tests themselves, is not taken for dead; and nothing is left of the others.
-    harmless = bug("none", "dpsql/accounting/loss.py", IMPORT, f"{IMPORT} as Fraction", *chosen[0].tests)
+    harmless = bug("none", "dpsql.accounting.loss:", IMPORT, f"{IMPORT} as Fraction", *chosen[0].tests)
     assert copy.try_bug(harmless).why == "no test failed"
     broken: Bug = replace(harmless, edits=((IMPORT, "from fractions import Fractional"),))
     assert copy.try_bug(broken).found_by is None

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 from prometheus_client.parser import text_string_to_metric_families
 
-from dpsql.answer import Proxy
+from dpsql.proxy import Proxy
 from dpsql.server.operations import logs
 from dpsql.server.operations.audit import Audit
 from dpsql.server.serve import Server

@@ -12,7 +12,7 @@ from rewriter.plan import Plan
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
 from rewriter.refused import Refused
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Failed, Neighbourhood, Unsound, check

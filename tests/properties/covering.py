@@ -14,9 +14,9 @@ from random import Random
 
 from scipy.stats import binom
 
-from dpsql.answer import Proxy, Session
 from dpsql.errors import Error
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.proxy import Proxy, Session
 from tests.properties.analysts import Analyst, Statement
 from tests.properties.dirty_worlds import World, world
 from tests.properties.meaning import Key, Reader, in_duckdb, keyed, plain

@@ -22,10 +22,10 @@ import duckdb
 import psycopg
 import pyarrow as pa
 
-from dpsql.answer import Proxy, Session
 from dpsql.errors import Error
+from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import copy_texts, shared_server
 from tests.properties.analysts import Analyst, Measure, Statement
 from tests.properties.dirty_worlds import World, spelt, world

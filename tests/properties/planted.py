@@ -10,8 +10,8 @@ from pathlib import Path
 
 import duckdb
 
-from dpsql.answer import Proxy, Session
-from dpsql.testing import open_without_noise
+from dpsql.proxy import Proxy, Session
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 
 POLICY = """

@@ -19,12 +19,12 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.answer import Proxy
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import BudgetExceeded, DataError, Error, InternalError, NotSupportedError, OperationalError
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable
-from dpsql.testing import open_without_noise
 from rewriter.plan import Plan
+from tests.doubles import open_without_noise
 
 CANARY = "canary-7f3a"
 

@@ -11,15 +11,16 @@ import duckdb
 import pytest
 import sqlglot
 
-from dpsql.answer import Answer, Proxy, Session
 from dpsql.errors import Error
 from dpsql.interfaces.commands.demo_clinic import DATABASE, POLICY, build
 from dpsql.opened import Opened, open_policy
-from dpsql.testing import open_without_noise
+from dpsql.proxy import Proxy, Session
+from dpsql.reply import Answer
 from rewriter.declared.contribution import Norm
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.planner.plan_release import plan
-from rewriter.split.program import split
+from rewriter.split.splitter import split
+from tests.doubles import open_without_noise
 
 FIRST, LAST = datetime.date(2025, 1, 1), datetime.date(2025, 12, 31)
 
@@ -138,7 +139,7 @@ def test_declared_ends_stand_beside_measured_aggregates(ana: Session, data: duck
 
 def test_declared_ends_are_told(proxy: Proxy) -> None:
     prepared = proxy.prepare("SELECT MIN(day), MAX(day) FROM visit", ())
-    assert any("declared" in note for note in getattr(prepared, "notes", ()))
+    assert any("declared" in note for note in prepared.program.notes)  # type: ignore[union-attr]
 
 
 def test_one_person_s_own_minimum_is_not_declared(ana: Session, data: duckdb.DuckDBPyConnection) -> None:

@@ -15,16 +15,16 @@ import duckdb
 import pytest
 
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy
 from dpsql.engines.deadlines import Cancellation, Patience
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import BudgetExceeded, DataError, Error, NotSupportedError, OperationalError
 from dpsql.inference.estimates.learned_bounds import clip
 from dpsql.prepare.prepared import Prepared
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable, Noise
 from dpsql.reply import Answer, Explanation
-from dpsql.testing import open_without_noise
 from rewriter.plan import Plan
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import copy_tables, shared_server
 
 COUNT = "SELECT COUNT(*) FROM visit"
@@ -327,7 +327,7 @@ def test_half_a_range_is_no_bound(proxy: Proxy, monkeypatch: pytest.MonkeyPatch)
 def test_who_waits_for_another_purchase_can_be_cancelled(proxy: Proxy) -> None:
     cancellation, prepared = Cancellation(), proxy.prepare(COUNT, ())
     assert isinstance(prepared, Prepared)
-    purchase = proxy.bounds.offer(prepared, Fraction(1, 2), PrivacyLoss).purchase
+    purchase = proxy.answering.bounds.offer(prepared, Fraction(1, 2), PrivacyLoss).purchase
     assert purchase is not None
     bought = [one.plan for one in purchase.all]
     with proxy._opened.claimed(bought, Patience.of(1)), ThreadPoolExecutor(1) as pool:

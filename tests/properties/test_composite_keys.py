@@ -10,9 +10,10 @@ import pytest
 from dpsql.engines.duckdb.duckdb_types import column_type
 from dpsql.engines.schema import SchemaColumn
 from dpsql.policy.unit_path import joinable
-from dpsql.testing import Measurement, measure, open_without_noise
+from dpsql.testing import Measurement, measure
 from rewriter.declared.contribution import Norm
 from rewriter.refused import Refused
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 
 TABLES = """

@@ -22,13 +22,13 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dpsql.answer import Session
 from dpsql.engines.duckdb.duckdb_engine import LOCKED
 from dpsql.errors import Error
+from dpsql.proxy import Session
 from dpsql.reply import Answer
-from dpsql.testing import open_without_noise
 from rewriter.declared.types import DOUBLE
 from rewriter.plan import Chosen, Moment, Plan, Ratio
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.properties.drawing import world
 from tests.properties.postgres_databases import postgres_database

@@ -17,19 +17,20 @@ from sqlglot import exp
 
 from dpsql.accounting.accountant import Accounting
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy
 from dpsql.calibrate.calibration import calibrate
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.running_estimates import group_variances, prefix_variances, running_half_widths
 from dpsql.perturb import perturb
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable, Noise, NoisyTable
-from dpsql.testing import Measurement, measure, open_without_noise
+from dpsql.testing import Measurement, measure
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.split.cumulative_windows import RUNNING as MARK
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree, convolved
+from tests.doubles import open_without_noise
 from tests.statistics.laws import draw
 
 DAYS = 30

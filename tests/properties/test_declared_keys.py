@@ -17,8 +17,9 @@ import duckdb
 import psycopg
 import pytest
 
-from dpsql.answer import Answer, Session
-from dpsql.testing import open_without_noise
+from dpsql.proxy import Session
+from dpsql.reply import Answer
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 
 TABLES = """

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from dpsql.accounting.accountant import Accounting
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy, Session
 from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.opened import Opened, open_policy
 from dpsql.perturb import perturb
+from dpsql.proxy import Proxy, Session
 from dpsql.releases.store import Entry, variance
 from dpsql.releases.tables import ExactTable, Key, NoisyTable
 from dpsql.reply import Answer
@@ -32,7 +32,7 @@ from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import BIGINT, INTEGER
 from rewriter.plan import Block, KeyColumn, Linear, Output, Part, Plan, Statistic
 from rewriter.planner.plan_release import plan
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 
 PEOPLE = 400

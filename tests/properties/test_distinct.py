@@ -10,10 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.answer import Proxy, Session
 from dpsql.policy.policy import Policy
 from dpsql.policy.problem import PolicyError
-from dpsql.testing import measure, open_without_noise
+from dpsql.proxy import Proxy, Session
+from dpsql.testing import measure
+from tests.doubles import open_without_noise
 
 GROUPS = 400
 ROWS = """

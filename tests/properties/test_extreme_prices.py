@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from dpsql.answer import Proxy
 from dpsql.errors import Error
+from dpsql.proxy import Proxy
 
 PRICES = (
     *("1e-6", "1", "50", "1e6"),

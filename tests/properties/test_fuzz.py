@@ -13,7 +13,7 @@ from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Explain, Select, parse
 from tests.properties.drawing import world
 from tests.properties.neighbours import Databases, Neighbourhood

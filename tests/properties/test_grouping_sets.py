@@ -12,11 +12,11 @@ from random import Random
 import duckdb
 import pytest
 
-from dpsql.answer import Proxy, Session
 from dpsql.inference.consistency.infer import infer_all
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
+from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 
 BUDGET = "budget: {epsilon: 10, delta: 1e-6, accounting: zcdp}"
 
@@ -265,14 +265,16 @@ def test_inference_is_a_function_of_released_numbers(ana: Session) -> None:
     """Frozen noise: a neighbour's tables differ from these in the changed cells alone, and so far as they do."""
     sql = "SELECT sex, region, COUNT(*) FROM patient GROUP BY ROLLUP (sex, region)"
     prepared = ana._proxy.prepare(sql, ())
-    plans = [options[0] for options in prepared.plans]  # type: ignore[union-attr]
+    plans = list(prepared.program.plans)  # type: ignore[union-attr]
     random = Random(5)
     keys: list[tuple[tuple[str, ...], ...]] = [
         tuple((sex, region) for sex in "FM" for region in "abc"),
         (("F",), ("M",)),
         ((),),
     ]
-    calibrations = ana._proxy.pricing.calibrations(prepared, ana._opened.accountant.price(Fraction(1), Fraction(0)))  # type: ignore[arg-type]
+    calibrations = ana._proxy.answering.pricing.calibrations(
+        prepared, ana._opened.accountant.price(Fraction(1), Fraction(0))
+    )  # type: ignore[arg-type]
     noise = {plan.statistics[0].name: one.noise for plan, one in zip(plans, calibrations, strict=True)}
     tables = [
         NoisyTable(key, {"s0": tuple(random.randrange(50, 90) for _ in key)}, noise[plan.statistics[0].name])
@@ -286,7 +288,9 @@ def test_inference_is_a_function_of_released_numbers(ana: Session) -> None:
         ]
 
     def answers(found: list[NoisyTable]) -> dict[tuple[object, ...], int]:
-        table = infer_all(found, plans, prepared.families, prepared.shapes, consistent=True)["dpsql_release_0"]  # type: ignore[union-attr]
+        table = infer_all(found, plans, prepared.program.families, prepared.program.shapes, consistent=True)[
+            "dpsql_release_0"
+        ]  # type: ignore[union-attr]
         columns = {column.name: column.values for column in table.columns}
         return dict(zip(zip(columns["k0"], columns["k1"], strict=True), columns["a0"], strict=True))  # type: ignore[arg-type]
 
@@ -323,8 +327,10 @@ def test_crossing_tables_that_agree_stay_as_they_are(ana: Session, seed: int) ->
     """Groups of nobody come out of least squares a hair below 0: that alone moves nobody to another group."""
     sql = "SELECT sex, region, COUNT(*) FROM patient GROUP BY GROUPING SETS (sex, region)"
     prepared = ana._proxy.prepare(sql, ())
-    plans = [options[0] for options in prepared.plans]  # type: ignore[union-attr]
-    calibrations = ana._proxy.pricing.calibrations(prepared, ana._opened.accountant.price(Fraction(1), Fraction(0)))  # type: ignore[arg-type]
+    plans = list(prepared.program.plans)  # type: ignore[union-attr]
+    calibrations = ana._proxy.answering.pricing.calibrations(
+        prepared, ana._opened.accountant.price(Fraction(1), Fraction(0))
+    )  # type: ignore[arg-type]
     random = Random(seed)
     cells = {(sex, region): random.choice([0, 0, random.randrange(40)]) for sex in "FMX" for region in "abcdefg"}
     tables = []
@@ -335,7 +341,9 @@ def test_crossing_tables_that_agree_stay_as_they_are(ana: Session, seed: int) ->
         (statistic,) = plan.statistics
         column = tuple(int(count / statistic.granularity) for count in sums.values())
         tables.append(NoisyTable(tuple((key,) for key in sums), {statistic.name: column}, calibration.noise))
-    table = infer_all(tables, plans, prepared.families, prepared.shapes, consistent=True)["dpsql_release_0"]  # type: ignore[union-attr]
+    table = infer_all(tables, plans, prepared.program.families, prepared.program.shapes, consistent=True)[
+        "dpsql_release_0"
+    ]  # type: ignore[union-attr]
     columns = {column.name: column.values for column in table.columns}
     for sex, region, count in zip(columns["k0"], columns["k1"], columns["a0"], strict=True):
         assert count == sum(n for key, n in cells.items() if sex in (None, key[0]) and region in (None, key[1]))

@@ -23,7 +23,7 @@ from rewriter.plan import Plan
 from rewriter.planner.bound_histogram import exponents, greatest, histograms
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused, Unbounded
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Neighbourhood, Unsound, check

@@ -14,8 +14,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.answer import Proxy, Session
-from dpsql.engines.deadlines import Cancellation
+from dpsql.answer import Released
 from dpsql.finish.error_bars import pieced
 from dpsql.finish.propagate import _joint
 from dpsql.inference.intervals.widths import half_width
@@ -23,11 +22,13 @@ from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
 from dpsql.prepare.prepared import Prepared
 from dpsql.price.learn_bounds import Settled
+from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
 from dpsql.reply import Answer
 from dpsql.reuse.derive import Made
-from dpsql.testing import NoNoise
 from rewriter.outer.provenance import Affine
+from tests.doubles import NoNoise
+from tests.properties.finished import finished
 from tests.statistics.laws import masses
 
 POLICY = """
@@ -93,7 +94,7 @@ class Repeated:
         prepared = session._proxy.prepare(sql, ())
         assert isinstance(prepared, Prepared)
         self.session, self.prepared = session, prepared
-        self.priced = session._proxy.pricing.price(prepared, session.settings)
+        self.priced = session._proxy.answering.pricing.price(prepared, session.settings)
         engine = session._opened.engine
         self.exact = [engine.run(calibration.plan) for calibration in self.priced.calibrations]
 
@@ -101,8 +102,7 @@ class Repeated:
         fresh: dict[str, Made] = {}
         for exact, calibration in zip(self.exact, self.priced.calibrations, strict=True):
             fresh[calibration.plan.identity] = Made(calibration.plan, perturb(exact, calibration, sampler))
-        finished = self.session._finish(self.prepared, self.priced, fresh, Cancellation())
-        return self.session._answer(Settled(self.prepared), finished, self.priced.loss, self.priced)
+        return finished(self.session, Released(Settled(self.prepared), self.priced, self.priced.loss, fresh))
 
     def outcomes(self) -> Iterator[bool | None]:
         """Whether the interval holds the truth, which is the answer without noise; None where there is none."""
@@ -124,7 +124,7 @@ class Repeated:
 
         Laplace noise of scale 1 is within 3 steps 97.3 % of the time, and within 2 only 92.7 %.
         """
-        form = self.prepared.measured[0].form
+        form = self.prepared.outer.measured[0].form
         if not isinstance(form, Affine):
             return 0.95
         tables = [NoisyTable(exact.keys, exact.statistics, calibration.noise)

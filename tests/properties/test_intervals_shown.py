@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.answer import Proxy, Session
 from dpsql.errors import DataError
 from dpsql.interfaces.commands.demo_clinic import POLICY, build
+from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
 from dpsql.settings import NAMES
 
@@ -97,7 +97,7 @@ def test_ends_stand_beside_measured_numbers_and_nothing_else(ana: Session, sql: 
 def test_the_same_question_shows_the_same_ends(ana: Session, proxy: Proxy) -> None:
     sql = f"SELECT SUM(n) * 2 AS s, MAX(n) AS m FROM ({COUNTS}) AS t"
     first = ana.execute(sql)
-    proxy.finished.__init__()  # type: ignore[misc]
+    proxy.answering.finisher.finished.__init__()  # type: ignore[misc]
     again = ana.execute(sql)
     assert first.rows == again.rows
     assert not again.price

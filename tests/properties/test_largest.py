@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy, Session
+from dpsql.proxy import Proxy, Session
 from dpsql.reply import ReleaseExplanation
-from dpsql.testing import open_without_noise
+from tests.doubles import open_without_noise
 
 PEOPLE, ITEMS = 300, 120
 LARGEST = "SELECT item, COUNT(*) AS n FROM bought GROUP BY item ORDER BY n DESC LIMIT 5"

@@ -11,9 +11,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpsql.answer import Proxy, Session
-from dpsql.testing import measure, open_without_noise
+from dpsql.proxy import Proxy, Session
+from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
+from tests.doubles import open_without_noise
 from tests.properties.test_vector import COLUMNS
 
 POLICY = """

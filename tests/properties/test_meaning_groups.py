@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.answer import Session
 from dpsql.errors import Error
+from dpsql.proxy import Session
 from tests.properties.planted import case, expected, numbers, rows
 
 PEOPLE = "  person: {columns: {id: {}, country: {values_from: place.country}, born: {range: [1950, 2000]}, team: {values: [a, b, z]}, odd: {}}}\n"

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dpsql.answer import Session
 from dpsql.errors import Error
+from dpsql.proxy import Session
 from tests.properties.planted import case, numbers, rows
 
 guess = pytest.mark.xfail(strict=True, reason="an error is promised, or refused, on a guess")

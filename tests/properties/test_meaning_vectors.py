@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.answer import Session
+from dpsql.proxy import Session
 from tests.properties.planted import case, expected, numbers
 
 PEOPLE = 200

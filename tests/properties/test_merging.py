@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.answer import Proxy, Session
-from dpsql.testing import open_without_noise
+from dpsql.proxy import Proxy, Session
+from tests.doubles import open_without_noise
 from tests.properties.campaign import Tally, campaign
 from tests.properties.questions import figures
 

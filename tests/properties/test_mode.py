@@ -13,14 +13,14 @@ import pytest
 from scipy import stats
 
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy, Session
 from dpsql.errors import Error
 from dpsql.mechanisms.quantiles.mode import Commonest
 from dpsql.mechanisms.quantiles.one import Exponential
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
-from dpsql.testing import open_without_noise
+from dpsql.proxy import Proxy, Session
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Choice
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.statistics.test_top_k import assert_follows, exponential_law, flip_law
 

@@ -15,16 +15,17 @@ import pyarrow as pa
 import pytest
 
 from dpsql.accounting.accountant import Accounting
-from dpsql.answer import Proxy
 from dpsql.errors import Error
 from dpsql.finish.replicates import drawn
 from dpsql.inference.estimates.moment_figures import moment_ends, moment_values
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import Noise
-from dpsql.testing import measure, open_without_noise
+from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.measure.moments import MIDDLE
 from rewriter.plan import Axis, Figure, Moment
 from tests.bench.moments import People, compare
+from tests.doubles import open_without_noise
 
 ODD = (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1e308, None)
 ONE = ["VAR_POP", "VAR_SAMP", "VARIANCE", "STDDEV", "STDDEV_POP", "STDDEV_SAMP"]

@@ -9,13 +9,14 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.answer import Proxy
 from dpsql.inference.estimates.running_estimates import prefix_variances
+from dpsql.proxy import Proxy
 from dpsql.releases.tables import Noise
-from dpsql.testing import measure, open_without_noise
+from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.release import Frame
 from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree
+from tests.doubles import open_without_noise
 
 DAYS = 60
 WEEK = "ROWS BETWEEN 6 PRECEDING AND CURRENT ROW"

@@ -17,7 +17,7 @@ from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import parse
 from tests.engines.postgres_server import shared_server
 from tests.properties.campaign import Tally, campaign

@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import dpsql
-from dpsql.answer import Proxy, Session
+from dpsql.answer import Released
 from dpsql.calibrate.calibration import Calibration
-from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import DataError
 from dpsql.finish.error_bars import pieced
 from dpsql.finish.other_notes import left
@@ -25,14 +24,16 @@ from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
 from dpsql.prepare.prepared import Prepared
 from dpsql.price.learn_bounds import Settled
+from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import ExactTable, Noise, NoisyTable
 from dpsql.reply import Answer
 from dpsql.reuse.derive import Made
-from dpsql.testing import open_without_noise
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import DOUBLE
 from rewriter.plan import Block, Linear, Output, Part, Plan, Statistic
 from rewriter.split.other_groups import LABEL
+from tests.doubles import open_without_noise
+from tests.properties.finished import finished
 
 POLICY = """
 database: duckdb:{database}
@@ -209,21 +210,20 @@ def asked(session: Session, sql: str) -> tuple[Prepared, tuple[Calibration, ...]
     """A question, and what is measured for it before noise."""
     prepared = session._proxy.prepare(sql, (), others=True)
     assert isinstance(prepared, Prepared)
-    priced = session._proxy.pricing.price(prepared, session.settings)
+    priced = session._proxy.answering.pricing.price(prepared, session.settings)
     return prepared, priced.calibrations, [session._opened.engine.run(one.plan) for one in priced.calibrations]
 
 
 def answers(session: Session, sql: str, times: int) -> Iterator[tuple[Row, ...]]:
     """One question, measured once and answered over and over with fresh noise."""
     prepared, calibrations, exact = asked(session, sql)
-    priced = session._proxy.pricing.price(prepared, session.settings)
+    priced = session._proxy.answering.pricing.price(prepared, session.settings)
     for _ in range(times):
         fresh = {
             one.plan.identity: Made(one.plan, perturb(table, one, OpenDPSampler()))
             for table, one in zip(exact, calibrations, strict=True)
         }
-        finished = session._finish(prepared, priced, fresh, Cancellation())
-        yield session._answer(Settled(prepared), finished, priced.loss, priced).rows
+        yield finished(session, Released(Settled(prepared), priced, priced.loss, fresh)).rows
 
 
 @pytest.mark.parametrize(("sql", "rest"), [(BY_TOWN, 300), ("SELECT shop, COUNT(*) FROM visit GROUP BY shop", 2933)])

@@ -10,12 +10,13 @@ import pytest
 
 from dpsql.errors import Error
 from dpsql.opened import open_policy
-from dpsql.testing import measure, open_without_noise
+from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.plan import Ratio
 from rewriter.planner.plan_release import plan
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import parse
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 
 POLICY = """

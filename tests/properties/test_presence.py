@@ -12,13 +12,13 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.answer import Proxy, Session
 from dpsql.errors import DataError
 from dpsql.finish.present_groups import ALPHA, threshold
 from dpsql.finish.replicates import drawn
+from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import Noise
-from dpsql.testing import open_without_noise
 from rewriter.plan import Linear
+from tests.doubles import open_without_noise
 
 SCHEMA = """
 CREATE TABLE item (id INTEGER PRIMARY KEY, kind TEXT NOT NULL);

@@ -14,10 +14,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from dpsql.answer import Proxy
 from dpsql.engines.deadlines import Cancellation, Patience
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import Error, OperationalError
+from dpsql.proxy import Proxy
 from dpsql.purchases import Purchases
 from dpsql.releases.tables import ExactTable
 from dpsql.reply import Answer

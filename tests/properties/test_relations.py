@@ -11,7 +11,7 @@ import pytest
 from rewriter.declared.contribution import Norm
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.properties.drawing import world, worst_units
 from tests.properties.neighbours import Databases, Unsound, check

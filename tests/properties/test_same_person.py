@@ -11,7 +11,6 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.answer import Proxy
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.engines.schema import ForeignKey
 from dpsql.engines.way_check import Way
@@ -20,7 +19,8 @@ from dpsql.interfaces.commands.commands import main
 from dpsql.opened import agreeing, open_engine, open_policy
 from dpsql.policy.declared_catalog import fit
 from dpsql.policy.policy import Policy
-from dpsql.testing import open_without_noise
+from dpsql.proxy import Proxy
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 
 TABLES = """

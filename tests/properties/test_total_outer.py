@@ -17,11 +17,11 @@ from dpsql.display.csv_json import as_csv, as_json
 from dpsql.errors import Error
 from dpsql.releases.tables import ReleasedColumn, ReleasedTable
 from dpsql.sandbox.sandbox import Computed, Sandbox
-from dpsql.testing import open_without_noise
 from rewriter.declared.types import BIGINT, DATE, DOUBLE, SMALLINT, TEXT, TIMESTAMP, decimal
 from rewriter.outer.checks import check_outer, outer_sql
 from rewriter.outer.null_for_errors import total_sql
 from rewriter.refused import Refused
+from tests.doubles import open_without_noise
 
 EXTREMES = ReleasedTable(
     (

@@ -16,12 +16,13 @@ from dpsql.policy.policy import Policy
 from dpsql.policy.problem import PolicyError
 from dpsql.policy.unique_keys import Claim
 from dpsql.releases.tables import ExactTable
-from dpsql.testing import Measurement, measure, open_without_noise
+from dpsql.testing import Measurement, measure
 from rewriter.declared.contribution import Norm
 from rewriter.declared.types import INTEGER
 from rewriter.planner.plan_release import plan
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import parse
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.properties.neighbours import Table, compare
 

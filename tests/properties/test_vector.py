@@ -12,9 +12,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpsql.answer import Proxy
-from dpsql.testing import measure, open_without_noise
+from dpsql.proxy import Proxy
+from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
+from tests.doubles import open_without_noise
 from tests.engines.postgres_server import copy_tables, shared_server
 
 Row = tuple[int, str, float, float | None]

@@ -23,7 +23,7 @@ from rewriter.measure.conditions import signatures
 from rewriter.plan import Block, Linear, Plan
 from rewriter.planner.plan_release import plan
 from rewriter.release import Query
-from rewriter.split.program import split
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from rewriter.strategies.conditional_sums import Row, _candidates, choose
 from tests.golden.pairs import clinic

@@ -10,7 +10,7 @@ import pytest
 
 import dpsql
 from dpsql.finish.chosen_rows import NOTE
-from dpsql.prepare.row_choice import chooses
+from rewriter.outer.row_choice import chooses
 
 GROUPS, EACH = 64, 50
 FIRST = "SELECT team, COUNT(*) AS n FROM person GROUP BY team ORDER BY n DESC LIMIT 5"

@@ -19,10 +19,10 @@ from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.mechanisms.top_k import TopK
 from dpsql.perturb import perturb
 from dpsql.releases.tables import ExactTable
-from dpsql.testing import NoNoise
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import BIGINT
 from rewriter.plan import Block, KeyColumn, Linear, Output, Plan, Statistic, Top
+from tests.doubles import NoNoise
 from tests.statistics.laws import agreement
 
 DRAWS = 20_000

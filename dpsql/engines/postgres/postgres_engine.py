@@ -41,9 +41,9 @@ from dpsql.engines.turns import Load
 from dpsql.engines.way_check import Way, way_scan
 from dpsql.errors import Error, OperationalError
 from dpsql.releases import ExactTable
+from rewriter import read_column
 from rewriter.declared import Column
 from rewriter.dialects import POSTGRES
-from rewriter.expressions import read_column
 from rewriter.plan import Plan
 
 if TYPE_CHECKING:

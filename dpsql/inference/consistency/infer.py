@@ -33,7 +33,8 @@ from dpsql.inference.numeric import (
     round_tree,
     top_down,
 )
-from dpsql.releases import Family, NoisyTable, ReleasedColumn, ReleasedTable, Shape
+from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
+from rewriter import Family, Shape
 from rewriter.declared import INTEGER, Scalar
 from rewriter.plan import Linear, Moment, Part, Plan, Ratio
 

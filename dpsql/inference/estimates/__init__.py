@@ -7,13 +7,7 @@ from dpsql.inference.estimates.other_row import completed, named
 from dpsql.inference.estimates.parts import Column, finished, measured, spread
 from dpsql.inference.estimates.picked_quantiles import reaches_of, value_of
 from dpsql.inference.estimates.rounding import EXACT, nearest
-from dpsql.inference.estimates.running_estimates import (
-    decoded,
-    group_noise,
-    running_half_widths,
-    running_margins,
-    running_outputs,
-)
+from dpsql.inference.estimates.running_estimates import decoded, group_noise, running_half_widths, running_margins
 
 __all__ = [
     "EXACT",
@@ -33,7 +27,6 @@ __all__ = [
     "reaches_of",
     "running_half_widths",
     "running_margins",
-    "running_outputs",
     "spread",
     "table_of",
     "threshold",

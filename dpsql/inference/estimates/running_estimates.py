@@ -18,9 +18,9 @@ from scipy.signal import lfilter
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray, IntArray, monotone, tree
 from dpsql.releases import Noise, NoisyTable
-from rewriter.plan import Block, Linear, Plan
+from rewriter import Prefix, PrefixStrategy, Toeplitz, Tree, running_outputs, runs_along
+from rewriter.plan import Block, Plan
 from rewriter.release import Along, Frame
-from rewriter.strategies import Prefix, PrefixStrategy, Toeplitz, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,26 +128,6 @@ def _own_frame(strategy: PrefixStrategy) -> Frame | None:
     return None if strategy.width is None else Frame(strategy.width - 1, 0)
 
 
-def running_outputs(plan: Plan, window: Along | None = None) -> Mapping[str, Linear]:
-    """Outputs whose sums along a window have a known error, by name: their statistics are all measured for that order,
-    or are all independent from group to group. Without a window, those that are measured for their running sums."""
-    names = {
-        one.name
-        for block in plan.blocks
-        if (block.prefix is None and window is not None) or (block.prefix is not None and _runs(block.prefix, window))
-        for one in block.statistics
-    }
-    return {
-        output.name: output.estimator
-        for output in plan.outputs
-        if isinstance(output.estimator, Linear) and names.issuperset(name for name, _ in output.estimator.terms)
-    }
-
-
-def _runs(prefix: Prefix, window: Along | None) -> bool:
-    return window is None or (prefix.order, prefix.descending) == (window.order, window.descending)
-
-
 def running_half_widths(noisy: NoisyTable, plan: Plan, window: Along | None = None) -> Mapping[str, tuple[float, ...]]:
     """The 95 % half-width of the running sum that ends with each group, by the output that is added up.
 
@@ -160,7 +140,7 @@ def running_half_widths(noisy: NoisyTable, plan: Plan, window: Along | None = No
     for block in plan.blocks:
         for one in block.statistics:
             step = _Rounding.of(one.name, plan, False).step
-            if block.prefix is not None and _runs(block.prefix, window):
+            if block.prefix is not None and runs_along(block.prefix, window):
                 frame = _own_frame(block.prefix.strategy) if window is None else window.frame
                 spread[one.name] = prefix_variances(block.prefix, noisy.keys, noisy.noise[one.name], frame)
                 rounding[one.name] = np.full(len(noisy.keys), step**2 / 12 * (1 if frame is None else 2))

@@ -26,7 +26,7 @@ from dpsql.releases import cell
 from rewriter.declared import Scalar
 
 if TYPE_CHECKING:
-    from dpsql.answer import Proxy
+    from dpsql.proxy import Proxy
     from dpsql.reply import Answer
 
 Row = tuple[Scalar | None, ...]
@@ -156,7 +156,7 @@ class Compared:
 
 def run(folder: Path, console: Console) -> None:
     """Build the clinic in ``folder``, ask everything in STEPS, and print it. Raises :class:`dpsql.errors.Error`."""
-    from dpsql.answer import Proxy
+    from dpsql.proxy import Proxy
 
     prepare(folder)
     try:

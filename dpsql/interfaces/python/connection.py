@@ -37,7 +37,7 @@ from dpsql.interfaces.python.dbapi_types import (
 )
 
 if TYPE_CHECKING:
-    from dpsql.answer import Proxy
+    from dpsql.proxy import Proxy
     from dpsql.reply import Answer, Budget, Explanation
     from rewriter.declared import Catalog
 
@@ -144,7 +144,7 @@ def _shared(policy: str | os.PathLike[str]) -> _Shared:
         key = (os.getpid(), path, status.st_mtime_ns, status.st_size)
         shared = _OPEN.get(key)
         if shared is None:
-            from dpsql.answer import Proxy
+            from dpsql.proxy import Proxy
 
             shared = _Shared(Proxy.open(path))
             weakref.finalize(shared, shared.proxy.close)

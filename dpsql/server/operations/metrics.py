@@ -15,8 +15,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from dpsql.accounting import Accountant
-from dpsql.answer import Proxy
 from dpsql.errors import Error
+from dpsql.proxy import Proxy
 from dpsql.server.operations.events import Asked, Charged, Event, LoggedIn, LoggedOut, LoginRefused
 from dpsql.server.operations.statement_turns import Turns
 

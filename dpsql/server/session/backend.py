@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from dpsql.answer import Proxy
 from dpsql.error_border import translated
 from dpsql.errors import Error
+from dpsql.proxy import Proxy
 from dpsql.server.session.route import Route, SetConfig, route, route_unparsed, settings_of, without_set_config
 from dpsql.server.shadow import Shadow
 from dpsql.server.wire import lexemes
+from rewriter import Select, parse
 from rewriter.declared import Scalar
 from rewriter.refused import BAD_PARAMETER, SYNTAX, Refused
-from rewriter.statement import Select, parse
 
 MAX_PARAMETERS = 1000
 _MARK = "dpsql parameter "

@@ -14,9 +14,9 @@ from enum import Enum, StrEnum
 from sqlglot import exp
 
 from dpsql.server.wire import lexemes
+from rewriter import MAX_BYTES
 from rewriter.declared import Catalog
 from rewriter.refused import NOT_ALLOWED, NOT_ANSWERED, Refused
-from rewriter.statement import MAX_BYTES
 
 
 class Route(StrEnum):

@@ -1,6 +1,6 @@
 """One connection's session: its settings, its transaction, and the statements it sends.
 
-Guarantee: rows come from :class:`dpsql.answer.Session`, where they were paid for, or from the shadow, which holds none.
+Guarantee: rows come from :class:`dpsql.proxy.Session`, where they were paid for, or from the shadow, which holds none.
 A transaction of the client is a matter of form: a charge lies outside of it, and a rollback gives nothing back.
 Describing reads no data and costs nothing.
 """

@@ -13,8 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from dpsql.server.wire import Lexeme, pieces
+from rewriter import MAX_BYTES
 from rewriter.refused import NOT_ALLOWED, NOT_ANSWERED, SYNTAX, TOO_COMPLEX, Refused
-from rewriter.statement import MAX_BYTES
 
 MAX_STATEMENTS = 100
 """In one message."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dpsql.prepare import VIRTUAL_COLUMNS
-from rewriter.declared import Catalog, Column, Kind, Scalar, Table, Type
-from rewriter.keys import has_mode
+from rewriter import has_mode
+from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Column, Kind, Scalar, Table, Type
 
 SCHEMA = "dpsql"
 """The pseudo-schema of budget, charges and columns: visible here, answered from the ledger and the policy."""

@@ -25,8 +25,8 @@ from sqlglot import parse_one
 
 import dpsql
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.answer import Proxy, Session
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
 
 from ..measured import by_turns

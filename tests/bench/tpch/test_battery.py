@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.answer import Proxy
-from dpsql.testing import open_without_noise
+from dpsql.proxy import Proxy
+from tests.doubles import open_without_noise
 
 from . import data
 from .battery import ask, ask_raw, beside, cells, measured, policies, refusal, session

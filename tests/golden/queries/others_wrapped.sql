@@ -131,6 +131,7 @@ FROM released;
 
 -- outer
 -- note: the groups that are not shown are added up in one row, where drug is '(other)' and GROUPING(score) is 1
+-- note: totals, averages, ranks and neighbours of groups are those of the groups that are shown
 WITH by_score AS (
   SELECT
     dpsql_release_0.k0 AS "score",

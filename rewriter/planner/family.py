@@ -13,8 +13,8 @@ from itertools import islice
 from sqlglot import exp
 
 from rewriter.expressions import Value
-from rewriter.plan import KeyColumn, Plan
-from rewriter.planner import canonical
+from rewriter.plan import KeyColumn, Options
+from rewriter.planner.canonical_sql import canonical
 from rewriter.release import Presence, Query, release_name
 
 
@@ -53,8 +53,8 @@ class Shape:
         return bool(self.sets) or self.others
 
 
-def shapes(releases: Sequence[Query], plans: Sequence[tuple[Plan, ...]], summed: Sequence[bool]) -> tuple[Shape, ...]:
-    """The outer SELECT's tables. ``plans`` has one entry for each grouping of each release, in order."""
+def shapes(releases: Sequence[Query], options: Sequence[Options], *, summed: bool) -> tuple[Shape, ...]:
+    """The outer SELECT's tables. ``options`` has one entry for each grouping of each release, in order."""
     found: list[Shape] = []
     next_ = 0
     for number, query in enumerate(releases):
@@ -63,9 +63,9 @@ def shapes(releases: Sequence[Query], plans: Sequence[tuple[Plan, ...]], summed:
         if query.sets:
             keys = tuple(KeyColumn(f"k{at}", key.value.type, key.text) for at, key in enumerate(query.keys))
         else:
-            keys = plans[places[0]][0].keys
+            keys = options[places[0]].first.keys
         read = (query.presences, query.counted, query.bought)
-        added_up = summed[number] and not any(len(one.places) == len(keys) for one in query.presences)
+        added_up = summed and not any(len(one.places) == len(keys) for one in query.presences)
         found.append(Shape(release_name(number), places, keys, query.sets, added_up, bool(query.others), *read))
     return tuple(found)
 

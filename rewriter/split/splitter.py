@@ -1,4 +1,4 @@
-"""A query tree to a :class:`Program`: where the private part ends and post-processing begins.
+"""A query tree to a :class:`Split`: where the private part ends and post-processing begins.
 
 A *release* is the innermost SELECT that aggregates over people. What stands above it computes with released numbers
 and may be any SQL; what stands below it are rows of people, each owned by one unit. A subquery is therefore one of two
@@ -26,13 +26,13 @@ from rewriter.aggregates import (
     with_declared_extremes,
 )
 from rewriter.columns import Source, base_table
-from rewriter.declared import Catalog, Norm, Table
+from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Norm, Table
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.expressions import Value, position_of
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.refused import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
 from rewriter.relations import Block, BlockScope, Relation, Subqueries, build_block, renamed, union_all
-from rewriter.release import Program, Query, release_name
+from rewriter.release import Query, Split, release_name
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
@@ -53,8 +53,7 @@ from rewriter.statement import (
     star_of,
 )
 
-VIRTUAL = frozenset({"budget", "charges", "columns"})
-"""Relations of the schema ``dpsql`` that anybody may read."""
+_VIRTUAL = frozenset(name.removeprefix("dpsql_") for name in VIRTUAL_COLUMNS)
 
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
 
@@ -89,7 +88,7 @@ def split(
     with_others: bool = False,
     norms: Sequence[Norm] = tuple(Norm),
     empty: Empty = Empty.AUTO,
-) -> Program:
+) -> Split:
     """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
 
     ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
@@ -106,7 +105,7 @@ def split(
     outer = flattened(one.renamed(resolved.tree), single(one.releases))
     releases = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
-    return Program(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
+    return Split(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:
@@ -246,7 +245,7 @@ class _Splitter:
             if isinstance(found, Relation):
                 self._expand(found)
             return found
-        if schema == "dpsql" and name.lower() in VIRTUAL and not item.catalog:
+        if schema == "dpsql" and name.lower() in _VIRTUAL and not item.catalog:
             return None
         table = self._catalog.find(name, quoted) if schema in ("", "public", "main") and not item.catalog else None
         if table is None:

@@ -1,0 +1,82 @@
+"""What a query would do, cost and be worth, before it is asked. Free, and reads no data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dpsql.accounting import PrivacyLoss
+from dpsql.answer import Answering
+from dpsql.calibrate import Calibration, margins
+from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
+from dpsql.inference.estimates import running_margins
+from dpsql.prepare import Prepared
+from dpsql.price import Priced, expected_errors, notices, paid_epsilon
+from dpsql.reply import AnswerColumn, Budget, Explanation, ReleaseExplanation
+from dpsql.settings import Settings
+
+
+def explained(
+    answering: Answering, prepared: Prepared, settings: Settings, budget_after: Callable[[PrivacyLoss], Budget]
+) -> Explanation:
+    """The explanation of a query. ``budget_after`` says what a price would leave.
+
+    Raises :class:`dpsql.errors.Error`.
+    """
+    settled = answering.offered(prepared, settings)
+    prepared, purchase = settled.prepared, settled.purchase
+    if purchase is None:
+        priced = answering.pricing.settled(settled, settings)
+        others = others_notes(prepared.program.shapes, priced.calibrations)
+        present = present_notes(prepared.program.shapes, priced.calibrations)
+        price, notes = priced.loss, (*prepared.program.notes, *others, *present)
+        expected = _expected(answering, prepared, priced.calibrations, settings)
+    else:
+        # What would be measured after a purchase follows from what it tells.
+        priced = Priced(settings.epsilon, purchase.all, {})
+        price, notes = purchase.loss, (purchase.warning,)
+        expected = (None,) * len(answer_columns(prepared, settings))
+    return Explanation(
+        releases=_releases(prepared, priced),
+        outer_sql=prepared.program.outer.shown_sql,
+        columns=answer_columns(prepared, settings),
+        expected=expected,
+        price=price,
+        epsilon=paid_epsilon(price, priced.epsilon),
+        remaining_after=budget_after(price),
+        notices=(*settled.notices, *notes, *notices(priced)),
+    )
+
+
+def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn, ...]:
+    """What a statement answers with, under the session's settings."""
+    columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+    return widened_columns(columns, prepared.outer.measured) if settings.intervals else columns
+
+
+def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, ...]:
+    totals = {shape.measurements[1] for shape in prepared.program.shapes if shape.others}
+    return tuple(
+        ReleaseExplanation(
+            plan=calibration.plan,
+            mechanisms=tuple(measured.mechanism.noise for measured in calibration.measured),
+            threshold=calibration.threshold,
+            margins=margins(calibration.plan, calibration),
+            reused=calibration.plan.identity in priced.stored,
+            origin=priced.origin(calibration.plan),
+            running=running_margins(calibration.plan, calibration.noise),
+            ranking=calibration.ranking,
+            beside=place in totals,
+        )
+        for place, calibration in enumerate(priced.calibrations)
+    )
+
+
+def _expected(
+    answering: Answering, prepared: Prepared, calibrations: Sequence[Calibration], settings: Settings
+) -> tuple[float | None, ...]:
+    """The error to expect of each column; the ends of intervals have none."""
+    errors = expected_errors(prepared, calibrations, answering.pricing.known(prepared))
+    if not settings.intervals:
+        return errors
+    columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
+    return widened_margins(columns, prepared.outer.measured, [errors])[0]

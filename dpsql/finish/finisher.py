@@ -1,0 +1,60 @@
+"""From released tables to the rows of an answer: inference, the outer SELECT, error bars. Post-processing alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpsql.accounting import Accounting
+from dpsql.engines import Cancellation
+from dpsql.finish.error_bars import exact_bars, pieced, selected_bars, tried_bars
+from dpsql.finish.remembered import Finished, FinishedAnswers, undefined_notes
+from dpsql.opened import Opened
+from dpsql.prepare import Prepared, virtual_table
+from dpsql.reuse import Made
+from dpsql.sandbox import Computed
+from dpsql.settings import Settings
+
+
+class Finisher:
+    """Finishes the queries of one proxy. Thread-safe; what follows from the same released tables is computed once."""
+
+    def __init__(self, opened: Opened, *, silent: bool = False) -> None:
+        self._opened = opened
+        # Only tests have no noise: then nothing is told of how far off it is.
+        self._silent = silent
+        self.finished = FinishedAnswers()
+
+    def finish(
+        self, prepared: Prepared, made: Sequence[Made], settings: Settings, analyst: str, cancellation: Cancellation
+    ) -> Finished:
+        """The rows that a query answers over its released tables, ``made`` for each of its plans."""
+        tables = [one.table for one in made]
+
+        def finish() -> Finished:
+            return self._finish(prepared, made, settings, analyst, cancellation)
+
+        if prepared.program.virtual:
+            return finish()
+        return self.finished.get(prepared, tables, (settings.consistent, settings.intervals), finish)
+
+    def _finish(
+        self, prepared: Prepared, made: Sequence[Made], settings: Settings, analyst: str, cancellation: Cancellation
+    ) -> Finished:
+        plans, tables = [one.plan for one in made], [one.table for one in made]
+        derived = {place: one.derived for place, one in enumerate(made) if one.derived is not None}
+        consistent, sandbox, outer = settings.consistent, self._opened.sandbox, prepared.outer
+        released, pieces = pieced(tables, plans, prepared, consistent=consistent, derived=derived, silent=self._silent)
+        virtual = {name: virtual_table(name, self._opened, analyst) for name in prepared.program.virtual}
+        below = released | virtual
+        if released:
+            columns, rows, undefined = sandbox.answer(outer.sql, below, cancellation, prepared.zone)
+        else:
+            columns, rows, undefined = Computed(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
+        bars = exact_bars(outer.measured, rows, pieces)
+        if settings.intervals and outer.question.wanted:
+            tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
+            bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
+        laplace = self._opened.accountant.accounting is not Accounting.ZCDP
+        bars, chosen = selected_bars(prepared, rows, bars, released, laplace=laplace)
+        told = undefined_notes(rows, undefined=undefined) if released else ()
+        return Finished(columns, rows, bars, (*chosen, *told))

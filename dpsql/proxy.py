@@ -1,0 +1,256 @@
+"""A policy, opened, and the sessions of its analysts."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from dpsql.accounting import NORMS, Accountant, PrivacyLoss
+from dpsql.answer import Answering, Asked
+from dpsql.display import explanation_lines
+from dpsql.engines import Cancellation, Concern, Load, Patience
+from dpsql.error_border import translated
+from dpsql.errors import DataError, OperationalError
+from dpsql.explain import answer_columns, explained
+from dpsql.ledger import Ledger
+from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
+from dpsql.opened import Opened, open_policy
+from dpsql.policy import Policy
+from dpsql.prepare import Prepared, prepare
+from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
+from dpsql.settings import Settings, no_zone
+from rewriter import Empty, Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse, rewrite
+from rewriter.declared import TEXT, UTC, Catalog
+
+_REMEMBERED = 512
+
+
+class Proxy:
+    """One policy, opened: its engine, ledger, store and sandbox. Thread-safe; its sessions are not."""
+
+    def __init__(self, opened: Opened, sampler: Sampler, *, silent: bool = False) -> None:
+        self._opened = opened
+        self.answering = Answering(opened, sampler, silent=silent)
+        self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
+        # What is left is asked with every answer and changes only with a charge.
+        self.budget_of = lru_cache(maxsize=64)(_budget_of)
+        self._lock = threading.Lock()
+        self._zones: frozenset[str] | None = None
+
+    @classmethod
+    def open(cls, policy: str | os.PathLike[str]) -> Proxy:
+        """Open a policy file and all that it names. Raises :class:`dpsql.errors.Error`."""
+        return cls(open_policy(policy), OpenDPSampler())
+
+    @property
+    def policy(self) -> Policy:
+        return self._opened.policy
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._opened.catalog
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._opened.ledger
+
+    def concerns(self) -> tuple[Concern, ...]:
+        """What is unwise about the way in which the database is opened, for its owner."""
+        return self._opened.engine.concerns()
+
+    @property
+    def engine_load(self) -> Load:
+        return self._opened.engine.load
+
+    def session(self, analyst: str | None = None) -> Session:
+        """A session of an analyst; None is the one analyst of a policy that names none, or exactly one."""
+        names = tuple(self.policy.analysts or ())
+        if analyst is None and len(names) <= 1:
+            analyst = names[0] if names else "analyst"
+        if analyst is None or (names and analyst not in names):
+            hint = f"connect as one of {', '.join(names)}"
+            raise OperationalError("the policy does not name this analyst", sqlstate="28000", hint=hint)
+        return Session(self, analyst)
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that a session may have: those that the engine and the outer SELECT's database know."""
+        with self._lock:
+            if self._zones is None:
+                self._zones = self._opened.engine.zones() & self._opened.sandbox.zones()
+            return self._zones
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def prepare(
+        self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC, empty: Empty = Empty.AUTO
+    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+        """What a text means under this policy, remembered by its exact text and parameters.
+
+        ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
+        ``empty`` says what becomes of declared groups that nobody may be in.
+        """
+        try:
+            return self._prepare(sql, _frozen(parameters), others, zone, empty)
+        except TypeError:
+            return self._prepare_text(sql, _Given(parameters), others, zone, empty)
+
+    def _prepare_text(
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty
+    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+        statement = parse(sql, given.parameters)
+        if isinstance(statement, Explain):
+            return _Explained(self._prepared(statement.query, sql, others, zone, empty))
+        if isinstance(statement, Select):
+            return self._prepared(statement, sql, others, zone, empty)
+        return statement
+
+    def _prepared(self, select: Select, sql: str, others: bool, zone: str, empty: Empty) -> Prepared:
+        opened = self._opened
+        program = rewrite(
+            select.tree,
+            opened.catalog,
+            replace(opened.engine.dialect, zone=zone),
+            norms=NORMS[opened.accountant.accounting],
+            others=others,
+            empty=empty,
+            learns=self.answering.bounds.share is not None,
+        )
+        return prepare(program, sql, opened.sandbox)
+
+
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """EXPLAIN of a prepared query."""
+
+    prepared: Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Parameters as a cache key: equal only when types are equal too, since 1, 1.0 and True differ in SQL."""
+
+    parameters: Parameters
+    key: tuple[object, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Given) and self.key == other.key
+
+
+def _frozen(parameters: Parameters) -> _Given:
+    if isinstance(parameters, Mapping):
+        key: tuple[object, ...] = tuple((name, type(value), value) for name, value in parameters.items())
+        return _Given(parameters, ("named", *key))
+    return _Given(parameters, tuple((type(value), value) for value in parameters))
+
+
+class Session:
+    """One connection's settings and the statements it sends. Not to be shared between threads."""
+
+    def __init__(self, proxy: Proxy, analyst: str) -> None:
+        self.analyst = analyst
+        self._proxy = proxy
+        self._opened = proxy._opened
+        self.settings = Settings(epsilon=proxy.policy.statement.epsilon)
+
+    # What a client may ask
+
+    @translated
+    def execute(self, sql: str, parameters: Parameters = (), cancellation: Cancellation | None = None) -> Answer:
+        """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
+        seconds = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
+        patience = Patience.of(seconds, cancellation)
+        prepared = self._prepared(sql, parameters)
+        if isinstance(prepared, Prepared):
+            return self._proxy.answering.answer(Asked(prepared, self.analyst, self.settings, patience), self.budget)
+        if isinstance(prepared, _Explained):
+            return _as_answer(self._explained(prepared.prepared), self.budget)
+        if isinstance(prepared, SetSetting):
+            self.change(prepared.name, prepared.value)
+            return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
+        if isinstance(prepared, ShowSetting):
+            value = self.settings.shown(prepared.name)
+            return Answer((AnswerColumn(prepared.name, TEXT),), ((value,),), ((None,),), budget=self.budget, tag="SHOW")
+        return Answer(tag=prepared.command, budget=self.budget)
+
+    def change(self, name: str | None, value: str | None) -> None:
+        """SET, or RESET where there is no value. Raises DataError 22023 for what there is not, or is not allowed."""
+        changed = self.settings.changed(name, value, self._proxy.policy.statement)
+        if changed.zone not in (UTC, self.settings.zone) and changed.zone not in self._proxy.zones():
+            raise no_zone(changed.zone)
+        self.settings = changed
+
+    @translated
+    def describe(self, sql: str, parameters: Parameters = ()) -> tuple[AnswerColumn, ...]:
+        """The columns that the statement would answer with. Free, and reads no data."""
+        prepared = self._prepared(sql, parameters)
+        if isinstance(prepared, Prepared):
+            return answer_columns(prepared, self.settings)
+        return (AnswerColumn("QUERY PLAN", TEXT),) if isinstance(prepared, _Explained) else ()
+
+    @translated
+    def explain(self, sql: str, parameters: Parameters = ()) -> Explanation:
+        """What the statement would do, cost and be worth. Free, and reads no data."""
+        prepared = self._prepared(sql, parameters)
+        if isinstance(prepared, _Explained):
+            prepared = prepared.prepared
+        if not isinstance(prepared, Prepared):
+            raise DataError("only a query can be explained", sqlstate="42601", hint="explain a SELECT")
+        return self._explained(prepared)
+
+    def _explained(self, prepared: Prepared) -> Explanation:
+        return explained(self._proxy.answering, prepared, self.settings, self._budget)
+
+    def budget(self) -> Budget:
+        """What is left to this analyst: the smaller of the total and the analyst's own share."""
+        return self._budget(PrivacyLoss())
+
+    def _prepared(
+        self, sql: str, parameters: Parameters
+    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+        own = self.settings
+        return self._proxy.prepare(sql, parameters, others=own.other, zone=own.zone, empty=own.empty)
+
+    def _budget(self, more: PrivacyLoss) -> Budget:
+        """The scope that has the fewest statements left, after ``more`` is charged too."""
+        opened = self._opened
+        each = opened.accountant.price(self._proxy.policy.statement.epsilon, Fraction(0))
+        scopes = [(opened.accountant, opened.ledger.spent(), False)]
+        if (share := opened.shares.get(self.analyst)) is not None:
+            scopes.append((share, opened.ledger.spent(self.analyst), True))
+        budgets = [self._proxy.budget_of(accountant, spent + more, each, own) for accountant, spent, own in scopes]
+        return min(budgets, key=lambda budget: budget.statements_left)
+
+
+def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
+    epsilon = accountant.epsilon_of(spent)
+    return Budget(
+        epsilon=accountant.epsilon,
+        delta=accountant.delta,
+        spent_epsilon=epsilon,
+        left_epsilon=max(0.0, float(accountant.epsilon) - epsilon),
+        statements_left=accountant.statements_left(spent, each),
+        accounting=str(accountant.accounting),
+        limit=accountant.limit,
+        own=own,
+    )
+
+
+def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
+    """EXPLAIN as one column of text."""
+    lines = explanation_lines(explanation)
+    return Answer(
+        (AnswerColumn("QUERY PLAN", TEXT),),
+        tuple((line,) for line in lines),
+        tuple((None,) for _ in lines),
+        budget=budget,
+        notices=explanation.notices,
+        tag="EXPLAIN",
+    )

@@ -1,0 +1,99 @@
+"""The outer SELECT of a program: checked, spelt for DuckDB, and read for what its columns are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.declared import Type
+from rewriter.outer.checks import check_outer, outer_sql
+from rewriter.outer.independence import independent
+from rewriter.outer.over_replicates import replicated_sql
+from rewriter.outer.provenance import OTHER, PUBLIC, Measured, Other
+from rewriter.outer.question import Question
+from rewriter.outer.row_choice import chooses
+from rewriter.outer.tracing import Traced, trace
+from rewriter.plan import Output, Plan
+
+Tables = Mapping[str, Mapping[str, Type]]
+"""Columns with their types, by table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The outer SELECT, whose columns are known: ``sql`` answers them first, and then the numbers of the released rows
+    behind each row, which are of the tables ``origins``.
+
+    ``measured`` says how each column follows from those; ``question`` is what replicates are asked for the others.
+    """
+
+    sql: str
+    measured: tuple[Measured, ...]
+    origins: tuple[frozenset[str], ...]
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class OuterSelect:
+    """A checked tree over ``tables``, of which ``released`` are made of people; ``traced`` where it could be followed.
+
+    ``shown_sql`` answers its columns and nothing else. ``chooses``: rows are shown or not by what is measured of them.
+    """
+
+    tree: exp.Query
+    tables: Tables
+    released: tuple[str, ...]
+    traced: Traced | None
+    shown_sql: str
+    chooses: bool
+    zone: str
+
+    @property
+    def released_columns(self) -> dict[str, list[tuple[str, Type]]]:
+        """The columns of the released tables, which a database without rows describes the SELECT over."""
+        return {name: list(columns.items()) for name, columns in self.tables.items() if name.startswith("dpsql_")}
+
+    def described(self, kinds: Sequence[Type]) -> Described:
+        """The SELECT with columns of these types. Where tracing found others, nothing is known of them."""
+        traced = self.traced
+        if traced is None or len(traced.columns) != len(kinds):
+            traced = Traced(self.tree, tuple(OTHER if self.released else PUBLIC for _ in kinds))
+        sql = outer_sql(traced.tree, self.tables) if traced.slots else self.shown_sql
+        return Described(sql, traced.columns, traced.origins, self._question(sql, traced, kinds))
+
+    def _question(self, sql: str, traced: Traced, kinds: Sequence[Type]) -> Question:
+        """Replicates are asked for columns whose error is not known, in rows known by all that is not measured."""
+        slots = range(len(traced.columns), len(traced.columns) + traced.slots)
+        wanted = tuple(
+            at
+            for at, (column, kind) in enumerate(zip(traced.columns, kinds, strict=True))
+            if isinstance(column.form, Other) and kind.numeric
+        )
+        if not wanted:
+            return Question(sql, "", (), ())
+        keys = [at for at, column in enumerate(traced.columns) if not column.noisy]
+        never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
+        once = replicated_sql(traced.tree, self.tables, self.released, slots.stop)
+        return Question(sql, once, (*keys, *slots), wanted, never, self.zone)
+
+
+def outer_select(
+    tree: exp.Query,
+    tables: Tables,
+    outputs: Mapping[str, Sequence[Output]],
+    plans: Mapping[str, Sequence[Plan]],
+    zone: str,
+) -> OuterSelect:
+    """The outer SELECT over ``tables``. ``outputs`` and ``plans`` are those of each released table.
+
+    Raises :class:`rewriter.refused.Refused` for what post-processing may not consist of.
+    """
+    check_outer(tree, tables)
+    shown = outer_sql(tree, tables)
+    traced = trace(tree, outputs, tables)
+    if traced is not None:
+        traced = replace(traced, columns=tuple(independent(one, traced, plans) for one in traced.columns))
+    measured = frozenset(output.name for some in outputs.values() for output in some)
+    return OuterSelect(tree, tables, tuple(outputs), traced, shown, chooses(shown, measured), zone)

@@ -1,0 +1,21 @@
+"""The columns of a release's table beside its keys and outputs."""
+
+from __future__ import annotations
+
+ROW = "dpsql_row"
+"""With a slot's number, the column that numbers the released rows."""
+
+
+def row_column(slot: int) -> str:
+    """The column that says which released row a row is made of, in the slot of that number."""
+    return f"{ROW}_{slot}"
+
+
+def margin_name(column: str) -> str:
+    """The column with the margins of a released column, for what compares a number with its noise."""
+    return f"{column}_margin"
+
+
+def grouping_name(key: str) -> str:
+    """The column that says whether a row adds up over the key ``k0``, ``k1``, …: ``g0``, ``g1``, …"""
+    return f"g{key[1:]}"

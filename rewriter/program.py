@@ -1,0 +1,256 @@
+"""The rewriter, in one call: a statement becomes what is measured of people, and a SELECT over what is released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from rewriter.declared import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INTEGER,
+    VIRTUAL_COLUMNS,
+    Catalog,
+    Learned,
+    Missing,
+    Norm,
+    Type,
+)
+from rewriter.dialects import Dialect
+from rewriter.outer import OuterSelect, grouping_name, margin_name, outer_select, row_column
+from rewriter.plan import Chosen, Options, Plan
+from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
+from rewriter.refused import Unbounded
+from rewriter.release import Query, Split
+from rewriter.split import Empty, split
+
+_MOST_TRIED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A statement, rewritten. All of it follows from text and policy.
+
+    ``options`` has the plans of each grouping of each release; ``shapes`` says how tables are made of them,
+    ``families`` which of them measure the same rows. ``outer`` is the SELECT over these tables, ``virtual`` are the
+    relations of the schema ``dpsql`` that it reads. ``notes`` say what is answered from the policy alone.
+
+    Where the statement lacks bounds that the owner left to be learned, they are ``missing``: it is then planned with
+    the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned.
+    """
+
+    options: tuple[Options, ...]
+    shapes: tuple[Shape, ...]
+    families: tuple[Family, ...]
+    outer: OuterSelect
+    virtual: tuple[str, ...]
+    private_tables: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    with_bounds: Callable[[tuple[Learned, ...]], Program] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """One plan of each grouping. What differs between its options are norms and sensitivities."""
+        return tuple(one.first for one in self.options)
+
+    @property
+    def selects(self) -> bool:
+        """Whether a release selects its groups under δ."""
+        return any(plan.selection is not None for plan in self.plans)
+
+
+def rewrite(
+    tree: exp.Query,
+    catalog: Catalog,
+    dialect: Dialect,
+    *,
+    norms: Sequence[Norm] = tuple(Norm),
+    others: bool = False,
+    empty: Empty = Empty.AUTO,
+    learns: bool = False,
+) -> Program:
+    """The program of a query, for an engine of ``dialect``. Deterministic: reads no data, draws nothing.
+
+    ``norms`` are those that people may be shortened in. ``others``: groups that are selected and not shown are added up
+    in a row of their own. ``empty`` says what becomes of public groups that nobody may be in. ``learns``: bounds that
+    the catalog leaves open are ``missing`` of the program, and no reason to refuse.
+    Raises :class:`rewriter.refused.Refused`.
+    """
+
+    def over(known: Catalog) -> Program:
+        return _program(tree.copy(), known, dialect, norms, others=others, empty=empty)
+
+    try:
+        return over(catalog)
+    except Unbounded as lacking:
+        if not learns:
+            raise
+        return _draft(over, catalog, lacking)
+
+
+def _draft(over: Callable[[Catalog], Program], catalog: Catalog, lacking: Unbounded) -> Program:
+    """The program whose planning was ``lacking`` bounds, planned with the loosest ones, and which ones it needs.
+
+    That all else about it is answered is known now, so that no bound is paid for in vain. Raises
+    :class:`rewriter.refused.Refused` where bounds are not all that it lacks.
+    """
+
+    def loosest(missing: frozenset[Missing]) -> Program:
+        return over(catalog.with_learned(greatest(one, catalog) for one in sorted(missing)))
+
+    needed: frozenset[Missing] = frozenset()
+    certain: frozenset[Missing] = frozenset()
+    found: Program | None = None
+    while found is None:
+        if lacking.missing <= needed:
+            raise lacking
+        needed, certain = needed | lacking.missing, certain | lacking.certain
+        try:
+            found = loosest(needed)
+        except Unbounded as more:
+            lacking = more
+    for one in sorted(needed - certain)[:_MOST_TRIED]:
+        # Some were only read beside those that matter, as a condition is.
+        try:
+            found, needed = loosest(needed - {one}), needed - {one}
+        except Unbounded:
+            continue
+    return replace(
+        found,
+        missing=tuple(sorted(needed)),
+        with_bounds=lambda learned: over(catalog.with_learned(learned)),
+    )
+
+
+def _program(
+    tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
+) -> Program:
+    parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
+    options = tuple(Options(tuple(plan(one, norm, dialect) for norm in norms)) for one in parted.groupings)
+    related = families(parted.releases)
+    options = _with_picks(options, related, parted, norms, dialect)
+    options = _with_one_total(options, related, parted)
+    shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer))
+    outer = outer_select(
+        parted.outer,
+        _tables(parted, shaped, options, catalog),
+        {shape.name: options[shape.measurements[0]].first.outputs for shape in shaped},
+        {shape.name: [one for place in shape.measurements for one in options[place].all] for shape in shaped},
+        dialect.zone,
+    )
+    return Program(
+        options,
+        shaped,
+        related,
+        outer,
+        virtual=tuple(sorted(name for name in parted.tables if name in VIRTUAL_COLUMNS)),
+        private_tables=_private_tables(parted.releases, catalog),
+        notes=(
+            *parted.notes,
+            *_free_notes(options),
+            *_joint_notes(related, options),
+            *_chosen_notes(options, parted.outer),
+        ),
+    )
+
+
+def _with_picks(
+    options: tuple[Options, ...], related: Sequence[Family], parted: Split, norms: Sequence[Norm], dialect: Dialect
+) -> tuple[Options, ...]:
+    """The options, with those that pick the groups first where no other measurement is to agree with them."""
+    alone = {family.measurements[0] for family in related if len(family.measurements) == 1}
+    found = list(options)
+    for place, query in enumerate(parted.groupings):
+        if query.ranked is not None and place in alone:
+            picked = (plan_top(query, norm, dialect) for norm in norms)
+            # Of numbers that may be below 0, the largest may be those of groups that nobody is in.
+            fit = (one for one in picked if one is not None and (not query.presences or _only_grows(one)))
+            found[place] = replace(options[place], picks=tuple(fit))
+    return tuple(found)
+
+
+def _only_grows(planned: Plan) -> bool:
+    """Whether the number that groups are picked by is not below 0, whatever the data."""
+    top = planned.top
+    return top is not None and any(top.reach == one.bound for one in planned.statistics if one.name == top.name)
+
+
+def _with_one_total(options: tuple[Options, ...], related: Sequence[Family], parted: Split) -> tuple[Options, ...]:
+    """The options, where the total beside selected groups is one that the statement shows as well, if it shows one:
+    what is left of it then agrees with what is shown."""
+    found, queries = list(options), parted.groupings
+    for family in related:
+        totals = [place for place, keys in zip(family.measurements, family.keys, strict=True) if not keys]
+        shown = [place for place in totals if queries[place].only is None]
+        for place in totals:
+            if (
+                shown
+                and queries[place].only is not None
+                and len(options[place].first.blocks) == len(options[shown[0]].first.blocks)
+            ):
+                pairs = zip(options[shown[0]].by_norm, options[place].by_norm, strict=True)
+                found[place] = Options(tuple(replace(one, outputs=own.outputs, choices=()) for one, own in pairs))
+    return tuple(found)
+
+
+def _is_summed(outer: exp.Query) -> bool:
+    """Whether anything is added up above the releases."""
+    return outer.find(exp.AggFunc) is not None
+
+
+def _tables(
+    parted: Split, shaped: Sequence[Shape], options: Sequence[Options], catalog: Catalog
+) -> dict[str, dict[str, Type]]:
+    """The tables that the outer SELECT may name, with the types of their columns."""
+    tables: dict[str, dict[str, Type]] = {}
+    for shape in shaped:
+        outputs = options[shape.measurements[0]].first.outputs
+        columns = {key.name: key.type for key in shape.keys}
+        columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.marked}
+        columns |= {output.name: output.type for output in outputs}
+        # A quantile is off by a known number of rows, not by a known distance.
+        measured = (output for output in outputs if not isinstance(output.estimator, Chosen))
+        columns |= {margin_name(output.name): DOUBLE for output in measured}
+        columns |= {presence.column: BOOLEAN for presence in shape.presences}
+        columns |= {row_column(0): BIGINT}
+        tables[shape.name] = columns
+    for name in parted.tables:
+        if name in VIRTUAL_COLUMNS:
+            tables[name] = dict(VIRTUAL_COLUMNS[name])
+        else:
+            tables[name] = {column.name: column.type for column in catalog.tables[name].columns.values()}
+    return tables
+
+
+def _private_tables(releases: Sequence[Query], catalog: Catalog) -> tuple[str, ...]:
+    names = {table.name for query in releases for table in query.rows.find_all(exp.Table)}
+    return tuple(sorted(name for name in names if name in catalog.tables and not catalog.tables[name].public))
+
+
+def _free_notes(options: Sequence[Options]) -> tuple[str, ...]:
+    """What to say of groups that cost nothing, because they follow from the policy."""
+    plans = [one.first for one in options]
+    free = any(one.keys and not one.blocks and one.selection is None for one in plans)
+    return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
+
+
+def _chosen_notes(options: Sequence[Options], outer: exp.Query) -> tuple[str, ...]:
+    """What to say of numbers that are computed over groups of which only some are shown."""
+    chosen = any(one.first.selection is not None for one in options)
+    if not chosen or outer.find(exp.AggFunc, exp.Window, exp.Join) is None:
+        return ()
+    return ("totals, averages, ranks and neighbours of groups are those of the groups that are shown",)
+
+
+def _joint_notes(related: Sequence[Family], options: Sequence[Options]) -> tuple[str, ...]:
+    """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
+    for family in related:
+        plans = [options[place].first for place in family.measurements]
+        together = {one.identity for one in plans if one.exhaustive and one.blocks}
+        if len(together) > 1:
+            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
+    return ()
