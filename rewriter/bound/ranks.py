@@ -36,7 +36,7 @@ from rewriter.declared import (
     Type,
     measure,
 )
-from rewriter.dialects import Dialect, call, double, number
+from rewriter.dialects import Dialect, double, number
 from rewriter.expressions import Value, clipped_steps, lattice
 from rewriter.measure import Vector
 from rewriter.plan import Choice, Chosen, Output
@@ -193,10 +193,10 @@ def _scale(rows: exp.Select, keys: Sequence[str], weights: _Weights, dialect: Di
         counts.set("group", exp.Group(expressions=_columns(["u", *keys])))
         source = exp.Subquery(this=counts, alias=exp.TableAlias(this=exp.to_identifier("c")))
         count = dialect.cast(exp.column("c", "c"), HUGEINT)
-        size = exp.Sum(this=exp.Mul(this=count, expression=count.copy()))
+        size = dialect.sum(exp.Mul(this=count, expression=count.copy()), HUGEINT)
         limit = weights.reach_squared
         root = exp.Sqrt(this=dialect.cast(size.copy(), DOUBLE))
-    share = dialect.cast(call("trunc", exp.Div(this=double(radius), expression=root)), BIGINT)
+    share = dialect.truncate(exp.Div(this=double(radius), expression=root))
     select = exp.Select(expressions=[exp.column("u"), exp.alias_(share, "m")]).from_(source, copy=False)
     select.set("group", exp.Group(expressions=_columns(["u"])))
     select.set("having", exp.Having(this=exp.GT(this=size.copy(), expression=number(limit))))
@@ -223,15 +223,14 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     expressions = [exp.alias_(query.unit.copy(), "u")]
     expressions += [exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
-    if dialect.recomputes:
-        rows.set("offset", exp.Offset(expression=number(0)))
-    present = exp.select("*").from_(from_rows(rows)).where("NOT v IS NULL")
+    present = exp.select("*").from_(from_rows(dialect.fence(rows))).where("NOT v IS NULL")
     types = [key.value.type for key in query.keys]
-    tree = _ranks(present, keys, types, weights, _Window(tuple(column.fractions), window), (low, high), dialect)
+    near = _Window(tuple(column.fractions), window)
+    tree = dialect.spelt(_ranks(present, keys, types, weights, near, (low, high), dialect))
     check_expanded(tree)
     return Choice(
         name,
-        tree.sql(dialect=dialect.name, comments=False),
+        dialect.sql(tree),
         tuple(column.fractions),
         low,
         high,
@@ -377,16 +376,7 @@ def _ranks(
     )
     final.set(
         "with_",
-        exp.With(
-            expressions=[
-                exp.CTE(
-                    this=query,
-                    alias=exp.TableAlias(this=exp.to_identifier(name)),
-                    materialized=True if name == "kept" else None,
-                )
-                for name, query in ctes
-            ]
-        ),
+        exp.With(expressions=[dialect.cte(name, query, shared=name == "kept") for name, query in ctes]),
     )
     return final
 

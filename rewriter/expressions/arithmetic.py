@@ -17,7 +17,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import DOUBLE, INTEGER, Interval, Kind, Type, decimal
-from rewriter.dialects import binary, call, double, duplicate, number, refuse, when, wrap
+from rewriter.dialects import binary, double, duplicate, number, refuse, when, wrap
 from rewriter.expressions import doubles
 from rewriter.expressions.build import (
     Context,
@@ -197,7 +197,7 @@ def _whole(value: Value, scale: int, context: Context) -> Value:
     wide = widen(value, DOUBLE, context.dialect)
     sql: exp.Expr = exp.Mul(this=wrap(wide.sql), expression=double(10.0**scale))
     if value.type.scale:
-        sql = call("round", sql)
+        sql = context.dialect.call("round", sql)
     magnitude = doubles.reaching((0, doubles.magnitude_of(value)[1] + math.ceil(scale * 3.33)))
     return derive(sql, DOUBLE, value, magnitude=magnitude, halves_away=True)
 
@@ -234,7 +234,7 @@ def _integer_division(
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
         if spelling != context.dialect.integer_divide:
             return modulo(one, other, context)
-        quotient = call("trunc", doubles.quotient(one, other, context).sql)
+        quotient = context.dialect.call("trunc", doubles.quotient(one, other, context).sql)
         return derive(quotient, DOUBLE, left, right, interval=loose(interval), raw=True)
     dividend, divisor = _as_integers(left, right, type_, context)
     if type_.bits > 64 and spelling == context.dialect.integer_divide:
@@ -344,12 +344,12 @@ def absolute(node: exp.Expr, context: Context) -> Value:
         interval = Interval(low, value.interval.magnitude)
     if value.type.kind is not Kind.INTEGER:
         raw = value.raw
-        size = call("abs", value.sql)
+        size = context.dialect.call("abs", value.sql)
         return derive(size, value.type, value, interval=interval, raw=raw, halves_away=value.halves_away)
     low_limit, high_limit = limits_of(value)
     limits = (0, max(abs(low_limit), abs(high_limit)))
     type_ = integer_type(limits, value.type.bits) or DOUBLE
-    sql = call("abs", widen(value, type_, context.dialect).sql)
+    sql = context.dialect.call("abs", widen(value, type_, context.dialect).sql)
     if type_ == DOUBLE:
         return derive(sql, DOUBLE, value, interval=interval)
     return derive(sql, type_, value, interval=interval, limits=limits)
@@ -362,7 +362,7 @@ def sign(node: exp.Expr, context: Context) -> Value:
     if value.interval is not None:
         interval = value.interval.monotone(lambda end: Fraction((end > 0) - (end < 0)))
     type_ = DOUBLE if value.type == DOUBLE else decimal(1, 0)
-    sql = context.dialect.cast(call("sign", value.sql), type_)
+    sql = context.dialect.cast(context.dialect.call("sign", value.sql), type_)
     return derive(sql, type_, value, interval=interval, domain=integer_domain(interval))
 
 
@@ -381,7 +381,7 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     if value.type == DOUBLE:
         raw, away = value.raw, value.halves_away
         if name != "round":
-            whole = doubles.Double(call(name, value.sql))
+            whole = doubles.Double(context.dialect.call(name, value.sql))
         elif away:
             whole = doubles.to_whole(value, context.dialect)
         else:
@@ -397,7 +397,9 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     wide, domain = widen(value, exact, context.dialect), integer_domain(interval)
     if exact.scale == 0:
         return replace(wide, interval=interval, domain=domain)
-    return derive(call(name, wide.sql), decimal(exact.precision, 0), value, interval=interval, domain=domain)
+    return derive(
+        context.dialect.call(name, wide.sql), decimal(exact.precision, 0), value, interval=interval, domain=domain
+    )
 
 
 def round_(node: exp.Expr, context: Context) -> Value:
@@ -433,5 +435,5 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
             # scaling by a power of ten is not exact in doubles: a value near a half can go the other way
             interval = loose(Interval(value.interval.low - step, value.interval.high + step))
         return derive(sql, DOUBLE, value, interval=interval, raw=True, halves_away=True)
-    sql = call(name, widen(value, wider, context.dialect).sql, number(digits))
+    sql = context.dialect.call(name, widen(value, wider, context.dialect).sql, number(digits))
     return derive(sql, decimal(wider.precision, max(digits, 0)), value, interval=interval)

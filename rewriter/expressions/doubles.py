@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.declared import DOUBLE, Kind
-from rewriter.dialects import Dialect, binary, call, double, duplicate, number, refuse, when, wrap
+from rewriter.dialects import Dialect, binary, double, duplicate, number, refuse, when, wrap
 from rewriter.expressions.build import Context, derive, is_literal, limits_of, scalar_of
 from rewriter.expressions.value import Magnitude, Value
 
@@ -124,7 +124,7 @@ def _unless_tiny(sql: exp.Expr, one: Value, other: Value, least: int, context: C
     if least >= _LEAST:
         return sql
     operand = other if is_literal(one) else one
-    size = call("abs", duplicate(operand.sql))
+    size = context.dialect.call("abs", duplicate(operand.sql))
     bound = 2.0 ** min(_LEAST - least + magnitude_of(operand)[0], 1000)
     tiny = exp.If(this=exp.LT(this=size.copy(), expression=double(bound)), true=context.dialect.double(0.0))
     return exp.Case(ifs=[exp.If(this=exp.GTE(this=size, expression=double(bound)), true=sql), tiny])
@@ -140,7 +140,7 @@ def quotient(left: Value, right: Value, context: Context) -> Double:
     least, most = magnitude_of(one)[0] - largest, magnitude_of(one)[1] - smallest
     divisor = wrap(other.sql)
     if not is_literal(right) or not scalar_of(right):
-        divisor = call("nullif", divisor, number(0))
+        divisor = context.dialect.call("nullif", divisor, number(0))
     sql = context.dialect.divide(wrap(one.sql), divisor)
     return Double(_unless_tiny(sql, one, other, least, context), reaching((least, most)))
 
@@ -159,16 +159,16 @@ def remainder(left: Value, right: Value, context: Context) -> exp.Expr:
 def function(name: str, value: Value, context: Context) -> exp.Expr:
     """A function of one double: raw, or NULL where it is not defined."""
     if not context.dialect.raises:
-        return call(name, value.sql)
+        return context.dialect.call(name, value.sql)
     guard = _GUARDS.get(name)
-    return call(name, value.sql) if guard is None else guard(value.sql, context.dialect)
+    return context.dialect.call(name, value.sql) if guard is None else guard(value.sql, context.dialect)
 
 
 def _positive(name: str) -> Callable[[exp.Expr, Dialect], exp.Expr]:
     def guarded(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-        result = call(name, sql)
+        result = dialect.call(name, sql)
         if name == "log2":
-            result = dialect.divide(call("ln", sql), double(math.log(2)))
+            result = dialect.divide(dialect.call("ln", sql), double(math.log(2)))
         return when(exp.GT(this=wrap(duplicate(sql)), expression=number(0)), result)
 
     return guarded
@@ -176,7 +176,7 @@ def _positive(name: str) -> Callable[[exp.Expr, Dialect], exp.Expr]:
 
 def _between(name: str, low: float, high: float) -> Callable[[exp.Expr, Dialect], exp.Expr]:
     def guarded(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-        return when(exp.Between(this=wrap(duplicate(sql)), low=double(low), high=double(high)), call(name, sql))
+        return when(exp.Between(this=wrap(duplicate(sql)), low=double(low), high=double(high)), dialect.call(name, sql))
 
     return guarded
 
@@ -184,19 +184,19 @@ def _between(name: str, low: float, high: float) -> Callable[[exp.Expr, Dialect]
 def _exponential(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
     inside = exp.Between(this=wrap(duplicate(sql)), low=double(-745.0), high=double(709.78))
     small = exp.If(this=exp.LT(this=wrap(duplicate(sql)), expression=double(-745.0)), true=dialect.double(0.0))
-    return exp.Case(ifs=[exp.If(this=inside, true=call("exp", sql)), small])
+    return exp.Case(ifs=[exp.If(this=inside, true=dialect.call("exp", sql)), small])
 
 
 def _cotangent(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-    away = exp.GT(this=call("abs", duplicate(sql)), expression=double(1e-300))
-    return when(away, call("cot", sql))
+    away = exp.GT(this=dialect.call("abs", duplicate(sql)), expression=double(1e-300))
+    return when(away, dialect.call("cot", sql))
 
 
 def _radians(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-    away = exp.GT(this=call("abs", duplicate(sql)), expression=double(1e-300))
+    away = exp.GT(this=dialect.call("abs", duplicate(sql)), expression=double(1e-300))
     return exp.Case(
         ifs=[
-            exp.If(this=away, true=call("radians", sql)),
+            exp.If(this=away, true=dialect.call("radians", sql)),
             exp.If(this=exp.LT(this=wrap(duplicate(sql)), expression=number(1)), true=dialect.double(0.0)),
         ]
     )
@@ -220,17 +220,17 @@ def power(base: Value, exponent: Value, context: Context) -> Double:
     """Raw; or NULL where PostgreSQL raises, 0 where it is too small for a double."""
     dialect = context.dialect
     if not dialect.raises:
-        return Double(call("pow", base.sql, exponent.sql))
+        return Double(dialect.power(base.sql, exponent.sql))
     if is_literal(exponent) and scalar_of(exponent) == 2.0:
         return _product(base, replace(base, sql=duplicate(base.sql)), context)
     base, exponent = _held(base, _TAME, context), _settled(_held(exponent, _TAME, context), context)
     zero, x, y = number(0), base.sql, exponent.sql
-    size = exp.Mul(this=wrap(duplicate(y)), expression=call("ln", call("abs", duplicate(x))))
+    size = exp.Mul(this=wrap(duplicate(y)), expression=dialect.call("ln", dialect.call("abs", duplicate(x))))
     inside = exp.Between(this=size, low=double(-700.0), high=double(709.0))
     is_small = exp.LT(this=duplicate(size), expression=double(-700.0))
     raised = exp.Case(
         ifs=[
-            exp.If(this=inside, true=call("power", x, y)),
+            exp.If(this=inside, true=dialect.power(x, y)),
             exp.If(this=is_small, true=dialect.double(0.0)),
         ]
     )
@@ -243,7 +243,7 @@ def power(base: Value, exponent: Value, context: Context) -> Double:
     is_zero = exp.EQ(this=wrap(duplicate(x)), expression=zero.copy())
     is_real = exp.or_(
         exp.GT(this=wrap(duplicate(x)), expression=zero.copy()),
-        exp.EQ(this=wrap(duplicate(y)), expression=call("floor", duplicate(y))),
+        exp.EQ(this=wrap(duplicate(y)), expression=dialect.call("floor", duplicate(y))),
         copy=False,
     )
     return Double(exp.Case(ifs=[exp.If(this=is_zero, true=of_zero), exp.If(this=is_real, true=raised)]))
@@ -252,27 +252,27 @@ def power(base: Value, exponent: Value, context: Context) -> Double:
 def to_whole(value: Value, dialect: Dialect) -> Double:
     """The nearest whole number, halves away from zero."""
     if not dialect.raises:
-        return Double(call("round", value.sql))
-    has_fraction = exp.LT(this=call("abs", duplicate(value.sql)), expression=double(2.0**52))
-    half = exp.Mul(this=call("sign", duplicate(value.sql)), expression=double(0.5))
-    whole = call("trunc", exp.Add(this=wrap(duplicate(value.sql)), expression=half))
+        return Double(dialect.call("round", value.sql))
+    has_fraction = exp.LT(this=dialect.call("abs", duplicate(value.sql)), expression=double(2.0**52))
+    half = exp.Mul(this=dialect.call("sign", duplicate(value.sql)), expression=double(0.5))
+    whole = dialect.call("trunc", exp.Add(this=wrap(duplicate(value.sql)), expression=half))
     return Double(when(has_fraction, whole, value.sql), reaching((0, max(magnitude_of(value)[1], 1))))
 
 
 def to_digits(name: str, value: Value, digits: int, context: Context) -> exp.Expr:
     """``round`` or ``trunc`` to a number of digits: halves away from zero."""
     if not context.dialect.raises:
-        return call(name, value.sql, number(digits))
+        return context.dialect.call(name, value.sql, number(digits))
     held = _settled(_held(value, _TAME, context), context)
     power_of_ten = double(10.0 ** abs(digits))
     there, back = (exp.Mul, exp.Div) if digits >= 0 else (exp.Div, exp.Mul)
     scaled = _typed(there, wrap(held.sql), power_of_ten)
     whole: exp.Expr = duplicate(scaled)
     if name == "round":
-        half = exp.Mul(this=call("sign", duplicate(held.sql)), expression=double(0.5))
+        half = exp.Mul(this=context.dialect.call("sign", duplicate(held.sql)), expression=double(0.5))
         whole = exp.Add(this=exp.Paren(this=whole), expression=half)
-    rounded = _typed(back, call("trunc", whole), power_of_ten.copy())
-    has_fraction = exp.LT(this=call("abs", scaled), expression=double(2.0**52))
+    rounded = _typed(back, context.dialect.call("trunc", whole), power_of_ten.copy())
+    has_fraction = exp.LT(this=context.dialect.call("abs", scaled), expression=double(2.0**52))
     return when(has_fraction, rounded, value.sql)
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import Interval, Kind, Type
-from rewriter.dialects import Dialect, call, double, number, when, wrap
+from rewriter.dialects import Dialect, double, number, when, wrap
 from rewriter.expressions.value import Value
 from rewriter.refused import Refused
 
@@ -86,7 +86,7 @@ def clipped_steps(value: Value, interval: Interval, granularity: Fraction, diale
         if _is_small_decimal(inner, granularity) and isinstance(guard.this, exp.LTE) and guard.this.this == inner.sql:
             # Never NULL where a comparison with it is true, and the same cut costs less of integers.
             steps = dialect.to_steps(inner.sql.copy(), value.type, granularity)
-            return when(guard.this.copy(), call("least", call("greatest", steps, number(low)), number(high)))
+            return when(guard.this.copy(), _within(steps, low, high, dialect))
         return when(guard.this.copy(), _clipped(inner, interval, granularity, dialect))
     return _clipped(value, interval, granularity, dialect)
 
@@ -97,7 +97,11 @@ def clipped_once(value: Value, interval: Interval, granularity: Fraction, dialec
         raise AssertionError("a value that may be NULL is clipped by CASE")
     low, high = int(interval.low / granularity), int(interval.high / granularity)
     steps = dialect.to_steps(value.sql.copy(), value.type, granularity)
-    return call("least", call("greatest", steps, number(low)), number(high))
+    return _within(steps, low, high, dialect)
+
+
+def _within(steps: exp.Expr, low: int, high: int, dialect: Dialect) -> exp.Expr:
+    return dialect.call("least", dialect.call("greatest", steps, number(low)), number(high))
 
 
 def _guard(sql: exp.Expr) -> exp.If | None:

@@ -61,7 +61,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
     one_group = constant or cells == 1
     picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
-    check_expanded(bounded.tree)
+    tree = dialect.spelt(bounded.tree)
+    check_expanded(tree)
     outputs = (
         *(replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs),
         *picked.outputs,
@@ -72,7 +73,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         for part in work.parts
     )
     planned = Plan(
-        sql="" if is_empty else bounded.tree.sql(dialect=dialect.name, comments=False),
+        sql="" if is_empty else dialect.sql(tree),
         dialect=dialect.name,
         keys=_columns(query.keys, public),
         blocks=bounded.blocks,
@@ -90,10 +91,10 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
         choices=picked.choices,
-        groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
+        groups="" if public is None else dialect.sql(public.sql),
         clips=_clips(contribution, work) or bool(picked.choices),
     )
-    named = with_families(planned, query, work, one_group=one_group)
+    named = with_families(planned, query, work, dialect, one_group=one_group)
     return named if query.only is None else of_total(named, query.only)
 
 
