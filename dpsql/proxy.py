@@ -23,8 +23,8 @@ from dpsql.policy import Policy
 from dpsql.prepare import Prepared, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
-from rewriter import Empty, Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse, rewrite
 from rewriter.declared import TEXT, UTC, Catalog
+from rewriter.front_door import Empty, Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse, rewrite
 
 _REMEMBERED = 512
 

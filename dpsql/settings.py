@@ -10,8 +10,8 @@ from types import MappingProxyType
 from dpsql.accounting import Target, target
 from dpsql.errors import DataError
 from dpsql.policy import Statement
-from rewriter import Empty
 from rewriter.declared import UTC, zone_of
+from rewriter.front_door import Empty
 
 _SWITCH = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from dpsql.opened import open_policy
 from dpsql.releases import Key
-from rewriter import Parameters, Select, parse, rewrite
 from rewriter.declared import Norm, Sensitivity
+from rewriter.front_door import Parameters, Select, parse, rewrite
 from rewriter.plan import Plan, Selection
 
 

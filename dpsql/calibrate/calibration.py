@@ -26,8 +26,8 @@ from dpsql.mechanisms import MOST_DELTA, PICKS, Gaussian, Laplace, Threshold, To
 from dpsql.mechanisms.quantiles import TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise
-from rewriter import EXTREME
 from rewriter.declared import Sensitivity
+from rewriter.front_door import EXTREME
 from rewriter.plan import Block, Chosen, Moment, Plan, Selection, Top
 
 Mechanism = Laplace | Gaussian

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpsql.accounting import Accounting, PrivacyLoss
-from rewriter import Family
+from rewriter.front_door import Family
 from rewriter.plan import Plan
 
 _UNKNOWN_CELLS = 100

@@ -20,8 +20,8 @@ from dpsql.finish.propagate import Ends
 from dpsql.finish.replicates import FEWEST, replicate_ends
 from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.sandbox import Sandbox
-from rewriter import REPLICATE, REPLICATES, Family, Question
 from rewriter.declared import INTEGER, Scalar
+from rewriter.front_door import REPLICATE, REPLICATES, Family, Question
 from rewriter.plan import Plan
 
 MOST = 399

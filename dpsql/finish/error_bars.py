@@ -26,8 +26,8 @@ from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
-from rewriter import Either, Listed, Mean, Measured, Running, margin_name, row_column, slots_of
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
+from rewriter.front_door import Either, Listed, Mean, Measured, Running, margin_name, row_column, slots_of
 from rewriter.plan import Plan
 
 Column = Sequence[Ends | tuple[str, str] | None]

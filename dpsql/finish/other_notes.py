@@ -19,7 +19,7 @@ from dpsql.inference.estimates import linear_half_width, nearest
 from dpsql.mechanisms import sqrt_at_least
 from dpsql.releases import Noise, NoisyTable, bar, variance
 from dpsql.reuse import refined
-from rewriter import Shape
+from rewriter.front_door import Shape
 from rewriter.plan import Linear, Output, Plan
 
 Measured = tuple[list[NoisyTable], list[Plan], dict[int, Derived]]

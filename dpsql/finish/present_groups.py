@@ -14,8 +14,8 @@ from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.inference.estimates import linear_half_width
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter import Shape
 from rewriter.declared import BOOLEAN, Scalar
+from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
 
 ALPHA = 0.01

@@ -17,7 +17,7 @@ import numpy as np
 
 from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
 from dpsql.releases import Noise, ReleasedColumn, ReleasedTable
-from rewriter import Affine, Form, Mean, Measured, Quotient, Rounding, Term
+from rewriter.front_door import Affine, Form, Mean, Measured, Quotient, Rounding, Term
 from rewriter.plan import Linear, Output, Plan
 from rewriter.release import Along
 

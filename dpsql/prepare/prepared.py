@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from dpsql.sandbox import Sandbox
-from rewriter import Described, Program
 from rewriter.declared import Learned, Type
+from rewriter.front_door import Described, Program
 
 _REMEMBERED = 8
 

@@ -17,7 +17,7 @@ from dpsql.inference.intervals import half_width, quotient_ends
 from dpsql.prepare import Prepared
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn
 from dpsql.reply import AnswerColumn
-from rewriter import Affine, Either, Form, Mean, Other, Quotient, Running, Shape
+from rewriter.front_door import Affine, Either, Form, Mean, Other, Quotient, Running, Shape
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 
 Sizes = Mapping[str, float]

@@ -25,8 +25,8 @@ from dpsql.ledger import Due
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable
-from rewriter import exponents, histogram_plans
 from rewriter.declared import Learned, Missing
+from rewriter.front_door import exponents, histogram_plans
 from rewriter.plan import Plan
 
 _SHARED = 8

@@ -27,8 +27,8 @@ from dpsql.engines.duckdb import LOCKED, column_type
 from dpsql.errors import Error, OperationalError, error
 from dpsql.releases import ReleasedTable
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
-from rewriter import total_sql
 from rewriter.declared import TEXT, UTC, Kind, Scalar, Type
+from rewriter.front_door import total_sql
 
 Columns = tuple[tuple[str, Type], ...]
 Rows = tuple[tuple[Scalar | None, ...], ...]

@@ -21,6 +21,8 @@ import duckdb
 import pytest
 
 import dpsql
+from dpsql.interfaces.python import Cursor
+from dpsql.interfaces.python import connection as dbapi
 
 POLICY = """
 database: duckdb:pub.duckdb
@@ -77,7 +79,7 @@ class Preloaded:
         self._connection.check_open()
         chosen = self.chosen
 
-        class Cursor(dpsql.dbapi.Cursor):
+        class Overridden(Cursor):
             def execute(self, operation: str, parameters: Any = None) -> Any:
                 if operation in LOADED:
                     chosen.update(LOADED[operation])
@@ -86,14 +88,14 @@ class Preloaded:
                     operation = operation.replace(f"dbapi20test_{name}", f"dbapi20test_{table}")
                 return super().execute(operation, parameters)
 
-        return Cursor(self._connection)
+        return Overridden(self._connection)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
 
 class TestCompliance(dbapi20.DatabaseAPI20Test):  # type: ignore[misc]
-    driver = dpsql.dbapi
+    driver = dbapi
     ddl1 = ddl2 = NO_ROWS
     lower_func = None
     connect_kw_args: ClassVar[dict[str, Any]] = {}

@@ -35,7 +35,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 import dpsql
 from dpsql.interfaces.commands.demo_clinic import DIAGNOSES, PATIENTS, REGIONS
 
-registry.register("dpsql", "dpsql.sqlalchemy", "DPSQLDialect")
+registry.register("dpsql", "dpsql.interfaces.sqlalchemy", "DPSQLDialect")
 
 
 @pytest.fixture
@@ -374,5 +374,5 @@ def test_pandas_and_polars_read_an_engine(engine: Engine) -> None:
 
 
 def test_the_module_does_not_shadow_sqlalchemy(tmp_path: Path) -> None:
-    program = "import dpsql.sqlalchemy, sqlalchemy; assert 'dpsql' not in sqlalchemy.__file__.rsplit('/', 2)[1]; import dpsql.dbapi"
+    program = "import dpsql.interfaces.sqlalchemy, sqlalchemy; assert 'dpsql' not in sqlalchemy.__file__.rsplit('/', 2)[1]; import dpsql.interfaces.python"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)

@@ -39,9 +39,9 @@ from dpsql.engines.schema import Concern, Profile, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.errors import OperationalError
 from dpsql.releases import ExactTable
-from rewriter import read_column
 from rewriter.declared import Column
 from rewriter.dialects import POSTGRES
+from rewriter.front_door import read_column
 from rewriter.plan import Plan
 
 if TYPE_CHECKING:

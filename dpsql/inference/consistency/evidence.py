@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from dpsql.inference.estimates import Column, nearest
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import NoisyTable
-from rewriter import Family
 from rewriter.declared import TEXT
+from rewriter.front_door import Family
 from rewriter.plan import KeyColumn, Plan
 
 

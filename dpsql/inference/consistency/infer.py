@@ -34,8 +34,8 @@ from dpsql.inference.numeric import (
     top_down,
 )
 from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter import Family, Shape
 from rewriter.declared import INTEGER, Scalar
+from rewriter.front_door import Family, Shape
 from rewriter.plan import Linear, Moment, Part, Plan, Ratio
 
 _MOST_STEPS = 1_000

@@ -18,8 +18,8 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from dpsql.releases import Noise, NoisyTable
-from rewriter import SMALLER
 from rewriter.declared import Learned, Missing
+from rewriter.front_door import SMALLER
 
 BETA = 1e-4
 """How often noise alone lets one of a histogram's empty bins count."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpsql.releases import ReleasedColumn, ReleasedTable
-from rewriter import label
 from rewriter.declared import Kind, Scalar
+from rewriter.front_door import label
 
 
 def completed(left: ReleasedTable, groups: ReleasedTable, keys: int) -> ReleasedTable:

@@ -18,7 +18,7 @@ from scipy.signal import lfilter
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray, IntArray, monotone, tree
 from dpsql.releases import Noise, NoisyTable
-from rewriter import Prefix, PrefixStrategy, Toeplitz, Tree, running_outputs, runs_along
+from rewriter.front_door import Prefix, PrefixStrategy, Toeplitz, Tree, running_outputs, runs_along
 from rewriter.plan import Block, Plan
 from rewriter.release import Along, Frame
 

@@ -17,8 +17,8 @@ from dpsql.proxy import Proxy
 from dpsql.server.session.route import Route, SetConfig, route, route_unparsed, settings_of, without_set_config
 from dpsql.server.shadow import Shadow
 from dpsql.server.wire import lexemes
-from rewriter import Select, parse
 from rewriter.declared import Scalar
+from rewriter.front_door import Select, parse
 from rewriter.refused import BAD_PARAMETER, SYNTAX, Refused
 
 MAX_PARAMETERS = 1000

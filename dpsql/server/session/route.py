@@ -14,8 +14,8 @@ from enum import Enum, StrEnum
 from sqlglot import exp
 
 from dpsql.server.wire import lexemes
-from rewriter import MAX_BYTES
 from rewriter.declared import Catalog
+from rewriter.front_door import MAX_BYTES
 from rewriter.refused import NOT_ALLOWED, NOT_ANSWERED, Refused
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rewriter import has_mode
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Column, Kind, Scalar, Table, Type
+from rewriter.front_door import has_mode
 
 SCHEMA = "dpsql"
 """The pseudo-schema of budget, charges and columns: visible here, answered from the ledger and the policy."""

@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy.dialects import registry
 
-registry.register("dpsql", "dpsql.sqlalchemy", "DPSQLDialect")
-registry.register("dpsql.dpsql", "dpsql.sqlalchemy", "DPSQLDialect")
+registry.register("dpsql", "dpsql.interfaces.sqlalchemy", "DPSQLDialect")
+registry.register("dpsql.dpsql", "dpsql.interfaces.sqlalchemy", "DPSQLDialect")
 pytest.register_assert_rewrite("sqlalchemy.testing.assertions")
 
 from sqlalchemy.testing.plugin.pytestplugin import *  # noqa: E402, F403
