@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import canonical, expanded
-from rewriter.columns import BEHIND, Source, Variable
+from rewriter.columns import BEHIND, Computed, Source, Variable, as_column
 from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import Value, compile_expression, is_literal, position_of
 from rewriter.per_person.window_frames import SQL_FRAME, read_frame
@@ -356,7 +356,6 @@ def _across(block: Block, node: exp.Window) -> Refused:
 
 def _column(value: Value, column: exp.Column, alias: str) -> Value:
     """A window as a column. Its declared values are a variable of its own: another row's value is not this row's."""
-    behind = BEHIND.of(value.sql)
-    if isinstance(behind, Variable):
-        BEHIND.on(column, replace(behind, alias=alias))
-    return value.carried_by(column)
+    picked = BEHIND.of(value.sql)
+    behind = replace(picked, alias=alias) if isinstance(picked, Variable) else Computed(frozenset())
+    return as_column(value, column, behind)
