@@ -317,7 +317,7 @@ class _Replacer:
                 hint="use GROUP BY, or several statements",
                 sqlstate=TOO_COMPLEX,
             )
-        return tuple(compile_aggregate(node, self._scope, self._dialect, written(node)) for node in self._found)
+        return tuple(compile_aggregate(node, self._scope, self._dialect) for node in self._found)
 
     def calls(self) -> tuple[exp.Expr, ...]:
         return tuple(self._found)

@@ -23,7 +23,7 @@ from rewriter.per_person.aggregates import per_unit
 from rewriter.per_person.window_frames import WHOLE, Frame
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope
-from rewriter.statement import only, written
+from rewriter.statement import only
 
 _MOST_OFFSET = 1_000_000_000
 MOST_TILES = 1000
@@ -248,7 +248,7 @@ def _picked(argument: Value, sql: exp.Expr, *, nullable: bool) -> Value:
 
 def _aggregate(at: _Call) -> Value:
     """An aggregate per person, each of its sums and counts over the window."""
-    aggregate = compile_aggregate(at.node, at.scope, at.dialect, written(at.node))
+    aggregate = compile_aggregate(at.node, at.scope, at.dialect)
     if aggregate.distinct:
         raise Refused("DISTINCT is not answered in a window", hint="COUNT(DISTINCT x) with GROUP BY the person")
     over = at.over
