@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
+from dpsql.display import explanation_lines
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
@@ -35,7 +37,7 @@ def explained(
         priced = Priced(settings.epsilon, purchase.all, {})
         price, notes = purchase.loss, (purchase.warning,)
         expected = (None,) * len(answer_columns(prepared, settings))
-    return Explanation(
+    explanation = Explanation(
         releases=_releases(prepared, priced),
         outer_sql=prepared.program.outer.shown_sql,
         columns=answer_columns(prepared, settings),
@@ -45,6 +47,7 @@ def explained(
         remaining_after=budget_after(price),
         notices=(*settled.notices, *notes, *notices(priced)),
     )
+    return replace(explanation, lines=tuple(explanation_lines(explanation)))
 
 
 def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn, ...]:

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 from dpsql.accounting import NORMS, Accountant, PrivacyLoss
 from dpsql.answer import Answering, Asked
-from dpsql.display import explanation_lines
 from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
@@ -245,7 +244,7 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, ow
 
 def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
     """EXPLAIN as one column of text."""
-    lines = explanation_lines(explanation)
+    lines = explanation.lines
     return Answer(
         (AnswerColumn("QUERY PLAN", TEXT),),
         tuple((line,) for line in lines),

@@ -84,7 +84,8 @@ class ReleaseExplanation:
 class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
-    ``expected`` is the half-width to expect of each column, where that is known before.
+    ``expected`` is the half-width to expect of each column, where that is known before. ``lines`` are what EXPLAIN
+    answers.
     """
 
     releases: tuple[ReleaseExplanation, ...]
@@ -95,3 +96,7 @@ class Explanation:
     epsilon: Fraction
     remaining_after: Budget
     notices: tuple[str, ...]
+    lines: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)

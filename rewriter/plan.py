@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -103,6 +104,10 @@ class Top:
     most: bool = True
 
 
+Terms = tuple[tuple[str, Fraction], ...]
+"""A weighted sum of statistics, each named once: ``Σ weight · integer``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Linear:
     """An output that is a weighted sum of statistics: ``Σ weight · integer``.
@@ -119,15 +124,23 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A mean from the pair a = Σ(x - low), b = Σ(high - x): ``low + (high - low) · a / (a + b)``, inside [low, high].
+    """A mean from a = Σt and b = Σ(1-t), which together are the number of rows: ``low + (high - low) · a / (a + b)``,
+    inside [low, high], where t = (x - low) / (high - low).
 
-    ``above`` and ``below`` are the names of the statistics a and b.
+    ``above`` and ``below`` are what a and b are of the statistics. One that is in both has one noise in both.
     """
 
-    above: str
-    below: str
+    above: Terms
+    below: Terms
     low: Fraction
     high: Fraction
+
+    def finer(self, refinement: Mapping[str, int]) -> Ratio:
+        """The same over lattices that are finer by whole factors."""
+        above, below = (
+            tuple((name, weight / refinement[name]) for name, weight in side) for side in (self.above, self.below)
+        )
+        return replace(self, above=above, below=below)
 
 
 class Figure(StrEnum):
@@ -192,6 +205,17 @@ class Moment:
     y: Axis
     cells: tuple[tuple[str, Fraction], ...]
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The least and the most that the figure can be, whatever the data."""
+        if self.figure is Figure.MEAN:
+            return float(self.x.low), float(self.x.high)
+        if self.figure is Figure.CORRELATION:
+            return -1.0, 1.0
+        return (0.0 if self.figure.nonnegative else -math.inf), (
+            1.0 if self.figure is Figure.DETERMINATION else math.inf
+        )
+
     def finer(self, refinement: Mapping[str, int]) -> Moment:
         """The same over lattices that are finer by whole factors."""
         return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
@@ -211,7 +235,7 @@ Estimator = Linear | Ratio | Moment | Chosen
 def statistics_of(estimator: Estimator) -> tuple[str, ...]:
     """The names of the statistics that an output is made of; none of what is picked."""
     if isinstance(estimator, Ratio):
-        return estimator.above, estimator.below
+        return tuple(dict.fromkeys(name for name, _ in (*estimator.above, *estimator.below)))
     if isinstance(estimator, Moment):
         return tuple(name for name, _ in estimator.cells)
     return tuple(name for name, _ in estimator.terms) if isinstance(estimator, Linear) else ()
@@ -290,7 +314,8 @@ class Plan:
     ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
     ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
     a public key set, under the names of the keys, and reads no row of people; "" where there is none. With ``top``, the
-    sensitivities are those of any so many groups.
+    sensitivities are those of any so many groups. ``sums`` is a name that measurements of the same rows share only
+    where people are shortened alike in both, so that totals are sums of their parts.
     """
 
     sql: str
@@ -309,6 +334,7 @@ class Plan:
     groups: str = ""
     clips: bool = False
     top: Top | None = None
+    sums: str = field(default="", repr=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way."""
 

@@ -249,8 +249,11 @@ def _chosen_notes(options: Sequence[Options], outer: exp.Query) -> tuple[str, ..
 def _joint_notes(related: Sequence[Family], options: Sequence[Options]) -> tuple[str, ...]:
     """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
     for family in related:
-        plans = [options[place].first for place in family.measurements]
-        together = {one.identity for one in plans if one.exhaustive and one.blocks}
-        if len(together) > 1:
-            return (f"{len(together)} measurements of the same rows are made to agree, which makes each more accurate",)
+        alike: dict[str, set[str]] = {}
+        for one in (options[place].first for place in family.measurements):
+            if one.exhaustive and one.blocks:
+                alike.setdefault(one.sums, set()).add(one.identity)
+        most = max(map(len, alike.values()), default=0)
+        if most > 1:
+            return (f"{most} measurements of the same rows are made to agree, which makes each more accurate",)
     return ()

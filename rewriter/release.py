@@ -130,7 +130,8 @@ class Query:
     ``only`` are those that a total is measured for, where it is not all of them. ``summed_with_total``: the groups
     shown are taken off a total, so that none is selected by the number that is shown of it. ``presences`` say which of
     its groups are read, by the aggregate at the place ``counted``, which is ``bought`` where nobody asked for it
-    (:mod:`rewriter.split.presence`).
+    (:mod:`rewriter.split.presence`). ``together``: groupings of the same rows are shown beside it, and people are
+    shortened alike in all of them (:mod:`rewriter.planner.alike`).
     """
 
     rows: exp.Select
@@ -148,16 +149,24 @@ class Query:
     presences: tuple[Presence, ...] = ()
     counted: int = 0
     bought: bool = False
+    together: bool = False
 
     @property
     def groupings(self) -> tuple[Query, ...]:
         """One query for each grouping set, over the same rows; or the groups, and the total that others are left of."""
-        if self.others:
-            groups = replace(self, others=(), summed_with_total=True)
-            return groups, replace(groups, keys=(), only=self.others)
-        if not self.sets:
+        if not (self.others or self.sets):
             return (self,)
-        return tuple(replace(self, keys=tuple(self.keys[place] for place in places), sets=()) for places in self.sets)
+        # A person has one group in every grouping whose keys are constant, and is shortened alike there anyway.
+        one = replace(self, together=self.together or not self.is_constant)
+        if self.others:
+            groups = replace(one, others=(), summed_with_total=True)
+            return groups, replace(groups, keys=(), only=self.others)
+        return tuple(replace(one, keys=tuple(self.keys[place] for place in places), sets=()) for places in self.sets)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no key varies within a person."""
+        return all(key.value.constant for key in self.keys)
 
 
 @dataclass(frozen=True, slots=True)

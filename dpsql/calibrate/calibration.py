@@ -186,10 +186,9 @@ def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROU
 
     For a mean: in a group of ``group_size`` rows, wherever in its range the mean lies.
     """
-    steps = {statistic.name: statistic.granularity for statistic in plan.statistics}
     noise = group_noise(plan.blocks, calibration.noise)
     return {
-        output.name: expected_half_width(output.estimator, noise, steps, group_size)
+        output.name: expected_half_width(output.estimator, noise, group_size)
         for output in plan.outputs
         if not isinstance(output.estimator, Chosen)
     }

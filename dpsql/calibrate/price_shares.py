@@ -51,7 +51,8 @@ def _finest(family: Family, plans: Sequence[Plan]) -> str | None:
     cells = {plans[place].identity: plans[place].cells or 0 for place in family.measurements}
     place, keys = max(zip(family.measurements, family.keys, strict=True), key=lambda member: len(member[1]))
     others = zip(family.measurements, family.keys, strict=True)
-    if not all(plans[other].exhaustive and set(some) <= set(keys) for other, some in others):
+    sums = plans[place].sums
+    if not all(plans[one].exhaustive and plans[one].sums == sums and set(some) <= set(keys) for one, some in others):
         return None
     if any(plans[other].choices for other in family.measurements):
         return None  # Quantiles of groups say little of those of all rows.

@@ -97,11 +97,13 @@ def tried_ends(
         ]
     found = [dict(zip(_keys(answer, question.keys), answer, strict=True)) for answer in answers]
     ends = {at: _ends(rows, at, keys, found) for at in question.wanted}
-    return {at: tuple(_not_negative(one) if at in question.nonnegative else one) for at, one in ends.items()}
+    most = dict(question.most)
+    limits = {at: (0.0 if at in question.nonnegative else -math.inf, most.get(at, math.inf)) for at in ends}
+    return {at: tuple(_within(pair, *limits[at]) for pair in one) for at, one in ends.items()}
 
 
-def _not_negative(ends: Sequence[Ends | None]) -> list[Ends | None]:
-    return [None if pair is None else (max(pair[0], 0.0), max(pair[1], 0.0)) for pair in ends]
+def _within(ends: Ends | None, least: float, most: float) -> Ends | None:
+    return None if ends is None else (min(max(ends[0], least), most), min(max(ends[1], least), most))
 
 
 def _ends(rows: Sequence[Row], at: int, keys: Sequence[Key], found: Sequence[Mapping[Key, Row]]) -> list[Ends | None]:

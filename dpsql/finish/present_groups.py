@@ -16,7 +16,7 @@ from dpsql.inference.estimates import linear_half_width
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import BOOLEAN, Scalar
 from rewriter.front_door import Shape
-from rewriter.plan import Linear, Plan
+from rewriter.plan import Linear, Plan, statistics_of
 
 ALPHA = 0.01
 """How often any empty group of an answer is taken for one that is there."""
@@ -68,14 +68,16 @@ def present_columns(
 def _there(
     shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool
 ) -> Iterator[bool]:
-    """Of each row, whether its number of rows says that it is there. A total over all rows is."""
+    """Of each row, whether its number of rows says that it is there. A total over all rows is, and a group that was
+    selected."""
     name = f"a{shape.counted}"
     counts = next(column.values for column in released.columns if column.name == name)
-    cells, row = sum(len(table.keys) for table in tables), 0
-    for table, plan in zip(tables, plans, strict=True):
-        least = 0.0 if silent else threshold(_rows_of(plan, shape.counted), table.noise, cells)
+    declared = [plan.cells is not None for plan in plans]
+    cells, row = sum(len(table.keys) for table, known in zip(tables, declared, strict=True) if known), 0
+    for table, plan, known in zip(tables, plans, declared, strict=True):
+        least = 0.0 if silent or not known else threshold(_rows_of(plan, shape.counted), table.noise, cells)
         for group in table.keys:
-            yield not group or _exceeds(counts[row], least, _shrunk(released, row))
+            yield not group or not known or _exceeds(counts[row], least, _shrunk(released, row))
             row += 1
 
 
@@ -113,7 +115,8 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) 
     """How many rows speak for a group, and what their number costs where nobody asked for it. From text and price."""
     whole = sum((one.loss for one in calibrations), PrivacyLoss())
     for shape in shapes:
-        own = [calibrations[place] for place in shape.measurements if calibrations[place].plan.keys]
+        every = [calibrations[place] for place in shape.measurements if calibrations[place].plan.keys]
+        own = [one for one in every if one.plan.cells is not None]
         if not shape.presences or not own:
             continue
         cells = sum(one.plan.cells or 0 for one in own)
@@ -126,18 +129,17 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) 
             f" be empty{', unless the policy lists them one by one' if listed else ''};"
             " SET dpsql.empty_groups = show has all of them"
         )
-        if shape.bought:
-            yield (
-                "the number of rows of each group is measured too, to know which groups there are:"
-                f" {_share(own, shape.counted, whole)}"
-            )
+        if shape.bought and (share := _share(every, shape.counted, whole)):
+            yield f"the number of rows of each group is measured too, to know which groups there are: {share}"
 
 
 def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) -> str:
-    """What is paid for the number of rows, of the statement's whole price."""
+    """What is paid for the number of rows, of the statement's whole price; "" where what was asked for tells it."""
     paid = 0.0
     for one in calibrations:
-        names = {name for name, _ in _rows_of(one.plan, place).terms}
+        asked = (output.estimator for output in one.plan.outputs if output.name != f"a{place}")
+        told = {name for estimator in asked for name in statistics_of(estimator)}
+        names = {name for name, _ in _rows_of(one.plan, place).terms} - told
         for measured in one.measured:
             of_rows = {statistic.name for statistic in measured.block.statistics}
             if of_rows & names:
@@ -145,4 +147,4 @@ def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) 
                     return "together with what was asked for, in one measurement"
                 price, total = (measured.share.rho, whole.rho) if whole.rho else (measured.share.epsilon, whole.epsilon)
                 paid += float(price / total)
-    return f"{100 * paid:.0f} % of the price"
+    return f"{100 * paid:.0f} % of the price" if paid else ""

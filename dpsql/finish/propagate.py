@@ -18,7 +18,7 @@ import numpy as np
 from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
 from dpsql.releases import Noise, ReleasedColumn, ReleasedTable
 from rewriter.front_door import Affine, Form, Mean, Measured, Quotient, Rounding, Term
-from rewriter.plan import Linear, Output, Plan
+from rewriter.plan import Estimator, Linear, Moment, Output, Plan, Ratio
 from rewriter.release import Along
 
 Ends = tuple[float, float]
@@ -309,9 +309,21 @@ def _mean_ends(form: Mean, rows: Sequence[Sequence[Row | None]]) -> list[Ends | 
             found.append(None)
             continue
         down, up = column.reaches[place[1]]
-        low, high = sorted(factor * (number + reach) + float(form.constant) for reach in (-down, up))
+        least, most = _possible(place[0].outputs[name].estimator)
+        # The distance from a number to the end of its range, taken off again, is off by a digit that doubles lack.
+        ends = min(number, max(number - down, least)), max(number, min(number + up, most))
+        low, high = sorted(factor * end + float(form.constant) for end in ends)
         found.append((low - float(form.slack), high + float(form.slack)))
     return found
+
+
+def _possible(estimator: Estimator) -> Ends:
+    """The numbers that a mean or a figure of moments can be, whatever the data."""
+    if isinstance(estimator, Ratio):
+        return float(estimator.low), float(estimator.high)
+    if isinstance(estimator, Moment):
+        return estimator.possible
+    return -math.inf, math.inf
 
 
 def as_number(value: object) -> float | None:

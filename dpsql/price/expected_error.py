@@ -109,8 +109,7 @@ def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: Nois
         unit = float(table.noise[estimator.choice].scale) if estimator.choice in table.noise else 0.0
     elif isinstance(estimator, Ratio | Moment):
         widths = [width for width in column.margins or () if width is not None and math.isfinite(width)]
-        steps = {statistic.name: statistic.granularity for statistic in plan.statistics}
-        unit = expected_half_width(estimator, group_noise(plan.blocks, table.noise), steps, NOMINAL_GROUP)
+        unit = expected_half_width(estimator, group_noise(plan.blocks, table.noise), NOMINAL_GROUP)
     else:
         return None
     return float(np.median(widths)) / unit if widths and unit and float(np.median(widths)) else None
@@ -280,10 +279,9 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: Known
                 pick = next(one for one in calibration.picked if one.choice.name == estimator.choice)
                 error = found * float(pick.mechanism.noise.scale)
             return None if error is None else abs(float(form.factor)) * error
-        steps = {statistic.name: statistic.granularity for statistic in calibration.plan.statistics}
         noise = group_noise(calibration.plan.blocks, calibration.noise)
         times = known.errors.get(_size_name(calibration.plan, form.term[1]), 1.0)
-        return abs(float(form.factor)) * times * expected_half_width(estimator, noise, steps, NOMINAL_GROUP)
+        return abs(float(form.factor)) * times * expected_half_width(estimator, noise, NOMINAL_GROUP)
     if isinstance(form, Running):
         calibration = slots[form.term[0]][0]
         return running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])

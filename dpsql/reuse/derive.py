@@ -26,7 +26,7 @@ from dpsql.inference.estimates import Column
 from dpsql.mechanisms import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Entry, Facts, Key, Noise, NoisyTable, variance
-from rewriter.plan import Estimator, Linear, Moment, Plan
+from rewriter.plan import Estimator, Linear, Moment, Plan, Ratio
 
 WEIGHTS = 1 << 16
 """Tables are combined with weights that are whole parts of this: a combination is an integer on so much finer a
@@ -389,7 +389,7 @@ def refined(plan: Plan, refinement: Mapping[str, int]) -> Plan:
 
 
 def _finer(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
-    if isinstance(estimator, Moment):
+    if isinstance(estimator, Moment | Ratio):
         return estimator.finer(refinement)
     return _finer_sum(estimator, refinement) if isinstance(estimator, Linear) else estimator
 

@@ -1,10 +1,21 @@
 """The bounded SQL."""
 
-from rewriter.bound.ball import deciding
+from rewriter.bound.ball import ALL_ROWS, deciding, reach_squared
 from rewriter.bound.bounded_sql import bound
+from rewriter.bound.common_factor import _all_rows
 from rewriter.bound.credited_values import credit_notes
 from rewriter.bound.ranks import quantiles
 from rewriter.bound.series import with_prefixes
 from rewriter.bound.sql_size import check_expanded
 
-__all__ = ["bound", "check_expanded", "credit_notes", "deciding", "quantiles", "with_prefixes"]
+__all__ = [
+    "ALL_ROWS",
+    "_all_rows",
+    "bound",
+    "check_expanded",
+    "credit_notes",
+    "deciding",
+    "quantiles",
+    "reach_squared",
+    "with_prefixes",
+]

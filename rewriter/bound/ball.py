@@ -199,14 +199,18 @@ class Factor:
         return within if one_group else dialect.sum(within, HUGEINT)
 
 
-def factors(balls: Sequence[Ball]) -> tuple[Factor | None, ...]:
-    """The factor of each ball: one for all vectors of rows, one for all of people; None for what is clipped."""
+def factors(balls: Sequence[Ball], limits: tuple[Ball, ...] | None = None) -> tuple[Factor | None, ...]:
+    """The factor of each ball: one for all vectors of rows, one for all of people; None for what is clipped.
+
+    That of rows is the least that brings them into the ``limits``, where these are other balls.
+    """
     decisive = deciding([ball.vector for ball in balls])
-    named = {
-        distinct: Factor(name, tuple(b for b in balls if b.vector in decisive and b.vector.distinct is distinct))
-        for name, distinct in (("rows_factor", False), ("people_factor", True))
-    }
-    return tuple(named[ball.vector.distinct] if ball.scaled else None for ball in balls)
+    rows, people = (
+        tuple(ball for ball in balls if ball.vector in decisive and ball.vector.distinct is distinct)
+        for distinct in (False, True)
+    )
+    of_rows, of_people = Factor("rows_factor", rows if limits is None else limits), Factor("people_factor", people)
+    return tuple((of_people if ball.vector.distinct else of_rows) if ball.scaled else None for ball in balls)
 
 
 def deciding(vectors: Sequence[Vector]) -> list[Vector]:
@@ -245,14 +249,21 @@ def measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, vector
 
 
 def balls_of(
-    vectors: Sequence[Vector], norm: Norm, contribution: ContributionBound, one_group: bool, query: Query
+    vectors: Sequence[Vector],
+    norm: Norm,
+    contribution: ContributionBound,
+    one_group: bool,
+    query: Query,
+    *,
+    alike: bool = False,
 ) -> list[Ball]:
-    """How far one unit's vectors may reach."""
+    """How far one unit's vectors may reach. ``alike``: what can be below 0 is shortened by rows and not clipped."""
     alone = sum(not vector.distinct for vector in vectors) == 1
     columns = counters(vectors)
     found = []
     for vector in vectors:
-        ball = _ball_of(vector, norm, contribution, one_group, query, alone or vector.distinct)
+        clipped = vector.distinct or (alone and not (alike and vector.signed))
+        ball = _ball_of(vector, norm, contribution, one_group, query, clipped)
         rows = contribution.l1 if ball.norm is Norm.L1 else contribution.l2_squared
         if ball.scaled and vector.rows is not None and rows is not None:
             ball = replace(ball, counter=columns[vector.rows], most_rows=rows)

@@ -25,6 +25,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.bound.ball import ALL_ROWS, SHRINK, Ball, Factor, balls_of, case, counters, factors, measured
+from rewriter.bound.common_factor import limits
 from rewriter.bound.credited_values import Credited, credited
 from rewriter.declared import BIGINT, DOUBLE, HUGEINT, ContributionBound, Kind, Norm, Sensitivity, least
 from rewriter.dialects import Dialect, double, number, wrap
@@ -57,9 +58,10 @@ def bound(
     dialect: Dialect,
     *,
     one_group: bool,
+    alike: bool = False,
 ) -> Bounded:
     """Write the bounded SQL. ``contribution`` is the bound within this grouping, ``one_group`` the fact that no unit
-    has rows in two groups."""
+    has rows in two groups. ``alike``: units are shortened as in other groupings of the same rows."""
     keys = [f"k{place}" for place in range(len(query.keys))]
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
@@ -75,7 +77,8 @@ def bound(
     counts = credited(query, rows, work, contribution, dialect, one_group=one_group)
     names = [cell.name for cell in _cells(work)]
     every, work = work, replace(work, vectors=tuple(vector for vector in work.vectors if vector.credit is None))
-    balls = balls_of(work.vectors, norm, contribution, one_group, query)
+    balls = balls_of(work.vectors, norm, contribution, one_group, query, alike=alike)
+    of_balls = factors(balls, limits(query, balls) if alike else None)
     most = 1 if one_group else min(contribution.most_groups or _MOST_SELECTED_GROUPS, _MOST_SELECTED_GROUPS)
     people = next((v.cells[0].name for v in work.vectors if one_group and v.distinct and _is_one_count(v)), "w")
     people = "w" if query.summed_with_total else people
@@ -84,7 +87,7 @@ def bound(
         tree = _with_keys(None, [], counts, keys, names, None, public, dialect)
         return Bounded(tree, tuple(one.block for one in counts), None, dict.fromkeys((c.name for c in counts), 1))
     limit = _harmless_rows(query, work, norm, contribution, one_group, selected)
-    final, scale = _summed(keys, balls, selection, one_group, dialect)
+    final, scale = _summed(keys, balls, of_balls, selection, one_group, dialect)
     counted = [(addend, name) for addend, name in counters(work.vectors).items() if name not in names]
     if not any(ball.scaled for ball in balls):
         counted = []
@@ -316,10 +319,14 @@ def _clamped(keys: list[str], balls: Sequence[Ball], counted: Sequence[str], dia
 
 
 def _summed(
-    keys: list[str], balls: Sequence[Ball], selection: Selection | None, one_group: bool, dialect: Dialect
+    keys: list[str],
+    balls: Sequence[Ball],
+    of_balls: Sequence[Factor | None],
+    selection: Selection | None,
+    one_group: bool,
+    dialect: Dialect,
 ) -> tuple[exp.Select, exp.Select | None]:
     """Steps 2 and 3, and the units' norms over several groups where they are needed."""
-    of_balls = factors(balls)
     used: dict[str, Factor] = {factor.name: factor for factor in of_balls if factor is not None}
     table = "measured" if one_group and used else "clamped"
     expressions: list[exp.Expr] = [exp.column(key, table) for key in keys]

@@ -23,7 +23,7 @@ from sqlglot import exp
 from rewriter.bound.ball import SHRINK, reach_squared
 from rewriter.bound.bounded_sql import from_rows, grouping_key
 from rewriter.bound.sql_size import check_expanded
-from rewriter.columns import narrowed, variable_behind
+from rewriter.columns import lattice_of, narrowed, variable_behind
 from rewriter.declared import (
     BIGINT,
     DOUBLE,
@@ -136,7 +136,19 @@ def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
     if any(one.fraction in (0, 1) for one in aggregates):
         notes.append("MIN and MAX are approximate: they lie inside of the data, with some rows beyond them")
-    return notes
+    rounded = (_rounded_to_steps(_argument(one)) for one in aggregates if not one.candidates)
+    return [*notes, *dict.fromkeys(note for note in rounded if note)]
+
+
+def _rounded_to_steps(value: Value) -> str:
+    """What is said where rows may have values between the steps that the owner declared."""
+    step, variable = _declared_step(value), variable_behind(value.sql)
+    if step is None or variable is None or value.type.temporal or step in (lattice_of(value.type), 0):
+        return ""
+    size = str(step) if step.denominator == 1 else f"{float(step):g}"
+    return (
+        f"quantiles read {variable.column.name} as the nearest multiple of {size}, by the step that is declared for it"
+    )
 
 
 def _argument(aggregate: Aggregate) -> Value:

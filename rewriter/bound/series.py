@@ -39,7 +39,7 @@ def with_prefixes(
 
     ``steps`` are the groups along the keys of ``cumulative``.
     """
-    vectors, notes = [], [_ROWS] if cumulative.frame is not None else []
+    vectors, notes = [], [_ROWS]
     for vector in work.vectors:
         prefix = _chosen(vector, work, cumulative, steps, contribution, norm)
         vectors.append(replace(vector, prefix=prefix[0]) if prefix else vector)

@@ -108,8 +108,12 @@ class ContributionBound:
         >>> ContributionBound(rows=40, apart=(frozenset({("t1", "year")}),)).by([("t1", "year")]).rows_per_group
         1
         """
+        return replace(self, rows_per_group=1) if self.differ_by(columns) else self
+
+    def differ_by(self, columns: Iterable[tuple[str, str]]) -> bool:
+        """Whether the database itself leaves a unit one row for each combination of these columns."""
         grouped = frozenset(columns)
-        return replace(self, rows_per_group=1) if any(one <= grouped for one in self.apart) else self
+        return any(one <= grouped for one in self.apart)
 
     def times(self, factor: int | None, undeclared: frozenset[str] = frozenset()) -> ContributionBound:
         """The bound of a join in which every row meets at most ``factor`` rows of the same unit.

@@ -1,6 +1,6 @@
 """Values that never raise, whatever a row holds."""
 
-from rewriter.expressions.build import hull, is_literal
+from rewriter.expressions.build import RISING, hull, is_literal
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
@@ -8,7 +8,7 @@ from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import STEP, ZONE
 from rewriter.expressions.scalar_functions import FUNCTIONS
 from rewriter.expressions.text_positions import keep_words, position_of, word_of
-from rewriter.expressions.time import floor_to
+from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
 from rewriter.expressions.value import (
     DOMAIN,
     LIMITS,
@@ -20,14 +20,18 @@ from rewriter.expressions.value import (
     Values,
     text_size,
 )
-from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of
+from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of, stays_within
 
 __all__ = [
+    "CYCLES",
     "DOMAIN",
     "FUNCTIONS",
     "LIMITS",
     "LITERAL",
+    "RISING",
+    "SHORTEST",
     "STEP",
+    "TEXTS",
     "ZONE",
     "Domain",
     "IntegerRange",
@@ -51,6 +55,7 @@ __all__ = [
     "position_of",
     "present",
     "read_column",
+    "stays_within",
     "text_size",
     "widen",
     "word_of",

@@ -16,7 +16,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import BOOLEAN, TEXT, Interval, Kind, Scalar, Type, measure
-from rewriter.dialects import Dialect, duplicate, number, text, when, wrap
+from rewriter.dialects import Dialect, Fact, duplicate, number, text, when, wrap
 from rewriter.expressions.value import (
     Constant,
     Domain,
@@ -31,6 +31,8 @@ from rewriter.expressions.value import (
 )
 from rewriter.refused import TOO_COMPLEX, Refused
 
+RISING: Fact[bool] = Fact("rising")
+"""Of an expression that never falls where the number that it reads rises."""
 MOST_DEPTH = 48
 MOST_KEYS = 100_000
 

@@ -17,6 +17,7 @@ from rewriter.dialects import double, duplicate, number, refuse, wrap
 from rewriter.expressions import doubles
 from rewriter.expressions.arithmetic import divide, numeric
 from rewriter.expressions.build import (
+    RISING,
     Context,
     Rule,
     derive,
@@ -184,4 +185,5 @@ def width_bucket(node: exp.Expr, context: Context) -> Value:
     interval = Interval(Fraction(0), Fraction(count + 1))
     if value.interval is not None:
         interval = value.interval.monotone(lambda end: Fraction(_bucket(float(end), low, high, count)))
+    RISING.on(sql, True)
     return derive(sql, INTEGER, value, interval=interval, domain=integer_domain(interval), limits=(0, count + 1))

@@ -28,7 +28,7 @@ from rewriter.declared import (
     measure,
     zone_at,
 )
-from rewriter.dialects import Dialect, duplicate, field_of, number, print_of, refuse, start_of, text, when, wrap
+from rewriter.dialects import Dialect, Fact, duplicate, field_of, number, print_of, refuse, start_of, text, when, wrap
 from rewriter.expressions.build import (
     Context,
     derive,
@@ -435,6 +435,27 @@ def coerce_integer(value: Value, context: Context) -> Value:
     return coerce(value, INTEGER, context) if is_null(value) else value
 
 
+SHORTEST = {
+    "hour": Fraction(1, 24), "day": Fraction(1), "week": Fraction(7), "month": Fraction(28), "quarter": Fraction(90),
+    "year": Fraction(365), "decade": Fraction(3652), "century": Fraction(36524), "millennium": Fraction(365242),
+}  # fmt: skip
+"""The least number of days between two beginnings of a unit."""
+CYCLES = {
+    "hour": 1,
+    "minute": 1,
+    "dow": 7,
+    "isodow": 7,
+    "day": 62,
+    "month": 366,
+    "quarter": 366,
+    "week": 3000,
+    "doy": 3000,
+}
+"""Days after which every value of a part of a time has been there."""
+TEXTS: Fact[int] = Fact("texts")
+"""How many texts TO_CHAR prints, at most, of times that keep to their declared range."""
+_PRINTED = {"%S": Fraction(1, 86_400), "%M": Fraction(1, 1440), "%H": SHORTEST["hour"], "%d": SHORTEST["day"],
+            "%j": SHORTEST["day"], "%m": SHORTEST["month"], "%Y": SHORTEST["year"]}  # fmt: skip
 _FORMATS = ("%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%y", "%B", "%b", "%A", "%a")
 
 
@@ -449,6 +470,8 @@ def to_char(node: exp.Expr, context: Context) -> Value:
         raise refuse(
             "this format of TO_CHAR is not answered", "write TO_CHAR(day, 'YYYY-MM') or 'YYYY-MM-DD HH24:MI:SS'"
         )
-    return derive(
-        print_of(spelt, value.sql), TEXT, value, size=TextSize(length=Length(plus=2 * len(spelt) + 2, checked=True))
-    )
+    printed = print_of(spelt, value.sql)
+    if value.interval is not None:
+        finest = min(_PRINTED[field] for field in fields)
+        TEXTS.on(printed, math.floor(value.interval.width / finest) + 2)
+    return derive(printed, TEXT, value, size=TextSize(length=Length(plus=2 * len(spelt) + 2, checked=True)))

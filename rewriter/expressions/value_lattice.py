@@ -14,8 +14,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import Interval, Kind, Type
-from rewriter.dialects import Dialect, double, number, when, wrap
-from rewriter.expressions.value import Value
+from rewriter.dialects import Dialect, Read, double, number, reading_of, when, wrap
+from rewriter.expressions.build import limits_of
+from rewriter.expressions.time import CYCLES
+from rewriter.expressions.value import LITERAL, Value
 from rewriter.refused import Refused
 
 _DOUBLE_BITS = 20
@@ -147,3 +149,35 @@ def limit_of(limit: Fraction, kind: Type) -> exp.Expr:
     whole = str(abs(limit.numerator) * (10**digits // limit.denominator)).rjust(digits + 1, "0")
     spelt = f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole
     return number(f"-{spelt}" if limit < 0 else spelt)
+
+
+# Whether there is anything to clip
+
+
+def stays_within(value: Value, interval: Interval) -> bool:
+    """Whether no row can have a value outside of an interval, whatever its columns hold.
+
+    >>> from rewriter.declared.types import INTEGER, SMALLINT
+    >>> x = exp.column("x")
+    >>> [stays_within(Value(x, kind), Interval.of(-32768, 32767)) for kind in (INTEGER, SMALLINT)]
+    [False, True]
+    """
+    if value.type.kind is Kind.INTEGER:
+        low, high = limits_of(value)
+        return low in interval and high in interval
+    return _is_written(value.sql)
+
+
+def _is_written(node: exp.Expr) -> bool:
+    """Whether an expression is one of some literals, or a part of a time: then its range follows from text alone."""
+    while isinstance(node, exp.Paren | exp.Cast) and not LITERAL.is_on(node):
+        node = node.this
+    if isinstance(node, exp.Case):
+        results = [branch.args["true"] for branch in node.args["ifs"]]
+        default = node.args.get("default")
+        return all(map(_is_written, results if default is None else [*results, default]))
+    if isinstance(node, exp.Coalesce):
+        return all(map(_is_written, (node.this, *node.expressions)))
+    if (reading := reading_of(node)) is not None:
+        return reading.read is Read.FIELD and reading.unit in CYCLES
+    return LITERAL.is_on(node) or isinstance(node, exp.Null)

@@ -9,18 +9,12 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.columns import narrowed
+from rewriter.columns import BEHIND, Origin, narrowed
 from rewriter.declared import Kind
 from rewriter.dialects import Read, reading_of
-from rewriter.expressions import DOMAIN, Value
+from rewriter.expressions import DOMAIN, SHORTEST, TEXTS, Value
 from rewriter.relations import learned_ranges
 from rewriter.release import Key
-
-_SHORTEST = {
-    "hour": Fraction(1, 24), "day": Fraction(1), "week": Fraction(7), "month": Fraction(28), "quarter": Fraction(90),
-    "year": Fraction(365), "decade": Fraction(3652), "century": Fraction(36524), "millennium": Fraction(365242),
-}  # fmt: skip
-"""The least number of days between two beginnings of a unit."""
 
 _WHOLE = frozenset({"year", "isoyear", "quarter", "month", "week", "day", "doy", "dow", "isodow", "hour", "minute"})
 """Parts of a time that are whole numbers."""
@@ -50,17 +44,22 @@ def groups_of_one(keys: Sequence[Key], filters: Sequence[Value], cells: int | No
     A unit has one value of a key that is constant for it: of cohorts and months, a person is in one cohort. Where data
     break a declared range, clipping still enforces the norm that follows.
     """
-    known: list[int | None] = []
-    for key in keys:
-        if not key.value.constant:
-            interval = None if learned_ranges(key.value.sql) else narrowed(key.value, filters)
-            # What a condition limits is not NULL on the rows that are left.
-            nullable = key.value.nullable and interval == key.value.interval
-            known.append(_distinct(replace(key.value, interval=interval, nullable=nullable)))
+    known = [values_of(key, filters) for key in keys if not key.value.constant]
     if None in known:
         return cells
     most = math.prod(count or 1 for count in known)
     return most if cells is None else min(most, cells)
+
+
+def values_of(key: Key, filters: Sequence[Value]) -> int | None:
+    """How many values a key has at most on rows that keep to declared ranges and to the conditions, NULL among them."""
+    learned = learned_ranges(key.value.sql)
+    if not learned and (texts := TEXTS.of(_behind(key.value.sql))) is not None:
+        return texts + key.value.nullable
+    interval = None if learned else narrowed(key.value, filters)
+    # What a condition limits is not NULL on the rows that are left.
+    nullable = key.value.nullable and interval == key.value.interval
+    return _distinct(replace(key.value, interval=interval, nullable=nullable))
 
 
 def _is_listed(value: Value) -> bool:
@@ -80,10 +79,17 @@ def _gap(value: Value) -> Fraction | None:
     """The least distance of two different values."""
     if value.type.kind is Kind.INTEGER or (value.type.kind is Kind.DECIMAL and value.type.scale == 0):
         return Fraction(1)
-    node = value.sql
+    node = _behind(value.sql)
     while isinstance(node, exp.Paren | exp.Cast):
-        node = node.this
+        node = _behind(node.this)
     reading, days = reading_of(node), Fraction(1) if value.type.kind is Kind.DATE else None
     if reading is not None and reading.read is Read.FIELD:
         return Fraction(1) if reading.unit in _WHOLE else None
-    return _SHORTEST.get(reading.unit, days) if reading is not None and reading.read is Read.START else days
+    return SHORTEST.get(reading.unit, days) if reading is not None and reading.read is Read.START else days
+
+
+def _behind(node: exp.Expr) -> exp.Expr:
+    """The expression that a column of a subquery is."""
+    while isinstance(origin := BEHIND.of(node), Origin):
+        node = origin.sql
+    return node

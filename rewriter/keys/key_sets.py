@@ -20,6 +20,8 @@ from rewriter.declared import Kind, Type
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import DOMAIN, Value, Values
 from rewriter.keys.enumeration import MAX_CELLS, Enumeration, NotEnumerable
+from rewriter.keys.groups_along import values_of
+from rewriter.keys.separate_keys import Part, of_parts, parts, tables_of
 from rewriter.keys.undeclared_keys import Undeclared
 from rewriter.release import Key
 
@@ -74,26 +76,22 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
         for expression, key in zip(expressions, keys, strict=True)
         if not key.value.nullable and enumeration.takes_null(expression)
     ]
-    items, left = enumeration.items(expressions, needed, conditions, tight=True)
-    if math.prod(item.size for item in items if not item.linked) > MAX_CELLS:
-        items, left = enumeration.items(expressions, needed, conditions, tight=False)
-    cells = math.prod(item.size for item in items if not item.linked)
+    listed = _listed(enumeration, expressions, needed, conditions)
+    if (behind := max(part.size for part in listed)) > MAX_CELLS:
+        return KeySet(
+            None, _few(f"{behind:,} declared values are behind the groups, no more than {MAX_CELLS:,} are read")
+        )
+    cells = math.prod(_most([keys[place] for place in part.places], filters, part.size) for part in listed)
     if cells > MAX_CELLS:
         return KeySet(None, _few(f"there are {cells:,} declared groups, and no more than {MAX_CELLS:,} are listed"))
     columns = [
         exp.alias_(dialect.cast(expression, key.value.type), f"k{place}")
         for place, (expression, key) in enumerate(zip(expressions, keys, strict=True))
     ]
-    select = exp.Select(expressions=columns, distinct=exp.Distinct())
-    if items:
-        select.from_(items[0].sql, copy=False)
-        select.set("joins", [exp.Join(this=item.sql, kind="CROSS") for item in items[1:]])
-        if left:
-            select.set("where", exp.Where(this=exp.and_(*left, copy=False)))
     undeclared = Undeclared(enumeration, conditions)
     found = PublicKeys(
-        select,
-        max(1, min(cells, _most(keys, cells))),
+        of_parts(columns, listed, [one for one in conditions if not tables_of(one)]),
+        max(1, cells),
         tuple(key.value.type for key in keys),
         closed=tuple(undeclared.is_closed(expression, key) for expression, key in zip(expressions, keys, strict=True)),
         listed=tuple(_is_listed(key.value, bool(conditions)) for key in keys),
@@ -107,15 +105,34 @@ def _few(why: str) -> tuple[str, ...]:
     return (f"{why}: groups of few people are not shown",) if why else ()
 
 
-def _most(keys: Sequence[Key], cells: int) -> int:
+def _listed(
+    enumeration: Enumeration, keys: Sequence[exp.Expr], needed: Sequence[exp.Expr], conditions: Sequence[exp.Expr]
+) -> list[Part]:
+    """What is listed apart, by as many of the conditions as can be asked: those that tie lists to each other need not
+    be, where these have too many values together."""
+    for tight in (True, False):
+        items, left = enumeration.items(keys, needed, conditions, tight=tight)
+        found = parts(keys, items, left)
+        if all(part.size <= MAX_CELLS for part in found):
+            return list(found)
+    loose = [one for part in found for one in part.loose(needed).conditions]
+    return list(parts(keys, items, loose))
+
+
+def _most(keys: Sequence[Key], filters: Sequence[Value], behind: int) -> int:
+    """How many groups such keys make at most, of which so many combinations of values are ``behind``."""
+    sizes = (_values(key, filters, behind) for key in keys)
+    return min(behind, math.prod(sizes))
+
+
+def _values(key: Key, filters: Sequence[Value], behind: int) -> int:
     """CASE with three literals makes three groups, however many values its conditions tell apart."""
-    sizes = (
-        len({*key.value.domain.values, *((None,) if key.value.nullable else ())})
-        if isinstance(key.value.domain, Values)
-        else cells
-        for key in keys
-    )
-    return math.prod(sizes)
+    known = values_of(key, filters)
+    found = behind if known is None else known
+    domain = key.value.domain
+    if isinstance(domain, Values):
+        found = min(found, len({*domain.values, *((None,) if key.value.nullable else ())}))
+    return found
 
 
 def _is_listed(value: Value, narrowed: bool) -> bool:

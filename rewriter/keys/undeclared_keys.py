@@ -14,22 +14,9 @@ from sqlglot import exp
 from rewriter.columns import BEHIND, Limits, Origin, Path, Probe, Variable, named, range_of
 from rewriter.declared import Kind, Scalar, measure
 from rewriter.dialects import Read, reading_of
-from rewriter.expressions import LIMITS, Domain, Values
+from rewriter.expressions import CYCLES, LIMITS, RISING, Domain, Values
 from rewriter.keys.enumeration import Enumeration, table_for
 from rewriter.release import Key
-
-_CYCLES = {
-    "hour": 1,
-    "minute": 1,
-    "dow": 7,
-    "isodow": 7,
-    "day": 62,
-    "month": 366,
-    "quarter": 366,
-    "week": 3000,
-    "doy": 3000,
-}
-"""Days after which every value of a part of a time has been there."""
 
 
 @dataclass(slots=True)
@@ -68,18 +55,19 @@ class Undeclared:
                 return self._of_column(variable)
         for place, (domain, node, path) in enumerate(self.enumeration.derived):
             if table == f"e{place}" and not _is_total(domain, node):
-                return self._of_derived(list(_read(node, path)), key)
+                return self._of_derived(list(_read(node, path)), key, *_open_ends(domain, node))
         return ""
 
-    def _of_derived(self, read: Sequence[Variable | None], key: Key) -> str:
-        """Which values of the columns that an expression reads give it a value that is not listed."""
+    def _of_derived(self, read: Sequence[Variable | None], key: Key, low: bool, high: bool) -> str:
+        """Which values of the columns that an expression reads give it a value that is not listed: among those below
+        their range if ``low``, among those above if ``high``."""
         said = []
         for variable in dict.fromkeys(read):
             limits = Limits() if variable is None else self.enumeration.facts.of_column(variable)
             if variable is None or (variable.column.range is None and None in (limits.low, limits.high)):
                 return f"{key.text} is beyond what the declared bounds allow for"
             if variable.column.range is not None:
-                said.append(_beyond(variable.column.name, variable.column.range, limits))
+                said.append(_beyond(variable.column.name, variable.column.range, limits, low=low, high=high))
         return " or ".join(part for part in said if part)
 
     def _of_column(self, variable: Variable) -> str:
@@ -122,16 +110,25 @@ def _is_total(domain: Domain, node: exp.Expr) -> bool:
 def _cycle(node: exp.Expr) -> int | None:
     """Days after which a field of a time has had every value; None for what is no such field."""
     reading = reading_of(node)
-    return None if reading is None or reading.read is not Read.FIELD else _CYCLES.get(reading.unit)
+    return None if reading is None or reading.read is not Read.FIELD else CYCLES.get(reading.unit)
 
 
-def _beyond(name: str, declared: tuple[Scalar, Scalar], limits: Limits) -> str:
+def _open_ends(domain: Domain, node: exp.Expr) -> tuple[bool, bool]:
+    """Whether values below the range of a column, and above it, give an expression one that is not listed. The bucket
+    of a number beyond the last one is that bucket."""
+    limits = LIMITS.of(node)
+    if isinstance(domain, Values) or limits is None or not RISING.is_on(node):
+        return True, True
+    return limits[0] < domain.low, domain.high < limits[1]
+
+
+def _beyond(name: str, declared: tuple[Scalar, Scalar], limits: Limits, *, low: bool = True, high: bool = True) -> str:
     """Where values may lie outside of a declared range, given what conditions say of them."""
     ends = range_of(declared)
     if limits.values is not None and all(isinstance(one, type(ends.low)) and one in ends for one in limits.values):
         return ""
-    below = limits.low is None or limits.low < ends.low
-    above = limits.high is None or limits.high > ends.high
+    below = low and (limits.low is None or limits.low < ends.low)
+    above = high and (limits.high is None or limits.high > ends.high)
     if below and above:
         return f"{name} is outside of {declared[0]} to {declared[1]}"
     return f"{name} is below {declared[0]}" if below else f"{name} is above {declared[1]}" if above else ""

@@ -2,6 +2,7 @@
 
 from rewriter.measure.conditions import signatures
 from rewriter.measure.measurements import workload
+from rewriter.measure.summand import clipping_note
 from rewriter.measure.vectors import Addend, Cell, Credit, Vector, Workload
 
-__all__ = ["Addend", "Cell", "Credit", "Vector", "Workload", "signatures", "workload"]
+__all__ = ["Addend", "Cell", "Credit", "Vector", "Workload", "clipping_note", "signatures", "workload"]

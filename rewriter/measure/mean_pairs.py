@@ -7,116 +7,46 @@ paid for beside a mean. Against a vector of its own for each, at a share of the 
 - *a mean and COUNT(x)*, or COUNT(*) of what is never NULL: the mean as if it was alone, the count at twice the variance
   that it has alone, where halves of the price give twice that to both under zCDP, and four times that under ε.
 - *a mean and COUNT(*)* over NULLs: they are a third cell of the same vector, since a row is in it or in the pair. The
-  mean as if it was alone, the count at three times the variance.
+  mean as if it was alone, the count at three times the variance. Under L2 a row without a value counts 9/16 in the
+  number of rows too, whose noise is then the smaller: the count at 2.11 times the variance, the mean no more than 1.05
+  times as far off as alone (:data:`rewriter.measure.pair_cells.WEIGHTS`).
 - *a sum and COUNT(*)*: a pair over the range and 0, where NULL counts as 0, for its row adds nothing to the sum. The
   sum is as good as alone where 0 is an end of the range, the count has twice the variance.
+- *several values of the same rows*: the pair of one holds the number of rows for all
+(:mod:`rewriter.measure.same_rows`).
 
 No sensitivity rests on which rows are NULL: every row is in one of these forms, and each form has the same norm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum, auto
+from collections.abc import Mapping
 from fractions import Fraction
 from math import inf
 
 from sqlglot import exp
 
 from rewriter.declared import Interval, Norm
-from rewriter.expressions import both, present
-from rewriter.measure.atoms import numbered
-from rewriter.measure.conditions import Signature, signatures
 from rewriter.measure.moments import counts_rows
-from rewriter.measure.summand import (
-    argument_of,
-    bounded,
-    inner,
-    is_integer,
-    most_rows_of,
-    note_clipping,
-    show,
-    steps_of,
-    unit_of,
+from rewriter.measure.pair_cells import (
+    MEAN,
+    VALUES,
+    WEIGHTS,
+    Found,
+    Nulls,
+    Pair,
+    Reading,
+    Rows,
+    Shared,
+    Wanted,
+    fits,
+    in_one,
+    measured,
 )
-from rewriter.measure.vectors import Addend, Builder, Cell, Vector
-from rewriter.plan import Estimator, Linear, Ratio
+from rewriter.measure.same_rows import shared
+from rewriter.measure.summand import argument_of, bounded, most_rows_of
+from rewriter.measure.vectors import Builder
 from rewriter.release import Aggregate
-from rewriter.strategies import weight
-
-Found = tuple[Estimator, tuple[int, ...]]
-"""How an output is finished, and the parts that it is the sum of."""
-
-ONE = Fraction(1)
-
-
-class Nulls(Enum):
-    """What rows without a value add: nothing, a cell of their own, or what a row with the value 0 adds."""
-
-    NOTHING = auto()
-    CELL = auto()
-    ZERO = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The rows of an aggregate: the texts of its condition and of its argument, which is "" where it counts all."""
-
-    condition: str
-    argument: str
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """A pair in the making: the aggregate that it is for, and ``variances``: of each output that is read off it, over
-    what the output has when it is measured alone."""
-
-    aggregate: Aggregate
-    interval: Interval
-    granularity: Fraction
-    nulls: Nulls
-    variances: list[float]
-
-    @property
-    def lattice(self) -> tuple[exp.Expr, Interval, Fraction]:
-        return argument_of(self.aggregate).sql, self.interval, self.granularity
-
-    @property
-    def of_sum(self) -> float:
-        """U·a + L·b has the variance of U² + L², where a sum alone has that of the larger."""
-        low, high = self.interval.low, self.interval.high
-        return float((low * low + high * high) / self.interval.magnitude**2)
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """The cells ``above`` Σ(x-L) and ``below`` Σ(U-x), in steps of ``granularity``, and of NULLs, at U-L each."""
-
-    above: str
-    below: str
-    missing: str | None
-    interval: Interval
-    granularity: Fraction
-
-    @property
-    def ratio(self) -> Ratio:
-        return Ratio(self.above, self.below, self.interval.low, self.interval.high)
-
-    def count(self, builder: Builder, *, every: bool) -> Found:
-        """The rows with a value, or ``every`` row that the pair knows of."""
-        names = [self.above, self.below, *([self.missing] if every and self.missing is not None else [])]
-        one = self.granularity / self.interval.width
-        rows = Linear(tuple((name, one) for name in names), integer=True, minimum=0)
-        return rows, (builder.part(rows, ONE),)
-
-    def total(self, aggregate: Aggregate, builder: Builder) -> Found:
-        """Σx = Σ(x-L) + L·n, and n = (Σ(x-L) + Σ(U-x)) / (U-L)."""
-        share = self.interval.low * self.granularity / self.interval.width
-        weights = ((self.above, self.granularity + share), (self.below, share))
-        total = Linear(tuple((name, one) for name, one in weights if one), integer=is_integer(aggregate))
-        least = 0 if self.interval.low >= 0 else None
-        return total, (builder.part(replace(total, minimum=least), unit_of(aggregate, self.granularity)),)
 
 
 def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: frozenset[int]) -> dict[int, Found]:
@@ -125,7 +55,10 @@ def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: 
     ``alone`` are the numbers of aggregates that need cells of their own.
     """
     planned = _Planned(asked, builder, norm, alone)
-    pairs = _measured(planned.wanted, builder, norm)
+    pairs: dict[Rows, Pair] = {}
+    for one in planned.shared:
+        pairs |= in_one(one, planned.wanted, builder)
+    pairs |= measured({rows: one for rows, one in planned.wanted.items() if rows not in pairs}, builder, norm)
     return {number: planned.found(number, pairs[rows]) for number, rows in planned.places.items()}
 
 
@@ -139,14 +72,17 @@ class _Planned:
         self._alone = alone
         self._rows = {number: _rows(one, builder) for number, one in asked.items()}
         self._counts = [n for n, one in asked.items() if counts_rows(one) and n not in alone]
-        self.wanted: dict[_Rows, _Wanted] = {}
-        self.places: dict[int, _Rows] = {}
+        self.wanted: dict[Rows, Wanted] = {}
+        self.places: dict[int, Rows] = {}
         self._means()
         self._counts_of_pairs()
         self._sums_of_means()
         self._sums_and_counts()
+        self._offer_sums()
+        self.shared = self._of_same_rows()
+        self._weigh()
 
-    def found(self, number: int, pair: _Pair) -> Found:
+    def found(self, number: int, pair: Pair) -> Found:
         one = self._asked[number]
         if one.function is exp.Avg:
             return pair.ratio, ()
@@ -163,17 +99,16 @@ class _Planned:
             if place not in self.wanted:
                 one = self._asked[number]
                 _, interval, granularity = bounded(one, self._builder.filters)
-                self.wanted[place] = _Wanted(one, interval, granularity, Nulls.NOTHING, [1.0])
+                self.wanted[place] = Wanted(one, interval, granularity, Nulls.NOTHING, [MEAN])
 
     def _sums_of_means(self) -> None:
         for number in self._of(exp.Sum):
             place = self._rows[number]
             if place not in self.wanted or (number in self._alone and self.wanted[place].interval.low):
                 continue
-            pair = self.wanted[place]
-            variance = pair.of_sum * self._widened(number)
-            if variance <= self._apart(pair.variances):
-                self._read(number, place, variance)
+            pair, widened = self.wanted[place], self._widened(number)
+            if widened < inf and pair.of_sum(widened).in_pair(pair.nulls) <= self._apart(pair.variance):
+                self._read(number, place, pair.of_sum(widened))
 
     def _counts_of_pairs(self) -> None:
         """Counts of the rows of a mean; of all rows, where a value is never missing, or NULLs have a cell."""
@@ -181,15 +116,15 @@ class _Planned:
             rows = self._rows[number]
             if rows.argument:
                 if rows in self.wanted:
-                    self._read(number, rows, 2.0)
+                    self._read(number, rows, VALUES)
                 continue
             same = [place for place in self.wanted if place.condition == rows.condition]
-            full = [place for place in same if self._knows_all(self.wanted[place])]
+            full = [place for place in same if self.wanted[place].knows_all]
             able = full or [place for place in same if self._is_one_condition(self.wanted[place])]
             if able:
                 if not full:
                     self.wanted[able[0]].nulls = Nulls.CELL
-                self._read(number, able[0], 3.0 if self.wanted[able[0]].nulls is Nulls.CELL else 2.0)
+                self._read(number, able[0], self.wanted[able[0]].rows)
 
     def _sums_and_counts(self) -> None:
         """The first sum of each value under one condition alone, with a count of the same rows."""
@@ -197,24 +132,24 @@ class _Planned:
             if number in self.places or not self._is_one_sum(number):
                 continue
             rows = self._rows[number]
-            every = [n for n in self._counts if n not in self.places and self._rows[n] == _Rows(rows.condition, "")]
+            every = [n for n in self._counts if n not in self.places and self._rows[n] == Rows(rows.condition, "")]
             present_ = [n for n in self._counts if n not in self.places and self._rows[n] == rows]
             one = self._asked[number]
-            argument, interval, granularity = bounded(one, self._builder.filters)
-            interval = Interval(min(interval.low, Fraction(0)), max(interval.high, Fraction(0)))
-            if not (every or present_) or (number in self._alone and interval.low):
+            pair = self._with_zero(number)
+            widened = self._widened(number)
+            if not (every or present_) or (number in self._alone and pair.interval.low) or widened == inf:
                 continue
-            nulls = (Nulls.CELL if every and argument.nullable else Nulls.NOTHING) if present_ else Nulls.ZERO
-            pair = _Wanted(one, interval, granularity, nulls, [])
-            variance = pair.of_sum * self._widened(number)
-            if variance + 2 > self._apart([1.0]) + 1:
+            if present_:
+                pair.nulls = Nulls.CELL if every and argument_of(one).nullable else Nulls.NOTHING
+            total = pair.of_sum(widened)
+            if total.in_pair(pair.nulls) + 2 > self._apart(1.0) + 1:
                 continue
             self.wanted[rows] = pair
-            self._read(number, rows, variance)
+            self._read(number, rows, total)
             for count in every:
-                self._read(count, rows, 3.0 if nulls is Nulls.CELL else 2.0)
+                self._read(count, rows, pair.rows)
             for count in present_:
-                self._read(count, rows, 2.0)
+                self._read(count, rows, VALUES)
 
     def _widened(self, number: int) -> float:
         """The variance of a sum by the number of rows, over the one that the owner's word about totals leaves to it."""
@@ -224,20 +159,68 @@ class _Planned:
             1.0 if rows is None else max(1.0, self._builder.rows / float(rows)) ** 2 if self._builder.rows > 1 else inf
         )
 
-    def _apart(self, variances: Sequence[float]) -> float:
-        """What a vector of its own for one more output adds to the variances of all, where shares are the best."""
+    def _apart(self, variance: float) -> float:
+        """What a vector of its own for one more output adds to this variance of all, where shares are the best."""
         power = 3 if self._norm is Norm.L1 else 2
-        return float((sum(variances) ** (1 / power) + 1) ** power) - sum(variances)
+        return float((variance ** (1 / power) + 1) ** power) - variance
 
-    def _read(self, number: int, place: _Rows, variance: float) -> None:
+    def _read(self, number: int, place: Rows, reading: Reading) -> None:
         self.places[number] = place
-        self.wanted[place].variances.append(variance)
+        self.wanted[place].readings.append(reading)
+        self.wanted[place].alone |= number in self._alone
 
-    @staticmethod
-    def _knows_all(wanted: _Wanted) -> bool:
-        return wanted.nulls is not Nulls.NOTHING or not argument_of(wanted.aggregate).nullable
+    def _weigh(self) -> None:
+        """Where a mean and COUNT(*) are all that is read off a pair with a cell for NULLs, under L2."""
+        if self._norm is Norm.L1 or self._builder.apart:
+            return
+        taken = {place for one in self.shared for place in (one.base, *one.others)}
+        for place, one in self.wanted.items():
+            if place in taken:
+                continue
+            readers = [self._asked[number] for number, read in self.places.items() if read == place]
+            simple = all(of.function is exp.Avg or (counts_rows(of) and of.argument is None) for of in readers)
+            if one.nulls is Nulls.CELL and simple and fits(WEIGHTS.l1 * one.steps[2], self._builder):
+                one.nulls = Nulls.WEIGHED
 
-    def _is_one_condition(self, wanted: _Wanted) -> bool:
+    def _of_same_rows(self) -> list[Shared]:
+        """The pairs that are better measured as one vector; what is offered and not in one of them is left out."""
+        conditions = () if self._builder.apart else dict.fromkeys(place.condition for place in self.wanted)
+        able = [{p: one for p, one in self._able().items() if p.condition == condition} for condition in conditions]
+        found = [one for wanted in able if (one := shared(wanted, self._builder, self._norm)) is not None]
+        taken = {place for one in found for place in (one.base, *one.others)}
+        self.wanted = {place: one for place, one in self.wanted.items() if place in taken or not one.offered}
+        self.places = {number: place for number, place in self.places.items() if place in self.wanted}
+        return found
+
+    def _able(self) -> dict[Rows, Wanted]:
+        """The pairs that may be part of one vector."""
+        return {place: one for place, one in self.wanted.items() if not one.alone and self._is_one_condition(one)}
+
+    def _offer_sums(self) -> None:
+        """Sums that would be measured alone are offered as pairs where there are several others of their rows.
+
+        Else they stay alone: a later statement can use again what was measured of one sum.
+        """
+        conditions = [place.condition for place in self.wanted]
+        several = {condition for condition in conditions if conditions.count(condition) > 1}
+        for number in self._of(exp.Sum):
+            rows, widened = self._rows[number], self._widened(number)
+            alone = number in self.places or not self._is_one_sum(number) or widened == inf
+            if alone or rows in self.wanted or rows.condition not in several:
+                continue
+            pair = self._with_zero(number)
+            if all(pair.lattice != other.lattice for other in self.wanted.values()):
+                pair.offered = True
+                self.wanted[rows] = pair
+                self._read(number, rows, pair.of_sum(widened))
+
+    def _with_zero(self, number: int) -> Wanted:
+        """The pair of a sum, in which rows without a value are rows with the value 0."""
+        _, interval, granularity = bounded(self._asked[number], self._builder.filters)
+        interval = Interval(min(interval.low, Fraction(0)), max(interval.high, Fraction(0)))
+        return Wanted(self._asked[number], interval, granularity, Nulls.ZERO, [])
+
+    def _is_one_condition(self, wanted: Wanted) -> bool:
         """Whether it is no part of a vector of means under several conditions."""
         return sum(other.lattice == wanted.lattice for other in self.wanted.values()) == 1
 
@@ -248,78 +231,8 @@ class _Planned:
         return sum(rows.argument == text for rows in dict.fromkeys(sums)) == 1
 
 
-def _rows(aggregate: Aggregate, builder: Builder) -> _Rows:
+def _rows(aggregate: Aggregate, builder: Builder) -> Rows:
     condition, argument = (
         builder.spelt(None if value is None else value.sql) for value in (aggregate.condition, aggregate.argument)
     )
-    return _Rows(condition, argument)
-
-
-def _measured(wanted: Mapping[_Rows, _Wanted], builder: Builder, norm: Norm) -> dict[_Rows, _Pair]:
-    """The pairs. Those of one value over rows that cannot be the same are one vector, others one each."""
-    pairs: dict[_Rows, _Pair] = {}
-    together: dict[tuple[exp.Expr, Interval, Fraction], list[_Rows]] = {}
-    for rows, one in wanted.items():
-        together.setdefault(one.lattice, []).append(rows)
-    for places in together.values():
-        same = [wanted[rows] for rows in places]
-        clauses = [one.aggregate.condition for one in same]
-        known = signatures(clauses, builder.filters) if len(same) > 1 else None
-        disjoint = bool(known) and all(signature & (signature - 1) == 0 for signature in known or ())
-        column = builder.column("g", numbered(clauses, _own_numbers(known))) if known is not None and disjoint else None
-        cells = [_cells(one, builder, column, place) for place, one in enumerate(same)]
-        for rows, own, one in zip(places, cells, same, strict=True):
-            missing = own[2].name if len(own) > 2 else None
-            pairs[rows] = _Pair(own[0].name, own[1].name, missing, one.interval, one.granularity)
-        width = int(same[0].interval.width / same[0].granularity)
-        if column is not None:
-            share = weight(sum(sum(one.variances) for one in same), norm)
-            every = tuple(cell for own in cells for cell in own)
-            builder.vectors.append(Vector(every, width, width * width, weight=share))
-        else:
-            builder.vectors += [
-                Vector(own, width, width * width, weight=weight(sum(one.variances), norm), rows=_counted(one, builder))
-                for own, one in zip(cells, same, strict=True)
-            ]
-        note_clipping(same[0].aggregate, _declared(same[0], builder), builder)
-    return pairs
-
-
-def _declared(wanted: _Wanted, builder: Builder) -> Interval:
-    return bounded(wanted.aggregate, builder.filters)[1]
-
-
-def _counted(wanted: _Wanted, builder: Builder) -> Addend:
-    """What counts the rows that a pair is of."""
-    one = wanted.aggregate
-    test = both(one.condition, present(one.argument)) if wanted.nulls is Nulls.NOTHING else one.condition
-    return Addend(1, test=builder.condition(test))
-
-
-def _own_numbers(known: Sequence[Signature]) -> dict[Signature, int | None]:
-    """Of conditions of which at most one holds, the number of the one that does."""
-    return {signature: signature.bit_length() - 1 if signature else None for signature in known}
-
-
-def _cells(wanted: _Wanted, builder: Builder, atoms: str | None, atom: int) -> tuple[Cell, ...]:
-    one, interval, granularity = wanted.aggregate, wanted.interval, wanted.granularity
-    low, high, width = (int(end / granularity) for end in (interval.low, interval.high, interval.width))
-    value = steps_of(one, _declared(wanted, builder), granularity, builder)
-    test = builder.condition(one.condition) if atoms is None else atoms
-    place = None if atoms is None else atom
-    text = inner(one)
-    rows = "" if atoms is None else f" of {one.text}"
-    counted = None if wanted.nulls is Nulls.ZERO else value
-
-    def addends(sign: int, count: int) -> tuple[Addend, ...]:
-        summed = Addend(sign, summed=value, test=test, atom=place)
-        return (summed, Addend(count, counted=counted, test=test, atom=place)) if count else (summed,)
-
-    cells = [
-        Cell(builder.cell(), f"Σ({text} - {show(interval.low)}){rows}", granularity, addends(1, -low)),
-        Cell(builder.cell(), f"Σ({show(interval.high)} - {text}){rows}", granularity, addends(-1, high)),
-    ]
-    if wanted.nulls is Nulls.CELL:
-        missing = (Addend(width, test=test), Addend(-width, counted=value, test=test))
-        cells.append(Cell(builder.cell(), f"{show(interval.width)} of each row without {text}", granularity, missing))
-    return tuple(cells)
+    return Rows(condition, argument)

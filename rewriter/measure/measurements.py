@@ -20,10 +20,11 @@ from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Norm, Type, least
 from rewriter.dialects import Dialect, double, wrap
 from rewriter.expressions import Value, both, present
 from rewriter.measure.distinct_values import most_of_all, most_of_one_person
-from rewriter.measure.mean_pairs import Found, paired
+from rewriter.measure.mean_pairs import paired
 from rewriter.measure.moments import Measured as Bernstein
 from rewriter.measure.moments import Moments
 from rewriter.measure.overlapping_counts import Family, Measured, Member, measure
+from rewriter.measure.pair_cells import Found
 from rewriter.measure.summand import (
     argument_of,
     bounded,
@@ -94,6 +95,7 @@ def workload(
         tuple(builder.parts),
         tuple(builder.orders),
         tuple(builder.derived.values()),
+        builder.clips,
     )
 
 

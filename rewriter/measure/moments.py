@@ -31,6 +31,7 @@ from rewriter.columns import narrowed
 from rewriter.declared import BOOLEAN, Interval, Kind, Norm
 from rewriter.dialects import number
 from rewriter.expressions import Value, clipped_steps, held, lattice, present
+from rewriter.measure.summand import clipping_note, note_once
 from rewriter.measure.vectors import Addend, Builder, Cell, Vector
 from rewriter.plan import Axis, Figure, Linear, Moment
 from rewriter.relations import learned_ranges
@@ -305,10 +306,8 @@ def _measure(wanted: _Wanted, builder: Builder, norm: Norm, *, missing: bool) ->
     outputs = 1 + (_of_count(wanted, norm) if missing else 0)
     rows = Addend(1, test=builder.condition(wanted.condition) if missing else test)
     builder.vectors.append(Vector((*cells, *apart), l1, l2_squared, weight=weight(outputs, norm), rows=rows))
-    for name, variable in zip(wanted.names, variables, strict=True):
-        note = f"{name} is clipped into [{_show(variable.axis.low)}, {_show(variable.axis.high)}]"
-        if note not in builder.notes:
-            builder.notes.append(note)
+    for name, value, variable in zip(wanted.names, wanted.arguments, variables, strict=True):
+        note_once(clipping_note(name, value, Interval(variable.axis.low, variable.axis.high)), builder)
     axes = [(builder.spelt(value.sql), one.axis) for value, one in zip(wanted.arguments, variables, strict=True)]
     if len(axes) == 1:
         axes.append(("", Axis(Fraction(0), Fraction(1), 0)))
@@ -415,7 +414,3 @@ def _arguments(aggregate: Aggregate) -> list[str]:
         else:
             parts[-1] += letter
     return [parts[0][1:], *(part.strip() for part in parts[1:])]
-
-
-def _show(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else f"{float(value):g}"

@@ -137,7 +137,7 @@ class _Measurement:
             addends = (self._addend(2, member), self._addend(-1, whole))
             cells.append(self._cell(name, f"2 · {member.text} - {whole.text or self.family.what}", addends, 1))
         self._add(cells, len(cells), len(cells), share, signed=True, rows=self._rows())
-        self._note("their total and differences from it")
+        self._note("their total and how far each is from it")
         return self._as_parts([list(zip(names, row, strict=True)) for row in outputs], atoms)
 
     def _addend(self, weight: int, member: Member) -> Addend:
@@ -261,14 +261,15 @@ class _Measurement:
 
     def _explain(self, strategy: Strategy, outputs: int, atoms: int) -> None:
         if strategy.name == "atoms" and strategy.outputs != strategy.atoms:
-            self._note(f"{atoms} disjoint atoms")
+            self._note(f"{atoms} parts that share no rows, added up")
         elif strategy.name == "total":
-            self._note("their total and differences from it")
+            self._note("their total and how far each is from it")
         elif strategy.scale > 1:
-            self._note(f"{len(strategy.cells)} weighted sums of {atoms} disjoint atoms")
+            self._note(f"{len(strategy.cells)} weighted sums of {atoms} parts that share no rows")
 
     def _note(self, how: str) -> None:
-        self.builder.notes.append(f"{len(self.members)} {self.family.word} are measured as {how}")
+        what = f"{len(self.members)} {self.family.word} are measured together, which takes less noise"
+        self.builder.notes.append(f"{what}: as {how}")
 
 
 def _overlapping(size: int, everything: int | None) -> tuple[Row, ...]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from rewriter.columns import most_in_total, narrowed, open_totals
 from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Type, decimal
-from rewriter.expressions import Value, clipped_once, clipped_steps, held, lattice
+from rewriter.expressions import Value, clipped_once, clipped_steps, held, lattice, stays_within
 from rewriter.measure.vectors import Builder
 from rewriter.refused import Unbounded
 from rewriter.relations import learned_ranges
@@ -88,14 +88,27 @@ def most_rows_of(aggregate: Aggregate, interval: Interval, builder: Builder) -> 
 def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder: Builder) -> None:
     most = show(rows * interval.magnitude)
     note = f"one person's {inner(aggregate)} adds up to at most {most}, from which the noise of its sum follows"
+    builder.clips = True
     if note not in builder.notes:
         builder.notes.append(note)
 
 
 def note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
-    said = f"{inner(aggregate)} is clipped into [{show(interval.low)}, {show(interval.high)}]"
-    notes = aggregate.notes if aggregate.combines else (said,)
+    """Say where values are moved to that a row may have outside of the range."""
+    said = clipping_note(inner(aggregate), argument_of(aggregate), interval)
+    note_once(aggregate.notes if aggregate.combines else said, builder)
+
+
+def note_once(notes: Sequence[str], builder: Builder) -> None:
+    builder.clips |= bool(notes)
     builder.notes += [note for note in notes if note not in builder.notes]
+
+
+def clipping_note(name: str, value: Value, interval: Interval) -> tuple[str, ...]:
+    """What is said of a value that is clipped; nothing where no row can have one outside of the range."""
+    if stays_within(value, interval):
+        return ()
+    return (f"{name} is clipped into [{show(interval.low)}, {show(interval.high)}]",)
 
 
 def inner(aggregate: Aggregate) -> str:

@@ -92,8 +92,8 @@ class Derived:
 class Workload:
     """``columns`` are row columns by name (values in steps, conditions, atoms), ``vectors`` what is measured.
 
-    ``derived`` are more row columns. ``parts`` and ``orders`` are as in the plan; a part that is not additive is when a
-    unit has one group.
+    ``clips``: values may be moved into a range. ``derived`` are more row columns. ``parts`` and ``orders`` are as in
+    the plan; a part that is not additive is when a unit has one group.
     """
 
     columns: tuple[tuple[str, exp.Expr], ...]
@@ -103,6 +103,7 @@ class Workload:
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
     derived: tuple[Derived, ...] = ()
+    clips: bool = False
 
 
 class Builder:
@@ -123,6 +124,7 @@ class Builder:
         self.columns: dict[str, tuple[str, exp.Expr]] = {}
         self.vectors: list[Vector] = []
         self.notes: list[str] = []
+        self.clips = False
         self.parts: list[Part] = []
         self.orders: list[tuple[int, int]] = []
         self.derived: dict[tuple[str, tuple[str, ...]], Derived] = {}

@@ -75,8 +75,9 @@ class OuterSelect:
             return Question(sql, "", (), ())
         keys = [at for at, column in enumerate(traced.columns) if not column.noisy]
         never = frozenset(at for at in wanted if traced.columns[at].nonnegative)
+        most = tuple((at, float(end)) for at in wanted if (end := traced.columns[at].most) is not None)
         once = replicated_sql(traced.tree, self.tables, self.released, slots.stop)
-        return Question(sql, once, (*keys, *slots), wanted, never, self.zone)
+        return Question(sql, once, (*keys, *slots), wanted, never, most, self.zone)
 
 
 def outer_select(

@@ -23,7 +23,8 @@ def independent(column: Measured, traced: Traced, plans: Mapping[str, Sequence[P
     if isinstance(column.form, Either):
         branches = tuple(independent(branch, traced, plans) for branch in column.form.branches)
         known = not any(isinstance(branch.form, Other) for branch in branches)
-        return replace(column, form=Either(branches)) if known else replace(OTHER, nonnegative=column.nonnegative)
+        other = replace(OTHER, nonnegative=column.nonnegative, most=column.most)
+        return replace(column, form=Either(branches)) if known else other
     slots = slots_of(column.form)
     behind = [plan for slot in slots for name in traced.origins[slot] for plan in plans[name]]
     if isinstance(column.form, Running):

@@ -126,7 +126,8 @@ class Rounding:
 class Measured:
     """A column: its form before the last rounding, and whether it is a whole number, which SQL divides otherwise.
 
-    ``nonnegative``: whatever was measured, it is not below 0. ``guarded``: NULL is shown where its form has a number.
+    ``nonnegative``: whatever was measured, it is not below 0; nor above ``most``, where that is known. ``guarded``:
+    NULL is shown where its form has a number.
     """
 
     form: Form
@@ -134,6 +135,7 @@ class Measured:
     rounding: Rounding | None = None
     nonnegative: bool = False
     guarded: bool = False
+    most: Fraction | None = None
 
     @property
     def noisy(self) -> bool:

@@ -26,6 +26,7 @@ from rewriter.outer.provenance import (
     running,
     unknown,
 )
+from rewriter.outer.share_of_whole import most_of
 from rewriter.split import RUNNING
 from rewriter.statement import LISTED
 
@@ -104,7 +105,7 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     >>> read("2 * n - 1").form
     Affine(terms=(((0, 'a0'), Fraction(2, 1)),), constant=Fraction(-1, 1), slack=Fraction(0, 1))
     >>> read("k"), read("SQRT(n)").form
-    (Measured(form=Public(), whole=False, rounding=None, nonnegative=False, guarded=False), Other())
+    (Measured(form=Public(), whole=False, rounding=None, nonnegative=False, guarded=False, most=None), Other())
     """
     if isinstance(node, exp.Column):
         return scope.column(node)
@@ -125,7 +126,12 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         # How many rows there are, and which, may depend on released numbers too.
         counts_rows = isinstance(node, exp.AggFunc | exp.Window | exp.Exists) and scope.filtered
         one = OTHER if counts_rows else unknown(*parts)
-    return replace(one, nonnegative=_is_nonnegative(node, parts), guarded=_is_guarded(node, parts))
+    return replace(
+        one,
+        nonnegative=_is_nonnegative(node, parts),
+        guarded=_is_guarded(node, parts),
+        most=most_of(node, parts) if one.noisy else None,
+    )
 
 
 def _listed(node: exp.Paren, scope: Scope, subquery: Subquery) -> Measured:
@@ -154,6 +160,10 @@ def _is_nonnegative(node: exp.Expr, parts: Sequence[Measured]) -> bool:
         first = node.this
         return bool(parts) and isinstance(first, exp.Expr) and parts[0].nonnegative
     if isinstance(node, exp.Add | exp.Mul | exp.Div):
+        return all(part.nonnegative for part in parts)
+    if isinstance(node, exp.Literal):
+        return not node.is_string
+    if isinstance(node, exp.Coalesce):
         return all(part.nonnegative for part in parts)
     return isinstance(node, _COUNTING)
 

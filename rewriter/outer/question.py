@@ -11,7 +11,8 @@ from rewriter.declared import UTC
 class Question:
     """What is asked of every replicate: as it is, and of all at once. Rows are matched by the columns at ``keys``.
 
-    ``wanted`` are the columns that nothing is known of, of which the ``nonnegative`` are never below 0.
+    ``wanted`` are the columns that nothing is known of, of which the ``nonnegative`` are never below 0, and those of
+    ``most`` never above a number.
     """
 
     sql: str
@@ -19,4 +20,5 @@ class Question:
     keys: tuple[int, ...]
     wanted: tuple[int, ...]
     nonnegative: frozenset[int] = frozenset()
+    most: tuple[tuple[int, float], ...] = ()
     zone: str = UTC

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
-from sqlglot import exp
-
-from rewriter.expressions import Value
 from rewriter.plan import KeyColumn, Options
-from rewriter.planner.canonical_sql import canonical
+from rewriter.planner.lineage import measured_by
 from rewriter.release import Presence, Query, release_name
 
 
@@ -75,24 +71,11 @@ def families(releases: Sequence[Query]) -> tuple[Family, ...]:
     grouped: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     place = 0
     for query in releases:
-        arguments = [_trees(one.argument, one.condition, one.second, *one.row) for one in query.aggregates]
-        keys = [[key.value.sql for key in grouping.keys] for grouping in query.groupings]
-        every = [tree for trees in (*arguments, *keys) for tree in trees]
-        rows, spelt = canonical([query.rows, query.unit], every)
-        texts = iter(spelt)
-        aggregates = [
-            f"{one.function.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
-            for one, trees in zip(query.aggregates, arguments, strict=True)
-        ]
-        name = "\n\n".join((rows, *aggregates))
-        for trees in keys:
-            grouped.setdefault(name, []).append((place, tuple(islice(texts, len(trees)))))
+        measured = measured_by(query)
+        for keys in measured.keys:
+            grouped.setdefault(measured.asked, []).append((place, keys))
             place += 1
     return tuple(_family(members) for members in grouped.values())
-
-
-def _trees(*values: Value | None) -> list[exp.Expr]:
-    return [exp.Null() if value is None else value.sql for value in values]
 
 
 def _family(members: Sequence[tuple[int, tuple[str, ...]]]) -> Family:

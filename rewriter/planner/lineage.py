@@ -8,6 +8,10 @@ is, integer for integer, the sum of what it adds to the finer groups that the gr
 - otherwise only where the keys are the same ones, in any order. Clipping a person's year is not the sum of clipping
   their months, so an answer of one is never made of the other, however near they are.
 
+Groupings of the same rows that are shown together are shortened alike (:mod:`rewriter.planner.alike`), so that totals
+are the sums of their parts there, but for less than a step of a very fine lattice. ``Plan.sums`` is the name that
+these share: inference makes them agree, since they do.
+
 A name tells of text and policy alone.
 """
 
@@ -15,20 +19,64 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from sqlglot import exp
 
 from rewriter.bound import deciding
 from rewriter.dialects import Dialect
+from rewriter.expressions import Value
 from rewriter.measure import Cell, Vector, Workload
 from rewriter.plan import Block, Plan
 from rewriter.planner.canonical_sql import canonical
 from rewriter.release import Query
 
 
-def with_families(plan: Plan, query: Query, work: Workload, dialect: Dialect, *, one_group: bool) -> Plan:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The rows and aggregates that a release asks for, as a name, and the keys of each of its groupings."""
+
+    asked: str
+    keys: tuple[tuple[str, ...], ...]
+
+
+def measured_by(query: Query) -> Asked:
+    """What a release measures: releases of one name differ in their keys alone."""
+    arguments = [_trees(one.argument, one.condition, one.second, *one.row) for one in query.aggregates]
+    keys = [[key.value.sql for key in grouping.keys] for grouping in query.groupings]
+    every = [tree for trees in (*arguments, *keys) for tree in trees]
+    rows, spelt = canonical([query.rows, query.unit], every)
+    texts = iter(spelt)
+    aggregates = [
+        f"{one.function.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
+        for one, trees in zip(query.aggregates, arguments, strict=True)
+    ]
+    return Asked("\n\n".join((rows, *aggregates)), tuple(tuple(islice(texts, len(trees))) for trees in keys))
+
+
+def _trees(*values: Value | None) -> list[exp.Expr]:
+    return [exp.Null() if value is None else value.sql for value in values]
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """What units are shortened by in all groupings: sums over their rows, each with the most that is kept of it.
+
+    ``adds_up``: nothing else shortens them in this grouping, whatever the data.
+    """
+
+    limits: tuple[tuple[tuple[Cell, ...], int], ...]
+    adds_up: bool
+
+
+def with_families(
+    plan: Plan, query: Query, work: Workload, dialect: Dialect, *, one_group: bool, alike: Alike | None = None
+) -> Plan:
     """The plan with the families of its keys and statistics. Its blocks are the workload's vectors, in order.
 
-    ``one_group`` is the fact that no unit has rows in two groups of the key set.
+    ``one_group`` is the fact that no unit has rows in two groups of the key set. ``alike`` says what units are
+    shortened by where it is the same in other groupings.
     """
     tests = [sql for _, sql in work.columns]
     rows, texts = canonical(
@@ -61,11 +109,18 @@ def with_families(plan: Plan, query: Query, work: Workload, dialect: Dialect, *,
         )
         for distinct in (False, True)
     }
+    named = groups
+    if alike is None:
+        by = (*groups, *(() if query.bound.unique else factors[False]))
+    else:
+        limits = sorted((sorted(_cell(cell, columns) for cell in sums), most) for sums, most in alike.limits)
+        by = ("alike", *limits, *(() if alike.adds_up else groups))
+        named = (*groups, "alike", *limits)
     blocks = tuple(
-        _named(block, vector, f"{plan.dialect}\n{rows}", texts_of, groups, (*ball, *factors[vector.distinct]))
+        _named(block, vector, f"{plan.dialect}\n{rows}", texts_of, named, (*ball, *factors[vector.distinct]))
         for (block, vector, texts_of), ball in zip(measured, balls, strict=True)
     )
-    return replace(plan, keys=keys, blocks=blocks)
+    return replace(plan, keys=keys, blocks=blocks, sums=_hashed(repr(by)))
 
 
 def _ball(block: Block, vector: Vector, cells: Sequence[str]) -> tuple[object, ...]:

@@ -13,7 +13,8 @@ from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
-from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan
+from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan, Ratio
+from rewriter.planner.alike import alike, said
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
 from rewriter.release import Aggregate, Key, Query
@@ -60,7 +61,11 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         work = with_prefixes(work, query.cumulative, steps, contribution, norm)
     one_group = constant or cells == 1
     picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
-    bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group)
+    shortened = alike(query, work.vectors, norm)
+    work = work if shortened is None else replace(work, vectors=shortened)
+    # Where groupings are shortened alike, rows of no group count too: one public group is not all that a person has.
+    one_group = constant if shortened is not None else one_group
+    bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
     tree = dialect.spelt(bounded.tree)
     check_expanded(tree)
     refined = (replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs)
@@ -92,7 +97,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         groups="" if public is None else dialect.sql(public.sql),
         clips=_clips(contribution, work) or bool(picked.choices),
     )
-    named = with_families(planned, query, work, dialect, one_group=one_group)
+    shortening = None if shortened is None else said(query, shortened, norm, contribution)
+    named = with_families(planned, query, work, dialect, one_group=one_group, alike=shortening)
     return named if query.only is None else of_total(named, query.only)
 
 
@@ -123,7 +129,7 @@ def _named(work: Workload, places: Sequence[int]) -> Workload:
 
 def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
     """Weights per step of the lattice that the bounded query really counts in."""
-    if isinstance(estimator, Moment):
+    if isinstance(estimator, Moment | Ratio):
         return estimator.finer(refinement)
     return estimator if not isinstance(estimator, Linear) else _refined_sum(estimator, refinement)
 
@@ -134,10 +140,8 @@ def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
 
 
 def _clips(contribution: ContributionBound, work: Workload) -> bool:
-    """Whether rows or values may be cut: only where every person has one row, and rows are counted, nothing is."""
-    cells = [cell for vector in work.vectors for cell in vector.cells]
-    summed = any(addend.summed is not None for cell in cells for addend in cell.addends)
-    return summed or (not contribution.unique and bool(work.vectors))
+    """Whether rows or values may be cut."""
+    return work.clips or (not contribution.unique and bool(work.vectors))
 
 
 def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:

@@ -91,7 +91,8 @@ class Block:
 
 @dataclass(slots=True)
 class _Joined:
-    """The FROM clause while it is read. ``conditions`` are those of its inner joins, ``tests`` the same as written."""
+    """The FROM clause while it is read. ``conditions`` are those of its inner joins, ``tests`` the same as written;
+    ``asked`` is what WHERE asks of every row."""
 
     sources: list[Source]
     hidden: set[tuple[str, str]]
@@ -100,6 +101,7 @@ class _Joined:
     joins: list[exp.Join]
     conditions: list[Value]
     tests: list[exp.Expr]
+    asked: tuple[exp.Expr, ...] = ()
 
 
 def build_block(
@@ -117,17 +119,17 @@ def build_block(
         flipped = exp.Join(**{**joins[0].args, "this": first, "side": "LEFT"})
         first, joins = joins[0].this, [flipped]
     head = resolve(first)
-    state = _Joined([head], set(), [], {}, [], [], [])
+    where = select.args.get("where")
+    asked = () if where is None else tuple(conjuncts(where.this))
+    state = _Joined([head], set(), [], {}, [], [], [], asked)
     for join in joins:
         _join(join, resolve, membership, state, dialect)
     scope = BlockScope(tuple(state.sources), frozenset(state.hidden), membership)
     conditions: list[Value] = []
-    where = select.args.get("where")
-    if where is not None:
-        for conjunct in conjuncts(where.this):
-            conditions.append(condition(conjunct, scope, dialect, "WHERE"))
-            state.equalities += _equalities(conjunct, scope)
-            state.tests.append(conjunct)
+    for conjunct in asked:
+        conditions.append(condition(conjunct, scope, dialect, "WHERE"))
+        state.equalities += _equalities(conjunct, scope)
+        state.tests.append(conjunct)
     state.sources = [s if s.optional else limited(s, state.tests, scope.resolve) for s in state.sources]
     unmatched = frozenset(alias for test in state.tests for alias in _unmatched(test, scope, state.outer))
     owner = own(state.sources, state.equalities, state.outer, unmatched, catalog, dialect)
@@ -171,6 +173,8 @@ def _join(
     source = whole = resolve(join.this)
     if any(source.name.lower() == other.name.lower() for other in state.sources):
         raise Refused(f"{source.name} stands twice in FROM", hint="give each an alias", sqlstate="42712")
+    if side == "LEFT" and not source.private and any(_rejects_missing(test, source.name) for test in state.asked):
+        side = ""
     if side == "LEFT":
         source = source.as_optional()
     before = list(state.sources)
@@ -205,6 +209,36 @@ def _join(
     elif not compiled:
         parts["kind"] = "CROSS"
     state.joins.append(exp.Join(**parts))
+
+
+_STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.ILike)
+
+
+def _rejects_missing(test: exp.Expr, name: str) -> bool:
+    """Whether a condition is not true where all columns of a table are NULL, so that a LEFT JOIN of it is an inner one.
+
+    >>> import sqlglot
+    >>> tests = ("c.region = 'x'", "c.region IS NOT NULL", "COALESCE(c.region, 'x') = 'x'", "c.region IS NULL")
+    >>> [_rejects_missing(sqlglot.parse_one(sql), "c") for sql in tests]
+    [True, True, False, False]
+    """
+    node, negated = test, False
+    while isinstance(node, exp.Not | exp.Paren):
+        node, negated = node.this, negated ^ isinstance(node, exp.Not)
+    if isinstance(node, exp.Is):
+        return (
+            negated ^ bool(node.args.get("negate"))
+            and isinstance(node.expression, exp.Null)
+            and _is_column_of(node.this, name)
+        )
+    if type(node) not in _STRICT or node.args.get("query") is not None:
+        return False
+    sides = (node.this,) if type(node) in (exp.In, exp.Between) else (node.this, node.expression)
+    return any(_is_column_of(side, name) for side in sides)
+
+
+def _is_column_of(node: exp.Expr, name: str) -> bool:
+    return isinstance(node, exp.Column) and node.table.lower() == name.lower()
 
 
 def _tie_units(equalities: Sequence[Equality], before: Sequence[Source], source: Source) -> bool:

@@ -22,7 +22,7 @@ from rewriter.columns import narrowed
 from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Norm, Type, decimal
 from rewriter.dialects import Dialect, double, number
 from rewriter.expressions import Value, both, clipped_steps, held, lattice, present
-from rewriter.measure import signatures
+from rewriter.measure import clipping_note, signatures
 from rewriter.plan import Linear, Plan, statistics_of
 from rewriter.planner import plan
 from rewriter.refused import Refused
@@ -177,7 +177,7 @@ class _Term:
     test: Value | None
     type: Type
     learned: bool
-    note: str
+    notes: tuple[str, ...]
 
     def ends(self) -> tuple[Fraction, Fraction]:
         one, other = self.factor * self.low, self.factor * self.high
@@ -203,7 +203,7 @@ def combination(
     value = _of_type(steps, known, step, Interval(low, high), dialect)
     if value is None:
         return None
-    notes = tuple(dict.fromkeys(term.note for term in known if term.note))
+    notes = tuple(dict.fromkeys(note for term in known for note in term.notes))
     return Aggregate(exp.Sum, value, None, False, _text(factors), notes=notes, combines=True)
 
 
@@ -213,7 +213,7 @@ def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: 
         return None
     if aggregate.function is exp.Count:
         test = both(test, present(argument))
-        return _Term(factor, number(1), Fraction(1), Fraction(1), Fraction(1), test, BIGINT, False, "")
+        return _Term(factor, number(1), Fraction(1), Fraction(1), Fraction(1), test, BIGINT, False, ())
     if aggregate.function is not exp.Sum or argument is None:
         return None
     declared = narrowed(argument, [*filters, *([test] if test is not None else [])])
@@ -224,9 +224,9 @@ def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: 
     interval = declared.outward(granularity)
     interval = held(interval, argument.type, granularity) if learned else interval
     steps = clipped_steps(argument, interval, granularity, dialect)
-    note = f"{_inner(aggregate.text)} is clipped into [{_show(interval.low)}, {_show(interval.high)}]"
+    notes = clipping_note(_inner(aggregate.text), argument, interval)
     there = both(test, present(argument))
-    return _Term(factor, steps, granularity, interval.low, interval.high, there, argument.type, learned, note)
+    return _Term(factor, steps, granularity, interval.low, interval.high, there, argument.type, learned, notes)
 
 
 def _common(granularities: Iterable[Fraction]) -> Fraction:
@@ -326,10 +326,6 @@ def _inner(text: str) -> str:
         if not depth:
             return text[start + 1 : place]
     return text[start + 1 :]
-
-
-def _show(limit: Fraction) -> str:
-    return str(limit) if limit.denominator == 1 else f"{float(limit):g}"
 
 
 # Whether it is better

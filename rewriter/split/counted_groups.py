@@ -141,7 +141,9 @@ def _over_rows(select: exp.Select, persons: Persons) -> exp.Select | None:
     copy: exp.Select = select.copy()
     outputs = {output_name(one) for one in select.expressions}
     for part in list(_parts(copy)):
-        if not _substituted(part, values, item.alias_or_name.lower(), outputs):
+        # GROUP BY means a column of the groups first, ORDER BY one of the select list.
+        known = outputs - {*names} if isinstance(part, exp.Group) else outputs
+        if not _substituted(part, values, item.alias_or_name.lower(), known):
             return None
     for call in [node for part in _parts(copy) for node in walk(part) if isinstance(node, exp.AggFunc)]:
         _distinct(call, list(values.values()))
@@ -169,18 +171,23 @@ def _counts(select: exp.Select) -> bool:
 
 
 def _substituted(part: exp.Expr, values: Mapping[str, exp.Expr], alias: str, outputs: set[str]) -> bool:
-    """Put expressions over rows of people in the place of the names that their groups had; False for another name."""
+    """Put expressions over rows of people in the place of the names that their groups had; False for another name.
+
+    ``outputs`` are names of the select list, which ORDER BY and GROUP BY may mean where they have nothing else.
+    """
     for column in list(part.find_all(exp.Column)):
         name = column.name if column.this.args.get("quoted") else column.name.lower()
         if column.table.lower() not in ("", alias):
             return False
+        if not column.table and name in outputs and isinstance(column.parent, exp.Ordered | exp.Group):
+            continue
         if name in values:
             value = values[name]
             whole: exp.Expr = value.copy() if isinstance(value, exp.Column) else exp.Paren(this=value.copy())
             if isinstance(column.parent, exp.Select) and column.arg_key == "expressions":
                 whole = exp.alias_(whole, name, quoted=True)
             column.replace(whole)
-        elif name not in outputs:
+        else:
             return False
     return True
 

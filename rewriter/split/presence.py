@@ -67,21 +67,22 @@ def with_presence(
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """What the groups of a release are, over all of its grouping sets: how many, and whether all of them are listed."""
+    """What the declared groups of a release are, over all of its grouping sets: how many, and whether all of them are
+    listed."""
 
     cells: int
     listed: bool
 
 
 def _declared(query: Query, dialect: Dialect) -> _Declared | None:
-    """None where groups are selected, which is evidence by itself, or where there is one group."""
+    """None where all groups are selected, which is evidence by itself, or where there is one group."""
     sets = [one for one in query.groupings if one.keys] if not query.others else []
-    found = [public_keys(one.keys, one.filters, dialect) for one in sets]
-    public = [one for one in found if one is not None]
-    if not sets or len(public) < len(found):
+    found = [(public_keys(one.keys, one.filters, dialect), one) for one in sets]
+    public = [(one, grouping) for one, grouping in found if one is not None]
+    if not public:
         return None
-    listed = all(_all_listed(one, grouping) for one, grouping in zip(public, sets, strict=True))
-    return _Declared(sum(one.cells for one in public), listed)
+    listed = all(_all_listed(one, grouping) for one, grouping in public)
+    return _Declared(sum(one.cells for one, _ in public), listed)
 
 
 def _all_listed(public: PublicKeys, query: Query) -> bool:

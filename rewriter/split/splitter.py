@@ -30,6 +30,7 @@ from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Norm, Table
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.expressions import Value, position_of
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
+from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
 from rewriter.relations import Block, BlockScope, Relation, Subqueries, build_block, renamed, union_all
 from rewriter.release import Query, Split, release_name
@@ -105,7 +106,7 @@ def split(
     outer = flattened(one.renamed(resolved.tree), single(one.releases))
     releases = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
-    return Split(releases, outer, frozenset(splitter.tables), tuple(splitter.notes))
+    return Split(together(releases), outer, frozenset(splitter.tables), tuple(splitter.notes))
 
 
 class _Splitter:

@@ -593,6 +593,10 @@ def test_explaining_is_free(policy: Path) -> None:
         told = connection.cursor().explain(FOUR_COUNTS, [25])
         assert isinstance(told, Explanation)
         assert told.price
+        rows = connection.execute("EXPLAIN SELECT COUNT(*) FROM patient").fetchall()
+        assert str(connection.cursor().explain("SELECT COUNT(*) FROM patient")).split("\n") == [
+            line for (line,) in rows
+        ]
         assert connection.budget().spent_epsilon == 0
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -16,36 +17,51 @@ import pytest
 from test_psql import psql
 
 from tests.clients.served import Served
+from tests.engines.postgres_server import shared_server
 
 BERLIN = ZoneInfo("Europe/Berlin")
 POLICY = """
-database: duckdb:events.duckdb
+database: {database}
 ledger: sqlite:events.ledger
 privacy_unit: person.id
-budget: {epsilon: 1000000, delta: 1e-6}
-statement: {epsilon: 50, max_epsilon: 50}
+budget: {{epsilon: 1000000, delta: 1e-6}}
+statement: {{epsilon: 50, max_epsilon: 50}}
 tables:
-  person: {columns: {id: {}}}
+  person: {{columns: {{id: {{}}}}}}
   event:
     unit: person_id -> person.id
     max_rows: 10
     columns:
-      person_id: {}
-      seen: {range: [2026-01-01, 2026-12-31]}
+      person_id: {{}}
+      seen: {{range: [2026-01-01, 2026-12-31]}}
 """
 
 
-@pytest.fixture(scope="module")
-def events(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+SCHEMA = """
+CREATE TABLE person (id INTEGER PRIMARY KEY);
+INSERT INTO person SELECT i FROM generate_series(0, 875) AS t(i);
+CREATE TABLE event (person_id INTEGER NOT NULL, seen TIMESTAMPTZ NOT NULL);
+INSERT INTO event SELECT i % 876, timezone('UTC', TIMESTAMP '2026-01-01' + i * INTERVAL '1 hour')
+FROM generate_series(0, 8759) AS t(i);
+"""
+
+
+def in_duckdb(folder: Path) -> str:
+    with duckdb.connect(str(folder / "events.duckdb")) as connection:
+        connection.execute(SCHEMA)
+    return "duckdb:events.duckdb"
+
+
+def in_postgres(folder: Path) -> str:
+    server = shared_server()
+    return server.url(server.database(SCHEMA))
+
+
+@pytest.fixture(scope="module", params=[in_duckdb, in_postgres], ids=["duckdb", "postgres"])
+def events(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """8,760 events, one at each hour of a year, of 876 people."""
     folder = tmp_path_factory.mktemp("events")
-    (folder / "policy.yaml").write_text(POLICY)
-    with duckdb.connect(str(folder / "events.duckdb")) as connection:
-        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY)")
-        connection.execute("INSERT INTO person SELECT i FROM range(876) t(i)")
-        connection.execute("CREATE TABLE event (person_id INTEGER NOT NULL, seen TIMESTAMPTZ NOT NULL)")
-        hours = "timezone('UTC', TIMESTAMP '2026-01-01' + INTERVAL (i) HOUR)"
-        connection.execute(f"INSERT INTO event SELECT i % 876, {hours} FROM range(8760) t(i)")
+    (folder / "policy.yaml").write_text(POLICY.format(database=request.param(folder)))
     command = [sys.executable, "-m", "dpsql", "serve", str(folder / "policy.yaml"), "--port", "0"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
     try:

@@ -158,7 +158,11 @@ def _root(squared: int) -> str:
 def _finished(output: Output) -> str:
     how = output.estimator
     if isinstance(how, Ratio):
-        return f"{how.low} + {how.high - how.low} · {how.above} / ({how.above} + {how.below})"
+        if len(how.above) == len(how.below) == 1:
+            (a, _), (b, _) = *how.above, *how.below
+            return f"{how.low} + {how.high - how.low} · {a} / ({a} + {b})"
+        above, below = (" + ".join(f"{weight} · {name}" for name, weight in side) for side in (how.above, how.below))
+        return f"{how.low} + {how.high - how.low} · a / (a + b), a = {above}, b = {below}"
     if isinstance(how, Moment):
         ranges = [f"[{axis.low}, {axis.high}] in degree {axis.degree}" for axis in (how.x, how.y) if axis.degree]
         return f"{how.figure} over {' and '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"

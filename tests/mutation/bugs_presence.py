@@ -6,6 +6,7 @@ from tests.mutation.bug import Bug, bug
 
 PRESENCE = "tests/properties/test_presence.py"
 SAME = f"{PRESENCE}::test_without_noise_groups_are_those_that_sql_has"
+NULLS = "tests/properties/test_meaning_groups.py::test_null_is_a_group"
 TOTALS = "tests/properties/test_grouping_sets.py"
 
 BUGS: tuple[Bug, ...] = (
@@ -15,6 +16,13 @@ BUGS: tuple[Bug, ...] = (
         "            if presence is not None:\n                _keep",
         "            if False:\n                _keep",
         SAME,
+    ),
+    bug(
+        "where some grouping sets are chosen, the others show groups that nobody is in",
+        "rewriter.split.presence:_declared",
+        "    if not public:\n        return None",
+        "    if len(public) < len(found):\n        return None",
+        "tests/properties/test_meaning_groups.py::test_declared_totals_of_chosen_groups_have_no_empty_ones",
     ),
     bug(
         "LIMIT takes listed groups that nobody is in",
@@ -81,10 +89,17 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "totals over chosen groups are dropped",
-        "rewriter.split.chosen_groups:needs_totals",
-        "    if group is None or group.find(*_SETS) is not None:\n        return True",
-        "    if group is None:\n        return True",
+        "rewriter.split.top_groups_as_having:conditions_as_having",
+        "    if needs_totals(copy, tests):",
+        "    if False:",
         SAME,
+    ),
+    bug(
+        "rows that an outer join finds nothing for are in no group",
+        "rewriter.columns.value_lists:of_table",
+        "    if variables[0].optional:",
+        "    if False:",
+        NULLS,
     ),
     bug(
         "a total is forced to be the sum of the groups that the policy lists",
@@ -112,6 +127,13 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.finish.propagate:_quotient_ends",
         "(max(low - slack, least), min(high, most) + slack)",
         "(max(low - slack, least), high + slack)",
+        f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",
+    ),
+    bug(
+        "a share of the sum that it is a term of exceeds the whole",
+        "rewriter.outer.share_of_whole:most_of",
+        "        if parts[0].nonnegative and factor >= 0 and _is_sum_with(node.expression, part):",
+        "        if False:",
         f"{PRESENCE}::test_a_share_and_its_interval_do_not_exceed_one",
     ),
 )

@@ -21,6 +21,7 @@ VECTOR = "tests/properties/test_vector.py"
 TOTALS = "tests/properties/test_max_total.py"
 MERGING = "tests/properties/test_merging.py"
 MOVING = "tests/properties/test_moving_windows.py"
+ALIKE = "tests/properties/test_alike.py"
 
 BUGS: tuple[Bug, ...] = (
     # Figures of the same rows, sums of aggregates, windows that move
@@ -297,7 +298,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a mean and a count of the same rows are shortened each by itself",
         "rewriter.bound.ball:factors",
-        "return tuple(named[ball.vector.distinct] if ball.scaled else None for ball in balls)",
+        "return tuple((of_people if ball.vector.distinct else of_rows) if ball.scaled else None for ball in balls)",
         'return tuple(Factor(f"m{n}", (ball,)) if ball.scaled else None for n, ball in enumerate(balls))',
         f"{VECTOR}::test_people_with_as_many_rows_have_the_engines_quotients",
     ),
@@ -316,25 +317,95 @@ BUGS: tuple[Bug, ...] = (
         f"{VECTOR}::test_a_person_far_beyond_every_bound_moves_no_vector_further",
     ),
     bug(
-        "a sum that was clipped with a count is taken for one that was clipped alone",
+        "a sum is taken for one that was clipped with others",
         "rewriter.planner.lineage:with_families",
         "(*ball, *factors[vector.distinct])",
         "ball",
-        "tests/properties/test_derive.py::test_a_sum_alone_is_not_made_of_one_that_was_clipped_with_a_count",
+        "tests/properties/test_derive.py::test_sums_are_not_made_of_ones_that_were_clipped_with_others",
     ),
     bug(
         "a count beside a mean counts the rows with a value alone",
-        "rewriter.measure.mean_pairs:_Pair.count",
-        "names = [self.above, self.below, *([self.missing] if every and self.missing is not None else [])]",
-        "names = [self.above, self.below]",
+        "rewriter.measure.pair_cells:Pair.count",
+        "terms = self.rows if every else _added((ONE, self.above), (ONE, self.below))",
+        "terms = _added((ONE, self.above), (ONE, self.below))",
         f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
     ),
     bug(
         "rows without a value are left out of the pair of a sum and a count of all rows",
-        "rewriter.measure.mean_pairs:_cells",
+        "rewriter.measure.pair_cells:_cells",
         "counted = None if wanted.nulls is Nulls.ZERO else value",
         "counted = value",
         f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
+    ),
+    bug(
+        "several means of the same rows claim what one of them moves",
+        "rewriter.measure.pair_cells:in_one",
+        "l1, l2_squared = l1 + one.steps[2] * factor, l2_squared + (one.steps[2] * factor) ** 2",
+        "l1, l2_squared = l1, l2_squared",
+        f"{VECTOR}::test_a_person_far_beyond_every_bound_moves_no_vector_further",
+    ),
+    bug(
+        "a mean keeps what rows without a value add to its sides",
+        "rewriter.measure.pair_cells:_pair",
+        "values = _added((ONE, rows), (-Fraction(WEIGHTS.empty, WEIGHTS.rows), lacking))",
+        "values = rows",
+        f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
+    ),
+    bug(
+        "a mean beside COUNT(*) claims what rows without a value move",
+        "rewriter.measure.pair_cells:Weights.l2_squared",
+        "return max(self.rows**2 + self.difference**2, self.empty**2 + self.missing**2)",
+        "return self.empty**2 + self.missing**2",
+        f"{VECTOR}::test_a_person_far_beyond_every_bound_moves_no_vector_further",
+    ),
+    bug(
+        "a row without a value moves its cell more than a row at an end of the range",
+        "rewriter.measure.pair_cells:_difference",
+        "without = _without(value, test, factor * one.steps[2])",
+        "without = _without(value, test, 4 * factor * one.steps[2])",
+        f"{VECTOR}::test_a_person_far_beyond_every_bound_moves_no_vector_further",
+    ),
+    bug(
+        "a mean of the same rows counts those without a value",
+        "rewriter.measure.pair_cells:_of_difference",
+        "(_added((HALF, rows), (-HALF, missing), (sign * HALF, difference)) for sign in (1, -1))",
+        "(_added((HALF, rows), (sign * HALF, difference)) for sign in (1, -1))",
+        f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
+    ),
+    bug(
+        "a difference leaves rows without a value out of a sum that counts them as 0",
+        "rewriter.measure.pair_cells:_difference",
+        "counted = None if one.nulls is Nulls.ZERO else value",
+        "counted = value",
+        f"{VECTOR}::test_what_is_read_off_one_vector_is_what_the_engine_answers",
+    ),
+    bug(
+        "rows are counted under another condition than the one of the means",
+        "rewriter.measure.pair_cells:in_one",
+        "every = Addend(1, test=builder.condition(base.aggregate.condition))",
+        "every = Addend(0, test=builder.condition(base.aggregate.condition))",
+        f"{VECTOR}::test_a_person_far_beyond_every_bound_moves_no_vector_further",
+    ),
+    bug(
+        "values of the same rows are one vector whatever becomes farther off",
+        "rewriter.measure.same_rows:_Trial.is_better",
+        "return never_worse and sum(joint)",
+        "return sum(joint)",
+        "tests/properties/test_same_rows.py::test_nothing_is_farther_off_than_with_pairs_apart",
+    ),
+    bug(
+        "a vector of values of the same rows has the share of one pair",
+        "rewriter.measure.same_rows:_Trial.weight",
+        "return sum(self._shares, Fraction(0))",
+        "return self._shares[0]",
+        "tests/properties/test_same_rows.py::test_nothing_is_farther_off_than_with_pairs_apart",
+    ),
+    bug(
+        "a difference is read without the noise of the number of rows",
+        "rewriter.measure.same_rows:_Trial._joint",
+        "yield norm * (self._rows * reading.rows**2 / first**2 + own)",
+        "yield norm * own",
+        "tests/properties/test_same_rows.py::test_nothing_is_farther_off_than_with_pairs_apart",
     ),
     bug(
         "a total that is declared is claimed, and rows are clipped by their number alone",
@@ -415,6 +486,27 @@ BUGS: tuple[Bug, ...] = (
         DECLARED,
     ),
     bug(
+        "lists that a condition ties to each other are listed apart",
+        "rewriter.keys.separate_keys:parts",
+        "for node in (*keys, *conditions):",
+        "for node in keys:",
+        "tests/properties/test_coarse.py::test_keys_of_their_own_columns_are_multiplied",
+    ),
+    bug(
+        "keys of one list are listed apart",
+        "rewriter.keys.separate_keys:parts",
+        "together = [one for one in together if not one & tables] + ([tables.union(*near)] if tables else [])",
+        "together = [*together, tables] if tables else together",
+        "tests/properties/test_coarse.py",
+    ),
+    bug(
+        "a LEFT JOIN is an inner one where WHERE tests a column for NULL",
+        "rewriter.relations.from_where:_rejects_missing",
+        'negated ^ bool(node.args.get("negate"))',
+        "True",
+        "tests/properties/test_meaning_groups.py::test_a_condition_on_an_outer_join_narrows_like_one_on_an_inner_join",
+    ),
+    bug(
         "the part of an OR that is decided decides it",
         "rewriter.keys.enumeration:Enumeration._possible",
         "return None if None in parts else exp.or_(*parts, copy=False)",
@@ -441,5 +533,48 @@ BUGS: tuple[Bug, ...] = (
         "sides = (one_zero(value.sql, context.dialect) for value in (one, other))",
         "sides = (value.sql for value in (one, other))",
         WINDOWS,
+    ),
+    # Groupings that are shown together
+    bug(
+        "the ball of a grouping that bounds rows of one group is forgotten",
+        "rewriter.bound.common_factor:limits",
+        "if whole is not None and ball.radius_squared < whole:",
+        "if whole is not None and ball.radius_squared < 0:",
+        f"{ALIKE}::test_one_person_moves_every_grouping_by_no_more_than_it_says",
+    ),
+    bug(
+        "a declared bound of the rows of one group is taken for one that data keep",
+        "rewriter.planner.alike:said",
+        "return Alike(tuple(found), not smaller or _enforced(query, contribution))",
+        "return Alike(tuple(found), True)",
+        f"{ALIKE}::test_inference_moves_nothing_where_there_is_no_noise",
+    ),
+    bug(
+        "measurements agree however people are shortened",
+        "dpsql.inference.consistency.infer:_alike",
+        "found.setdefault(plans[place].sums, [])",
+        'found.setdefault("", [])',
+        f"{ALIKE}::test_inference_moves_nothing_where_there_is_no_noise",
+    ),
+    bug(
+        "estimates that no noise can have made are shown",
+        "dpsql.inference.numeric.least_squares:check_reach",
+        "if not (np.abs(number[told] - measured[told]) <= far).all():",
+        "if not (np.abs(number[told] - measured[told]) <= np.inf).all():",
+        "tests/properties/test_tiny_noise.py::test_what_no_noise_can_have_made_is_not_shown",
+    ),
+    bug(
+        "a correlation beyond 1 is certain",
+        "dpsql.inference.estimates.moment_figures:_ends",
+        "np.where(low >= 1, 1 - half, low)",
+        "np.where(low >= 1, 1, low)",
+        "tests/properties/test_moments.py::test_a_correlation_that_noise_took_beyond_1_is_not_certain",
+    ),
+    bug(
+        "the low end of a share is below 0 by a digit",
+        "dpsql.finish.propagate:_mean_ends",
+        "max(number - down, least)",
+        "(number - down)",
+        "tests/properties/test_intervals_shown.py::test_ends_of_means_are_in_the_range_to_the_last_digit",
     ),
 )

@@ -75,7 +75,7 @@ def campaign(
         place = world(random)
         databases = home(place, worst_units(random, place, neighbours))
         try:
-            _about(seed, place, databases, random, questions, tally, stop_at_first, ask)
+            about(seed, place, databases, random, questions, tally, stop_at_first, ask)
         finally:
             databases.close()
         if tally.leaks and stop_at_first:
@@ -83,7 +83,7 @@ def campaign(
     return tally
 
 
-def _about(
+def about(
     seed: int,
     place: World,
     databases: Neighbourhood,

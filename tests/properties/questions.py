@@ -40,6 +40,12 @@ def figures(random: Random, world: World) -> Question:
     return Question(sql, frozenset(asker.features), "ORDER BY" in sql)
 
 
+def means(random: Random, world: World) -> Question:
+    """One random question for means and sums of several values of the same rows, and what is counted beside them."""
+    asker = _Asker(random, world.tame, set(), world)
+    return Question(asker.means(), frozenset(asker.features))
+
+
 @dataclass(slots=True)
 class _Asker(Sources):
     """One question in the making."""
@@ -66,6 +72,29 @@ class _Asker(Sources):
 
     def figures(self) -> str:
         return self._one([(self._figures, 3), (self._sums, 2)])()
+
+    def means(self) -> str:
+        source = self._from(simple=self._maybe(0.5))
+        tests = ["", f" FILTER (WHERE {self._condition(source.fields)})"]
+        one = self.random.choice([tests, tests[:1], tests[1:]])
+        items = []
+        for _ in range(self.random.choice([1, 2, 2, 3, 5])):
+            number = self._number(source.fields, self.random.choice([0, 0, 1])) or "1"
+            asked = self.random.sample(["AVG", "SUM", "COUNT"], self.random.choice([1, 1, 1, 2, 3]))
+            items += [f"{word}({number}){self.random.choice(one)}" for word in asked]
+        counts = [f"COUNT(*){tests[0]}", f"COUNT(*){tests[1]}"]
+        counts += [f"COUNT(DISTINCT {f.text})" for f in source.fields if f.unit][:1]
+        if moment := self._moment(source.fields):
+            counts.append(moment)
+        items += self.random.sample(counts, self.random.choice([0, 1, 1, 2]))
+        self.random.shuffle(items)
+        self._has("means of the same rows", *(["filter"] if tests[1] in "".join(items) else []))
+        keys = list(dict.fromkeys(self._keys(source.fields, self.random.choice([1, 2])))) if self._maybe(0.5) else []
+        group = f" GROUP BY {self._sets(keys) if self._maybe(0.3) else ', '.join(keys)}" if keys else ""
+        having = f" HAVING {self.random.choice(items)} >= 0" if keys and self._maybe(0.2) else ""
+        shown = ", ".join(f"{text} AS a{number}" for number, text in enumerate(items))
+        before = "".join(f"{key} AS g{number}, " for number, key in enumerate(keys))
+        return f"{source.before}SELECT {before}{shown} FROM {source.text}{self._where(source)}{group}{having}"
 
     def _one(self, weighted: Sequence[tuple[Callable[[], str], int]]) -> Callable[[], str]:
         return self.random.choices([choice for choice, _ in weighted], [weight for _, weight in weighted])[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -85,18 +86,33 @@ def test_the_groups_are_those_of_all_days_that_meet_the_condition(policy: Path, 
     ("key", "cells"),
     [
         ("EXTRACT(YEAR FROM came)", 4),
-        ("DATE_TRUNC('quarter', came)", 28),
+        ("DATE_TRUNC('quarter', came)", 11),
         ("EXTRACT(YEAR FROM came), DATE_TRUNC('month', went)", 4 * 29),
         ("EXTRACT(YEAR FROM came), EXTRACT(MONTH FROM came)", 28),
         ("EXTRACT(YEAR FROM came), EXTRACT(YEAR FROM seen), ward", 4 * 5 * 3),
-        ("EXTRACT(YEAR FROM came), CASE WHEN EXTRACT(MONTH FROM went) < 7 THEN 'early' ELSE 'late' END", 4 * 29),
+        ("EXTRACT(YEAR FROM came), CASE WHEN EXTRACT(MONTH FROM went) < 7 THEN 'early' ELSE 'late' END", 4 * 2),
         ("EXTRACT(YEAR FROM came), came - DATE '2020-01-01'", 835),
-        ("EXTRACT(DOW FROM came), EXTRACT(YEAR FROM came)", 835),
+        ("EXTRACT(DOW FROM came), EXTRACT(YEAR FROM came)", 8 * 5),
+        ("EXTRACT(DOW FROM came), EXTRACT(HOUR FROM seen)", 8 * 25),
+        ("DATE_TRUNC('month', came), DATE_TRUNC('week', went)", 28 * (835 // 7 + 3)),
+        ("TO_CHAR(came, 'YYYY-MM'), EXTRACT(HOUR FROM seen)", 32 * 25),
     ],
 )
 def test_as_many_groups_as_there_can_be(policy: Path, key: str, cells: int) -> None:
     found = release(policy, f"SELECT COUNT(*) FROM stay GROUP BY {key}")
     assert found.plan.cells == cells
+
+
+def test_keys_of_their_own_columns_are_multiplied(policy: Path) -> None:
+    """However many days and hours are behind them; what ties two columns to each other is asked where it can be."""
+    sql = "SELECT EXTRACT(DOW FROM came), EXTRACT(HOUR FROM seen), COUNT(*) FROM stay WHERE {} GROUP BY 1, 2"
+    weekend = release(policy, sql.format("EXTRACT(DOW FROM came) IN (0, 6) AND EXTRACT(HOUR FROM seen) < 3"))
+    assert set(weekend.groups) == set(product((0, 6), (0, 1, 2)))
+    sql = "SELECT EXTRACT(DOW FROM came), EXTRACT(DOW FROM went), COUNT(*) FROM stay WHERE {} GROUP BY 1, 2"
+    free = release(policy, sql.format("came < went"))
+    assert set(free.groups) == set(product(range(7), range(7)))
+    tied = release(policy, sql.format("came < went AND came < '2019-11-20' AND went < '2019-11-20'"))
+    assert set(tied.groups) == {(0, 1), (0, 2), (1, 2)}
 
 
 def test_a_condition_between_two_days_is_asked_where_it_can_be(policy: Path) -> None:

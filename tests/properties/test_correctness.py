@@ -27,7 +27,7 @@ from dpsql.errors import Error
 from dpsql.proxy import Session
 from dpsql.reply import Answer
 from rewriter.declared.types import DOUBLE
-from rewriter.plan import Chosen, Moment, Plan, Ratio
+from rewriter.plan import Chosen, Figure, Moment, Plan, Ratio
 from tests.doubles import open_without_noise
 from tests.engines.postgres_server import shared_server
 from tests.properties.drawing import world
@@ -125,7 +125,9 @@ def resolution(plans: Sequence[Plan]) -> float:
             elif isinstance(how, Moment):
                 spans = [axis.high - axis.low for axis in (how.x, how.y) if axis.degree]
                 # An axis may have as few as 12 bits where one person has many rows.
-                most = max([most, *(4 * max(span * span, 16 * span) for span in spans)])
+                # A sum over rows is off by as much as all of them.
+                rows = 16 if how.figure in (Figure.SQUARES, Figure.PRODUCTS) else 1
+                most = max([most, *(4 * rows * max(span * span, 16 * span) for span in spans)])
             elif output.type == DOUBLE or any(step[name] > 1 for name, _ in how.terms):
                 most = max([most, *(reach[name] for name, _ in how.terms)])
     return float(most) / 2**14

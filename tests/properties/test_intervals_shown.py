@@ -15,6 +15,7 @@ from dpsql.interfaces.commands.demo_clinic import POLICY, build
 from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
 from dpsql.settings import NAMES
+from tests.properties.planted import case
 
 COUNTS = "SELECT region, COUNT(*) AS n FROM patient GROUP BY region"
 
@@ -274,3 +275,23 @@ def test_what_is_no_error_is_refused(proxy: Proxy, value: str) -> None:
     with pytest.raises(DataError) as refused:
         session.execute(f"SET dpsql.target_error = '{value}'")
     assert refused.value.sqlstate == "22023"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ends_of_means_are_in_the_range_to_the_last_digit(tmp_path: Path, seed: int) -> None:
+    """7 of 10 is 0.7, and 0.7 less the distance to 0 was below it by a digit that doubles lack."""
+    setup = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, g INTEGER, x DOUBLE)",
+        f"INSERT INTO person SELECT i, i % 40, (i * {7 + seed}) % 10 / 10.0 FROM generate_series(1, 400) AS t(i)",
+    ]
+    tables = "  person: {columns: {id: {}, g: {range: [0, 39]}, x: {range: [0.125, 0.875]}}}\n"
+    with case(tmp_path, setup, tables, epsilon=0.3, noise=True) as session:
+        session.execute("SET dpsql.intervals = on")
+        session.execute("SET dpsql.empty_groups = show")
+        shown = "AVG(CASE WHEN x > 0.25 THEN 1 ELSE 0 END), AVG(x), VAR_POP(x)"
+        for _, share, low, high, mean, least, most, spread, below, _ in session.execute(
+            f"SELECT g, {shown} FROM person GROUP BY g"
+        ).rows:
+            assert share is None or 0 <= low <= share <= high <= 1  # type: ignore[operator]
+            assert mean is None or 0.125 <= least <= mean <= most <= 0.875  # type: ignore[operator]
+            assert spread is None or 0 <= below <= spread  # type: ignore[operator]

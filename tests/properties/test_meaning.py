@@ -19,12 +19,6 @@ from tests.properties.dirty_worlds import World, world
 from tests.properties.forms import FORMS, Drawn
 from tests.properties.meaning import Reader, Tally, campaign, compare, opened
 
-KNOWN = {
-    "plain": "groups are counted by the values behind them",
-    "window over groups": "sums of neighbours count empty groups as rows",
-}
-"""Forms that have another meaning, and why."""
-
 
 @pytest.fixture(scope="module")
 def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
@@ -34,7 +28,7 @@ def tally(tmp_path_factory: pytest.TempPathFactory) -> Tally:
     return campaign(range(100, 101), 20, folder, found, "postgres")
 
 
-@pytest.mark.parametrize("form", [pytest.param(form, marks=pytest.mark.xfail(strict=True, reason=KNOWN[form])) if form in KNOWN else form for form in FORMS])  # fmt: skip
+@pytest.mark.parametrize("form", FORMS)
 def test_answers_have_the_meaning_of_their_text(tally: Tally, form: str) -> None:
     assert tally.answered[form], "no statement of this form is answered"
     wrong = [found for found in tally.found if found.asked.form == form]

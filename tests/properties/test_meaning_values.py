@@ -125,6 +125,39 @@ def test_intervals_of_deciles_hold_rounded_values(tmp_path: Path, accounting: st
         assert min(covered(session, 20)) >= 14
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+@pytest.mark.parametrize("accounting", ["zcdp", "pure"])
+def test_a_declared_step_is_that_of_quantiles_and_not_of_sums(tmp_path: Path, engine: str, accounting: str) -> None:
+    """Rents in hundreds and fees in steps of 2.5, with one rent that is between two; a sum adds it up as it is."""
+    setup = [
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, rent INTEGER, fee NUMERIC(8,2), size REAL)",
+        "INSERT INTO person SELECT i, 300 + 100 * (i % 13), 2.5 * (i % 9), 0.5 * (i % 5) FROM generate_series(0, 999) AS t(i)",
+        "INSERT INTO person VALUES (1000, 749, 3.20, 0.6), (1001, NULL, NULL, NULL)",
+    ]
+    columns = (
+        "rent: {range: [300, 1500], step: 100}, fee: {range: [0, 20], step: 2.5}, size: {range: [0, 2], step: 0.5}"
+    )
+    with case(
+        tmp_path, setup, f"  person: {{columns: {{id: {{}}, {columns}}}}}\n", accounting, engine=engine
+    ) as session:
+        picked = "MEDIAN({0}), PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY {0}), MIN({0}), MAX({0})"
+        sql = f"SELECT {', '.join(picked.format(name) for name in ('rent', 'fee', 'size'))} FROM person"
+        answer = session.execute(sql)
+        found = [float(str(value)) for value in answer.rows[0]]
+        assert found[:4] == [900, 1400, 300, 1500]
+        assert all(value % 2.5 == 0 for value in found[4:8])
+        assert all(value % 0.5 == 0 for value in found[8:])
+        assert any("rent as the nearest multiple of 100" in one for one in answer.notices)
+        assert any("fee as the nearest multiple of 2.5" in one for one in answer.notices)
+        near = session.execute("SELECT MEDIAN(rent) FROM person WHERE id = 1000").rows[0][0]
+        assert near is None or near in (300 + 100 * n for n in range(13))
+        rents = [300 + 100 * (i % 13) for i in range(1000)] + [749]
+        fees = [2.5 * (i % 9) for i in range(1000)] + [3.2]
+        total, mean, fee = numbers(session, "SELECT SUM(rent), AVG(rent), SUM(fee) FROM person")
+        assert (total, round(fee, 6)) == (sum(rents), round(sum(fees), 6))
+        assert abs(mean - sum(rents) / len(rents)) < 1e-6
+
+
 # What is promised of an error
 
 

@@ -221,6 +221,13 @@ def test_those_of_other_columns_are_not_made_to_agree_with_them(exact: Proxy, fo
         assert not any("agree" in note for note in answer.notices)
 
 
+@pytest.mark.parametrize("other", ["i", "k"])
+def test_parts_agree_with_totals_of_the_same_columns_alone(exact: Proxy, other: str) -> None:
+    parts = "SELECT CASE WHEN k > 2000000000 THEN 'p' ELSE 'q' END AS half, CORR(x, i) AS r FROM person GROUP BY 1"
+    answer = exact.session().execute(f"{parts} UNION ALL SELECT NULL, CORR(x, {other}) FROM person")
+    assert any("agree" in note for note in answer.notices) is (other == "i")
+
+
 def test_distinct_counts_beside_them_are_not_numbers_of_rows(exact: Proxy) -> None:
     sql = "SELECT COUNT(DISTINCT person_id), COUNT(DISTINCT FLOOR(cost / 10)), VAR_POP(cost), COUNT(*) FROM visit"
     alone = "SELECT COUNT(DISTINCT person_id), COUNT(DISTINCT FLOOR(cost / 10)) FROM visit"
@@ -321,6 +328,23 @@ def test_intervals_hold_the_truth_as_often_as_they_say(figure: Figure, scale: in
     low, high = moment_ends(moment, cells, [noise] * len(cells))
     held = float(((low <= truth) & (truth <= high)).mean())
     assert 0.935 <= held <= 0.975, held
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("figure", [Figure.CORRELATION, Figure.DETERMINATION])
+def test_a_correlation_that_noise_took_beyond_1_is_not_certain(figure: Figure, sign: int) -> None:
+    """Half of the rows in either corner, and noise that makes products larger than variances allow."""
+    corners = [0, 8] if sign > 0 else [2, 6]
+    axis = Axis(Fraction(0), Fraction(1), 2)
+    moment = Moment(figure, axis, axis, tuple((f"s{n}", Fraction(1)) for n in range(9)))
+    cells = [[100] if n in corners else [0] for n in range(9)]
+    for away in set(range(0, 9, 2)) - {*corners, 4}:
+        cells[away] = [-30]
+    (low,), (high,) = moment_ends(moment, cells, [Noise("laplace", Fraction(5))] * 9)
+    (value,) = moment_values(moment, cells)
+    assert value == (sign if figure is Figure.CORRELATION else 1)
+    assert low <= value <= high
+    assert high - low > 0.02
 
 
 def test_they_are_as_accurate_as_was_said() -> None:

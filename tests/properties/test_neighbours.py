@@ -20,11 +20,13 @@ from rewriter.refused import Refused
 from rewriter.split.splitter import split
 from rewriter.statement.parser import parse
 from tests.engines.postgres_server import shared_server
-from tests.properties.campaign import Tally, campaign
+from tests.properties.campaign import Home, Tally, campaign
+from tests.properties.dirty_neighbours import dirty_campaign
 from tests.properties.drawing import world, worst_units
+from tests.properties.forms import FORMS
 from tests.properties.neighbours import Databases, Table
 from tests.properties.postgres_databases import PostgresDatabases
-from tests.properties.questions import question
+from tests.properties.questions import means, question
 from tests.properties.world import Owner, World
 
 PAIRS = 1_400
@@ -71,6 +73,26 @@ def test_one_more_person_moves_no_statistic_of_postgres_further_either() -> None
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
     assert tally.executed >= 0.85 * tally.asked, f"refused: {tally.refused.most_common(5)}"
     assert tally.pairs >= 130
+
+
+@pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
+def test_one_more_person_moves_no_mean_of_the_same_rows_further(home: Home) -> None:
+    worlds = 5 if home == Databases.of else 2
+    tally = campaign(range(7_000, 7_000 + worlds), questions=12, neighbours=2, tally=Tally(), home=home, ask=means)
+    assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
+    assert tally.executed >= 0.8 * tally.asked, f"refused: {tally.refused.most_common(5)}"
+    assert tally.attained(0.9) > 0.1
+
+
+def test_one_more_person_moves_no_statistic_of_an_analyst_s_statement_further() -> None:
+    assert_still(dirty_campaign(range(2), 16, 2, Tally()), 60)
+
+
+def assert_still(tally: Tally, pairs: int) -> None:
+    assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
+    assert tally.executed >= 0.9 * tally.asked, f"refused: {tally.refused.most_common(5)}"
+    assert tally.pairs >= pairs
+    assert tally.attained(0.9) > 0.1, "hardly a person comes near a bound"
 
 
 @pytest.mark.parametrize("seed", [41, 42, 43, 45])
@@ -144,3 +166,17 @@ def test_one_more_person_moves_no_statistic_by_more_than_its_sensitivity_at_leng
 def test_one_more_person_moves_no_statistic_of_postgres_further_either_at_length(part: int) -> None:
     seeds = range(50_000 + 1_000 * part, 50_000 + 1_000 * part + 60)
     assert_sound(campaign(seeds, questions=25, neighbours=2, tally=Tally(), home=PostgresDatabases.of), PAIRS)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("home", [Databases.of, PostgresDatabases.of])
+def test_one_more_person_moves_no_mean_of_the_same_rows_further_at_length(home: Home) -> None:
+    tally = campaign(range(70_000, 70_060), questions=25, neighbours=2, tally=Tally(), home=home, ask=means)
+    assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_one_more_person_moves_no_statistic_of_an_analyst_s_statement_further_at_length(part: int) -> None:
+    tally = dirty_campaign(range(100 + 100 * part, 140 + 100 * part), 25, 2, Tally())
+    assert_still(tally, 1_500)
+    assert tally.features.keys() >= set(FORMS), f"not covered: {sorted(set(FORMS) - tally.features.keys())}"

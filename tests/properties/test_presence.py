@@ -96,6 +96,8 @@ SAME = [
     " JOIN (SELECT born, COUNT(*) AS m FROM person WHERE zip = 'g' GROUP BY born) AS b ON a.born = b.born",
     "SELECT a.born, n, m FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS a"
     " LEFT JOIN (SELECT born, COUNT(*) AS m FROM person WHERE zip = 'g' GROUP BY born) AS b ON a.born = b.born",
+    "SELECT a.zip, n, m FROM (SELECT zip, COUNT(*) AS n FROM person GROUP BY zip) AS a"
+    " JOIN (SELECT zip, COUNT(*) AS m FROM person WHERE zip < 'e' GROUP BY zip) AS b ON a.zip = b.zip",
     "SELECT born FROM person WHERE zip = 'd' GROUP BY born EXCEPT SELECT born FROM person WHERE zip = 'g' GROUP BY born",
     "SELECT DISTINCT born / 10 FROM (SELECT born, COUNT(*) AS n FROM person GROUP BY born) AS t",
     "SELECT born / 10 AS decade, SUM(n) FROM (SELECT born, zip, COUNT(*) AS n FROM person WHERE zip < 'h' GROUP BY 1, 2)"
@@ -225,6 +227,9 @@ SHARES = [
     "SELECT COUNT(*) FILTER (WHERE born < 1976) * 1.0 / COUNT(*) AS s FROM person WHERE id < 8",
     "SELECT COUNT(*) FILTER (WHERE born < 1976) * 1.0 / NULLIF(COUNT(*), 0) AS s FROM person WHERE zip = 'f' GROUP BY sex",
     "SELECT ROUND(COUNT(zip) * 1.0 / COUNT(*), 3) AS s FROM person GROUP BY sex",
+    "SELECT COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS s FROM person WHERE id < 40 GROUP BY sex",
+    "SELECT ROUND(100.0 * COUNT(*) / NULLIF(SUM(COUNT(*)) OVER (PARTITION BY sex), 0), 1) / 100 AS s FROM person GROUP BY sex, zip",
+    "WITH g AS (SELECT sex, COUNT(*) AS n FROM person WHERE id < 40 GROUP BY sex) SELECT n * 1.0 / (SELECT SUM(n) FROM g) AS s FROM g",
 ]
 
 

@@ -25,7 +25,7 @@ from rewriter.plan import Linear, Output, Ratio
 
 COUNT = Output("a0", BIGINT, Linear((("s", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
 SUM = Output("a1", decimal(38, 2), Linear((("t", Fraction(1, 100)),)), "SUM(x)")
-MEAN = Output("a2", DOUBLE, Ratio("u", "v", Fraction(0), Fraction(10)), "AVG(x)")
+MEAN = Output("a2", DOUBLE, Ratio((("u", Fraction(1)),), (("v", Fraction(1)),), Fraction(0), Fraction(10)), "AVG(x)")
 OUTPUTS = (COUNT, SUM, MEAN)
 KINDS: dict[str, Type] = {"k0": TEXT, "k1": INTEGER, "a0": BIGINT, "a1": decimal(38, 2), "a2": DOUBLE}
 NAMES = ("dpsql_release_0", "dpsql_release_1")

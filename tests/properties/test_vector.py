@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -34,6 +35,10 @@ tables:
     max_rows: 3
     columns: {{person_id: {{}}, k: {{values: [a, b, c]}}, x: {{range: [0, 400]}}, y: {{range: [-10, 30]}}}}
 """
+WHOLE = "CASE WHEN k = 'a' THEN 1 WHEN k = 'b' THEN 7 ELSE 4 END"
+MANY = f"AVG({WHOLE}), AVG({WHOLE} * {WHOLE}), AVG(20 - {WHOLE}), COUNT(*)"
+"""Means of whole numbers, none of which is missing."""
+
 QUOTIENTS = [
     "AVG(x)",
     "AVG(x), STDDEV(x), CORR(x, y), COUNT(*)",
@@ -41,6 +46,8 @@ QUOTIENTS = [
     "SUM(y) / COUNT(y), AVG(y), COUNT(y) * 1e6 / COUNT(*)",
     "SUM(CASE WHEN k = 'a' THEN x ELSE 0 END) / SUM(x), AVG(x) FILTER (WHERE k = 'a') - AVG(x)",
     "COUNT(*) FILTER (WHERE k = 'a') * 1e6 / COUNT(*) FILTER (WHERE k <> 'c'), VARIANCE(y), SUM(x) / SUM(y)",
+    MANY.removesuffix(", COUNT(*)"),
+    f"SUM(x) / COUNT(*), SUM(y) / SUM(x), AVG({WHOLE}) + SUM({WHOLE}) * 1.0 / COUNT(*)",
     "SUM(x) / COUNT(*), SUM(y) / SUM(x), COUNT(DISTINCT person_id)",
 ]
 
@@ -184,14 +191,28 @@ def unclipped(rows: Sequence[Row], norm: Norm, summand: Callable[[float], float]
     return found
 
 
-@pytest.mark.parametrize("asked", ["AVG(x), COUNT(*)", "STDDEV(y), COUNT(*)", "CORR(x, y), SUM(y), COUNT(*)"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "AVG(x), COUNT(*)",
+        "AVG(y), COUNT(*)",
+        "STDDEV(y), COUNT(*)",
+        "CORR(x, y), SUM(y), COUNT(*)",
+        "AVG(x), AVG(y), SUM(y), SUM(x + y), COUNT(*)",
+        "AVG(y), AVG(20 - y), AVG(x), COUNT(*)",
+        "AVG(y), AVG(20 - y), COUNT(y), COUNT(*)",
+        MANY,
+    ],
+)
 def test_a_person_far_beyond_every_bound_moves_no_vector_further(asked: str, tmp_path: Path) -> None:
     """Cells are cut far above the radius, each for itself: what is shortened by the number of rows is cut less."""
     rows: list[Row] = [(0, "abc"[n % 3], 400.0 * (n % 2), 40.0 * (n % 2) - 10) for n in range(12)]
-    path = write(tmp_path, rows, times=1000)
-    for norm in Norm:
+    path = write(tmp_path / "values", rows, times=1000)
+    without = write(tmp_path / "without", [(*row[:3], None) for row in rows], times=1000)
+    ends = write(tmp_path / "ends", [(*row[:2], 400.0, 30.0) for row in rows], times=1000)
+    for held, norm in product((path, without, ends), Norm):
         for sql in (f"SELECT {asked} FROM visit", f"SELECT k, {asked} FROM visit GROUP BY k"):
-            (found,) = measure(sql, path, norm=norm)
+            (found,) = measure(sql, held, norm=norm)
             for names, most in found.blocks:
                 moves = [cells[name] for cells in found.groups.values() for name in names]
                 assert sum(move * move for move in moves) <= most.l2_squared
@@ -207,7 +228,15 @@ MIXTURES = [
     "COVAR_POP(x, y), COUNT(*)",
     "AVG(y) FILTER (WHERE k = 'a'), COUNT(*) FILTER (WHERE k = 'a'), COUNT(*)",
     "AVG(x), AVG(y), COUNT(*), COUNT(y)",
+    "AVG(y), AVG(20 - y), SUM(y), COUNT(*), COUNT(y)",
+    "AVG(20 - y), AVG(y), AVG(x), AVG(400 - x), AVG(x / 2)",
+    "AVG(y), AVG(x), SUM(x / 2), COUNT(*)",
+    "AVG(x), AVG(x / 2), SUM(y), COUNT(*)",
+    "AVG(y) FILTER (WHERE k = 'a'), AVG(x) FILTER (WHERE k = 'a'), SUM(x / 2) FILTER (WHERE k = 'a'), COUNT(*)",
     "SUM(x), SUM(y), COUNT(*)",
+    "AVG(y), COUNT(*)",
+    MANY,
+    f"SUM(x), SUM(y), AVG({WHOLE}), COUNT(*)",
     "SUM(y) FILTER (WHERE k = 'a'), COUNT(y) FILTER (WHERE k = 'a'), COUNT(y)",
     "AVG(x) FILTER (WHERE k = 'a'), AVG(x) FILTER (WHERE k = 'b'), COUNT(*) FILTER (WHERE k = 'a'), COUNT(*)",
     "COUNT(DISTINCT person_id), COUNT(*), SUM(x), VARIANCE(y) FILTER (WHERE k = 'c'), COUNT(*) FILTER (WHERE k = 'c')",
@@ -244,7 +273,18 @@ def test_what_is_read_off_one_vector_is_what_the_engine_answers(how: str, tmp_pa
         ("STDDEV(y), COUNT(*)", Norm.L1, 1),
         ("STDDEV(y), COUNT(*)", Norm.L2, 2),
         ("CORR(x, y), COUNT(*)", Norm.L1, 2),
-        ("AVG(x), AVG(y), COUNT(*)", Norm.L2, 2),
+        ("AVG(x), AVG(y), COUNT(*)", Norm.L2, 1),
+        ("AVG(x), AVG(y), COUNT(*)", Norm.L1, 1),
+        ("AVG(y), AVG(y * y), COUNT(*)", Norm.L1, 1),
+        ("AVG(y), AVG(y * y)", Norm.L1, 2),
+        ("AVG(y), AVG(y * y), AVG(x), AVG(x * x), AVG(x + y)", Norm.L1, 1),
+        ("AVG(y), AVG(y * y), AVG(x)", Norm.L2, 1),
+        ("SUM(x), SUM(x + 1), COUNT(*)", Norm.L2, 2),
+        ("AVG(x), AVG(y), SUM(x + 1), COUNT(*)", Norm.L2, 1),
+        ("AVG(x), AVG(y), SUM(x + 1), COUNT(*)", Norm.L1, 1),
+        (MANY, Norm.L2, 1),
+        (MANY, Norm.L1, 1),
+        (MANY.removesuffix(", COUNT(*)"), Norm.L1, 1),
         ("AVG(x) FILTER (WHERE k = 'a'), COUNT(*)", Norm.L2, 2),
     ],
 )

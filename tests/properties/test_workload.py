@@ -17,8 +17,8 @@ from rewriter.columns import regions
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.expressions.value import Value
-from rewriter.measure import mean_pairs as pairs
 from rewriter.measure import overlapping_counts as family
+from rewriter.measure import pair_cells
 from rewriter.measure.conditions import signatures
 from rewriter.plan import Block, Linear, Plan
 from rewriter.planner.plan_release import plan
@@ -336,7 +336,9 @@ def test_twenty_nested_filters_have_twenty_atoms() -> None:
     made = planned(f"SELECT {thresholds(20)} FROM patient", Norm.L1)
     assert [len(block.statistics) for block in made.blocks] == [20]
     assert made.blocks[0].sensitivity.l1 == 1
-    assert made.notes == ("20 counts are measured as 20 disjoint atoms",)
+    assert made.notes == (
+        "20 counts are measured together, which takes less noise: as 20 parts that share no rows, added up",
+    )
 
 
 def test_conditions_without_relation_are_not_multiplied_out() -> None:
@@ -344,7 +346,9 @@ def test_conditions_without_relation_are_not_multiplied_out() -> None:
     free = ", ".join(f"COUNT(*) FILTER (WHERE diagnosis LIKE '{letter}%')" for letter in "abcdefghijkl")
     made = planned(f"SELECT COUNT(*), {free} FROM patient", Norm.L2)
     assert made.blocks[0].sensitivity.l2_squared == 13
-    assert made.notes == ("13 counts are measured as their total and differences from it",)
+    assert made.notes == (
+        "13 counts are measured together, which takes less noise: as their total and how far each is from it",
+    )
     assert len(made.orders) == 12
 
 
@@ -412,7 +416,7 @@ def test_no_sensitivity_rests_on_the_logic_of_conditions(monkeypatch: pytest.Mon
         return found if found is None else tuple(one for one in found if one % 3 != 1)
 
     monkeypatch.setattr(family, "signatures", careless)
-    monkeypatch.setattr(pairs, "signatures", careless)
+    monkeypatch.setattr(pair_cells, "signatures", careless)
     tally = campaign(range(2), questions=45, neighbours=2, tally=Tally())
     assert not tally.leaks, tally.leaks[0]
     assert tally.features["family of counts"] + tally.features["family of sums"] > 2

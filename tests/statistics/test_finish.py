@@ -22,7 +22,8 @@ from tests.statistics.laws import draw
 from tests.statistics.plans import block, plan
 
 COUNT = Linear((("n", Fraction(1)),), integer=True, minimum=0)
-MEAN = Ratio("above", "below", Fraction(40), Fraction(220))
+ROW = Fraction(1, 180)
+MEAN = Ratio((("above", ROW),), (("below", ROW),), Fraction(40), Fraction(220))
 COIN = Noise("laplace", Fraction(10))
 
 
@@ -138,7 +139,7 @@ def test_predicted_margins_are_those_of_the_answer(accounting: Accounting) -> No
     step = Fraction(1, 64)
     outputs = (
         Output("n", BIGINT, COUNT, "COUNT(*)"),
-        Output("mean", DOUBLE, MEAN, "AVG(height)"),
+        Output("mean", DOUBLE, MEAN.finer(dict.fromkeys(("above", "below"), 64)), "AVG(height)"),
         Output("total", DOUBLE, Linear((("above", step), ("n", Fraction(40)))), "SUM(height)"),
     )
     query = plan(block("n"), block("above", "below", l1=180 * 64, step=step), outputs=outputs)

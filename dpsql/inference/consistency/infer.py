@@ -25,8 +25,11 @@ from dpsql.inference.consistency.evidence import Derived, Measurements, independ
 from dpsql.inference.consistency.leaves import cells_of, leaves
 from dpsql.inference.estimates import Column, completed, finished, infer, measured, named, spread, table_of
 from dpsql.inference.numeric import (
+    FAR,
     FloatArray,
     IntArray,
+    Unsolved,
+    check_reach,
     lattice,
     nonnegative_lattice,
     round_lattice,
@@ -36,7 +39,7 @@ from dpsql.inference.numeric import (
 from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import INTEGER, Scalar
 from rewriter.front_door import Family, Shape
-from rewriter.plan import Linear, Moment, Part, Plan, Ratio
+from rewriter.plan import Linear, Moment, Part, Plan, Ratio, statistics_of
 
 _MOST_STEPS = 1_000
 _WHOLE = 1e-6
@@ -60,14 +63,22 @@ def infer_all(
     summed = {place for shape in shapes if shape.summed for place in shape.measurements}
     finished: dict[int, ReleasedTable] = {}
     for family in families:
-        if consistent:
-            finished |= _consistent(family, tables, plans, derived or {})
+        for alike in _alike(family, plans) if consistent else ():
+            finished |= _consistent(alike, tables, plans, derived or {})
         for place in family.measurements:
             if place not in finished and derived and place in derived:
                 finished[place] = _alone(tables[place], plans[place], derived[place], consistent, place in summed)
             elif place not in finished:
                 finished[place] = infer(tables[place], plans[place], consistent=consistent, summed=place in summed)
     return {shape.name: assembled(shape, [finished[place] for place in shape.measurements]) for shape in shapes}
+
+
+def _alike(family: Family, plans: Sequence[Plan]) -> list[Family]:
+    """The measurements of a family in which people are shortened alike: their totals are the sums of their parts."""
+    found: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
+    for place, keys in zip(family.measurements, family.keys, strict=True):
+        found.setdefault(plans[place].sums, []).append((place, keys))
+    return [Family(tuple(p for p, _ in members), tuple(keys for _, keys in members)) for members in found.values()]
 
 
 def _consistent(
@@ -79,7 +90,10 @@ def _consistent(
     own = {place: derived[place] for place in family.measurements if place in derived and _joins_in(plans[place])}
     all_ = independent(family, tables, plans, own) if own else Measurements(family, tuple(tables), tuple(plans))
     joint = _joint(all_)
-    return {} if joint is None else _together(joint, all_, shown=len(tables))
+    try:
+        return {} if joint is None else _together(joint, all_, shown=len(tables))
+    except Unsolved:
+        return {}  # Each is answered as it was measured.
 
 
 def _joins_in(plan: Plan) -> bool:
@@ -219,17 +233,10 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
         pairs = {}
         for output in plans[place].outputs:
             if isinstance(output.estimator, Ratio | Moment):
-                sides = _sides(output.estimator)
-                pairs[output.name] = tuple(_side(joint, all_, side)[at] for side in sides)
+                names = statistics_of(output.estimator)
+                pairs[output.name] = tuple(_side(joint, all_, name)[at] for name in names)
         found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
     return found | {copy: found[place] for copy, place in joint.copies.items()}
-
-
-def _sides(estimator: Ratio | Moment) -> tuple[str, ...]:
-    """The statistics that a mean or a moment is made of."""
-    if isinstance(estimator, Ratio):
-        return estimator.above, estimator.below
-    return tuple(name for name, _ in estimator.cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +258,14 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
     ]
     values, variances = [one.values for one in numbers], [one.variances for one in numbers]
     estimates, posterior = lattice(joint.groupings, joint.sizes, values, variances)
+    check_reach(values, variances, estimates)
     factors = tuple(_ratio(after, one.said) for one, after in zip(numbers, posterior, strict=True))
     nonnegative = parts[0].estimator.minimum is not None
-    return _Estimated(_rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative), factors)
+    columns = _rounded(joint, estimates, posterior, values, variances, nonnegative=nonnegative)
+    # What is not negative, and whole, is farther off than what was estimated by no more than all that noise did.
+    room = sum(float(FAR * np.sqrt(one[np.isfinite(one)]).sum() + one.size) for one in variances)
+    check_reach(values, variances, [np.array(column, dtype=np.float64) for column in columns], room=room)
+    return _Estimated(columns, factors)
 
 
 def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:
@@ -377,13 +389,15 @@ def _parents(joint: _Joint) -> list[IntArray]:
 
 
 def _side(joint: _Joint, all_: Measurements, name: str) -> list[FloatArray]:
-    """One side of a mean's pair, made consistent as a part is, in the steps of each measurement."""
+    """A statistic of a mean or a moment, made consistent as a part is, in the steps of each measurement."""
     numbers, units = [], []
     for place, size in zip(joint.members, joint.sizes, strict=True):
         unit = next(one.granularity for one in all_.plans[place].statistics if one.name == name)
         numbers.append(_number(all_, place, Linear(((name, unit),)), Fraction(1), size))
         units.append(float(unit))
-    estimates, _ = lattice(joint.groupings, joint.sizes, [n.values for n in numbers], [n.variances for n in numbers])
+    values, variances = [n.values for n in numbers], [n.variances for n in numbers]
+    estimates, _ = lattice(joint.groupings, joint.sizes, values, variances)
+    check_reach(values, variances, estimates)
     return [estimate / unit for estimate, unit in zip(estimates, units, strict=True)]
 
 

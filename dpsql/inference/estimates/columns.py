@@ -11,16 +11,17 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from dpsql.inference.estimates.mean_share import Share
 from dpsql.inference.estimates.moment_figures import expected_moment, moment_ends, moment_values
 from dpsql.inference.estimates.parts import Column, finished, measured, values
 from dpsql.inference.estimates.picked_quantiles import chosen_column
 from dpsql.inference.estimates.rounding import nearest, quotients
 from dpsql.inference.estimates.running_estimates import decoded
-from dpsql.inference.intervals import ALPHA, half_width, mean_reaches, widest_mean_half_width
+from dpsql.inference.intervals import ALPHA, half_width
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import Scalar
-from rewriter.plan import Chosen, Estimator, Linear, Moment, Output, Plan, Ratio
+from rewriter.plan import Chosen, Estimator, Linear, Moment, Output, Plan, Ratio, statistics_of
 
 
 def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: bool = False) -> ReleasedTable:
@@ -44,7 +45,7 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
 
 
 Pairs = Mapping[str, tuple[FloatArray, ...]]
-"""Of each mean, by its output's name, the two sides of its pair, in steps."""
+"""Of each mean or moment, by its output's name, the statistics that it is made of, in steps."""
 
 
 def table_of(
@@ -62,22 +63,16 @@ def table_of(
     return ReleasedTable(keys + outputs, None if shrunk is None else tuple(shrunk[: len(noisy.keys)].tolist()))
 
 
-def expected_half_width(
-    estimator: Estimator, noise: Mapping[str, Noise], steps: Mapping[str, Fraction], group_size: int
-) -> float:
-    """The 95 % half-width to expect; of a mean, the most it may be in a group of ``group_size`` rows.
-
-    ``steps`` holds the granularity of each statistic.
-    """
+def expected_half_width(estimator: Estimator, noise: Mapping[str, Noise], group_size: int) -> float:
+    """The 95 % half-width to expect; of a mean, the most it may be in a group of ``group_size`` rows."""
     if isinstance(estimator, Linear):
         return linear_half_width(estimator, noise)
     if isinstance(estimator, Moment):
         return expected_moment(estimator, [noise[name] for name, _ in estimator.cells], group_size)[1]
     if isinstance(estimator, Chosen):
         raise ValueError("how far a quantile is off depends on the data")
-    width = estimator.high - estimator.low
-    total = float(group_size * width / steps[estimator.above])
-    return float(width) * widest_mean_half_width(total, (noise[estimator.above], noise[estimator.below]))
+    share = Share.of(estimator)
+    return float(estimator.high - estimator.low) * share.widest(group_size, noise)
 
 
 def linear_half_width(estimator: Linear, noise: Mapping[str, Noise], alpha: float = ALPHA) -> float:
@@ -142,10 +137,12 @@ def _ratio(
     pair: tuple[FloatArray, ...] | None,
     shrunk: FloatArray | None,
 ) -> ReleasedColumn:
-    above: Sequence[int] = noisy.statistics[estimator.above]
-    below: Sequence[int] = noisy.statistics[estimator.below]
+    share = Share.of(estimator)
+    columns: Mapping[str, Sequence[int]] = noisy.statistics
     if pair is not None:
-        above, below = ([round(side) for side in sides[: len(noisy.keys)].tolist()] for sides in pair)
+        sides = ([round(number) for number in side[: len(noisy.keys)].tolist()] for side in pair)
+        columns = dict(zip(statistics_of(estimator), sides, strict=True))
+    above, below = share.sides(columns, len(noisy.keys))
     width = estimator.high - estimator.low
     # In common units, the range begins at ``low`` and is ``span`` wide.
     unit = math.lcm(estimator.low.denominator, width.denominator)
@@ -156,8 +153,7 @@ def _ratio(
         total = a + b
         part = min(max(a, 0), total)
         means.append(value(low * total + span * part, unit * total) if total > 0 else None)
-    noises = (noisy.noise[estimator.above], noisy.noise[estimator.below])
-    down, up = _mean_reaches(above, below, noises, shrunk)
+    down, up = share.reaches(*_enlarged(above, below, shrunk), noisy.noise)
     reaches = tuple(zip((down * float(width)).tolist(), (up * float(width)).tolist(), strict=True))
     return ReleasedColumn(output.name, output.type, tuple(means), tuple(map(max, reaches)), reaches)
 
@@ -181,15 +177,15 @@ def _moment(
     return ReleasedColumn(output.name, output.type, tuple(found), tuple(map(max, reaches)), reaches)
 
 
-def _mean_reaches(
-    above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise], shrunk: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
-    """Those of :func:`mean_reaches`; less noise in a group is the same as larger sums in it."""
+def _enlarged(
+    above: Sequence[int], below: Sequence[int], shrunk: FloatArray | None
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Less noise in a group is the same as larger sums in it."""
     if shrunk is None:
-        return mean_reaches(above, below, noises)
+        return above, below
     factors = shrunk[: len(above)].tolist()
     larger = [
         [round(number / factor) if factor > 0 else number for number, factor in zip(side, factors, strict=True)]
         for side in (above, below)
     ]
-    return mean_reaches(larger[0], larger[1], noises)
+    return larger[0], larger[1]

@@ -279,6 +279,9 @@ def _ends(moment: Moment, rows: FloatArray, spreads: FloatArray, heavy: float) -
     root = np.sqrt(np.where(known, axx, 1.0) * np.where(known, ayy, 1.0))
     groot = (gxx * ayy + gyy * axx) / (2 * root)
     low, high = _inverted(axy, np.where(known, root, 0.0), gxy, groot, spreads, heavy)
+    # Where noise takes all that is believed beyond 1, where no correlation is, it goes as far inwards from there.
+    half = np.where(np.isfinite(high - low), (high - low) / 2, np.inf)
+    low, high = np.where(low >= 1, 1 - half, low), np.where(high <= -1, half - 1, high)
     low, high = np.clip(low, -1, 1), np.clip(high, -1, 1)
     if figure is Figure.CORRELATION:
         return low, high

@@ -1,6 +1,6 @@
 """Half-widths of intervals."""
 
-from dpsql.inference.intervals.fieller import quotient_ends
+from dpsql.inference.intervals.fieller import Floats, quotient_ends
 from dpsql.inference.intervals.rank_error import reach
 from dpsql.inference.intervals.widths import (
     ALPHA,
@@ -16,6 +16,7 @@ from dpsql.inference.intervals.widths import (
 __all__ = [
     "ALPHA",
     "ONE_SIDED",
+    "Floats",
     "Z",
     "count_ends",
     "half_width",

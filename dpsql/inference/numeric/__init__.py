@@ -2,13 +2,16 @@
 
 from dpsql.inference.numeric.arrays import FloatArray, IntArray
 from dpsql.inference.numeric.largest_remainder import apportion, round_lattice, round_tree
-from dpsql.inference.numeric.least_squares import lattice, tree
+from dpsql.inference.numeric.least_squares import FAR, Unsolved, check_reach, lattice, tree
 from dpsql.inference.numeric.projection import monotone, nonnegative_lattice, simplex, top_down
 
 __all__ = [
+    "FAR",
     "FloatArray",
     "IntArray",
+    "Unsolved",
     "apportion",
+    "check_reach",
     "lattice",
     "monotone",
     "nonnegative_lattice",

@@ -24,6 +24,9 @@ from dpsql.inference.numeric.groupings import Chain, Grouping, chain, checked_gr
 from dpsql.inference.numeric.orthogonal import orthogonal
 from dpsql.inference.numeric.sparse import System, dense_variances, start, variance_bounds
 
+FAR = 60.0
+"""Standard deviations that no noise reaches in any lifetime: Laplace noise is farther off with probability e⁻⁸⁴."""
+
 DENSE = 1000
 """Finest cells up to which posterior variances are computed from the whole covariance matrix."""
 
@@ -99,6 +102,31 @@ def lattice(
     finest = system.solve(system.least_squares, start(measured))
     small = finest.size <= DENSE
     return [g.sums(finest) for g in measured], dense_variances(system, measured) if small else variance_bounds(measured)
+
+
+class Unsolved(ArithmeticError):
+    """Numbers came out that no noise can have made of what was measured: doubles do not suffice for them."""
+
+
+def check_reach(
+    values: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    found: Sequence[FloatArray],
+    *,
+    room: float = 0.0,
+) -> None:
+    """Raise :class:`Unsolved` where a number is farther from its measurement than the noise reaches, and ``room``.
+
+    >>> check_reach([np.array([5.0])], [np.array([1e-6])], [np.array([5.001])])
+    >>> check_reach([np.array([5.0])], [np.array([1e-6])], [np.array([6.0])])
+    Traceback (most recent call last):
+    dpsql.inference.least_squares.Unsolved
+    """
+    for measured, variance, number in zip(values, variances, found, strict=True):
+        told = np.isfinite(variance)
+        far = FAR * np.sqrt(variance[told]) + room + 1e-6 * (1 + np.abs(measured[told]))
+        if not (np.abs(number[told] - measured[told]) <= far).all():
+            raise Unsolved
 
 
 def _along(line: Chain, groupings: Sequence[Grouping]) -> tuple[list[FloatArray], list[FloatArray]]:

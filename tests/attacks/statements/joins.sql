@@ -42,7 +42,7 @@ SELECT COUNT(*) FROM member CROSS JOIN branch AS a CROSS JOIN branch AS b
 SELECT COUNT(*) FROM loan AS a JOIN loan AS b ON a.member_id = b.member_id
 --- charged: loans along their key
 SELECT kind, COUNT(*), SUM(wealth) FROM loan JOIN member ON member.id = loan.member_id GROUP BY kind ORDER BY kind
---- charged: fines along two keys, with the person's wild rows
+--- charged; rows vary: fines along two keys, with the person's wild rows
 SELECT kind, SUM(amount) FROM fine JOIN loan ON loan.id = fine.loan_id GROUP BY kind ORDER BY kind
 --- charged: a public condition that only the person's rows meet
 SELECT COUNT(*) FROM member JOIN branch ON member.score > branch.desks * 1000

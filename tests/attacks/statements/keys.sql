@@ -16,13 +16,13 @@ SELECT title, COUNT(*) FROM loan GROUP BY title ORDER BY title
 SELECT reason, SUM(amount) FROM fine GROUP BY reason ORDER BY reason
 --- charged: groups of a declared list, in which the person's own is not
 SELECT sex, COUNT(*) FROM member GROUP BY sex ORDER BY sex
---- charged: a declared list that the data do not keep to
+--- charged; rows vary: a declared list that the data do not keep to
 SELECT kind, COUNT(*) FROM loan GROUP BY kind ORDER BY kind
 --- charged: values from a public table that the person's is not in
 SELECT branch, COUNT(*) FROM member GROUP BY branch ORDER BY branch
---- charged: a date outside of its range is in no group
+--- charged; rows vary: a date outside of its range is in no group
 SELECT EXTRACT(year FROM day) AS y, COUNT(*) FROM loan GROUP BY y ORDER BY y
---- charged: nor is its month
+--- charged; rows vary: nor is its month
 SELECT date_trunc('month', day) AS m, COUNT(*) FROM loan GROUP BY m ORDER BY m
 --- charged: a number outside of its range is in no group
 SELECT score, COUNT(*) FROM member GROUP BY score ORDER BY score
@@ -68,9 +68,9 @@ SELECT price, COUNT(*) FROM loan GROUP BY price ORDER BY price
 SELECT TRIM(LOWER(title)) AS t, COUNT(*) FROM loan GROUP BY t ORDER BY t
 --- charged: keys made of two columns
 SELECT card || '/' || note AS k, COUNT(*) FROM member GROUP BY k ORDER BY k
---- charged: ROLLUP over what is selected
+--- charged; rows vary: ROLLUP over what is selected
 SELECT card, sex, COUNT(*) FROM member GROUP BY ROLLUP (card, sex) ORDER BY 1, 2; 
---- charged: CUBE over what is declared
+--- charged; rows vary: CUBE over what is declared
 SELECT sex, branch, COUNT(*) FROM member GROUP BY CUBE (sex, branch) ORDER BY 1, 2
 --- charged: grouping sets with an empty one
 SELECT card, COUNT(*) FROM member GROUP BY GROUPING SETS ((card), ()) ORDER BY 1

@@ -15,14 +15,16 @@ WITH suspect AS MATERIALIZED (
     u,
     k0,
     (
-      COALESCE(SUM(v0), 0)
+      CAST(COUNT(*) AS DECIMAL) * 4500000 + CAST(COUNT(v0) AS DECIMAL) * 3500000
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS DECIMAL) * 500000
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS DECIMAL) * (
+        -7500000
+      )
     ) AS s1,
     (
-      CAST(COUNT(*) AS DECIMAL) * 500000 + CAST(COUNT(v0) AS DECIMAL) * (
-        -500000
+      CAST(COUNT(*) AS DECIMAL) * 10000000 + CAST(COUNT(v0) AS DECIMAL) * (
+        -10000000
       )
     ) AS s2,
     COUNT(*) AS n0
@@ -52,9 +54,21 @@ WITH suspect AS MATERIALIZED (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE WHEN s0 > 449161464832 THEN 449161464832 WHEN s0 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 449161464832 THEN 449161464832 WHEN s1 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 449161464832 THEN 449161464832 WHEN s2 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
 ), scale AS (
@@ -82,16 +96,18 @@ WITH suspect AS MATERIALIZED (
     SELECT
       k0,
       CAST((
-        COALESCE(SUM(v0), 0)
-      ) AS DECIMAL) * 64 AS s0,
+        CAST(COUNT(*) AS DECIMAL) * 4500000 + CAST(COUNT(v0) AS DECIMAL) * 3500000
+      ) AS DECIMAL) * 4 AS s0,
       CAST((
-        -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS DECIMAL) * 500000
-      ) AS DECIMAL) * 64 AS s1,
-      CAST((
-        CAST(COUNT(*) AS DECIMAL) * 500000 + CAST(COUNT(v0) AS DECIMAL) * (
-          -500000
+        COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS DECIMAL) * (
+          -7500000
         )
-      ) AS DECIMAL) * 64 AS s2
+      ) AS DECIMAL) * 4 AS s1,
+      CAST((
+        CAST(COUNT(*) AS DECIMAL) * 10000000 + CAST(COUNT(v0) AS DECIMAL) * (
+          -10000000
+        )
+      ) AS DECIMAL) * 4 AS s2
     FROM (
       SELECT
         t1."patient_id" AS u,
@@ -121,22 +137,22 @@ WITH suspect AS MATERIALIZED (
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE PRECISION) * scale.rows_factor * 64e0) AS BIGINT)
-          ELSE clamped.s0 * 64
+          THEN CAST(TRUNC(CAST(clamped.s0 AS DOUBLE PRECISION) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s0 * 4
         END
       ) AS s0,
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE PRECISION) * scale.rows_factor * 64e0) AS BIGINT)
-          ELSE clamped.s1 * 64
+          THEN CAST(TRUNC(CAST(clamped.s1 AS DOUBLE PRECISION) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s1 * 4
         END
       ) AS s1,
       SUM(
         CASE
           WHEN NOT scale.rows_factor IS NULL
-          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE PRECISION) * scale.rows_factor * 64e0) AS BIGINT)
-          ELSE clamped.s2 * 64
+          THEN CAST(TRUNC(CAST(clamped.s2 AS DOUBLE PRECISION) * scale.rows_factor * 4e0) AS BIGINT)
+          ELSE clamped.s2 * 4
         END
       ) AS s2
     FROM clamped

@@ -27,7 +27,7 @@ SELECT COUNT(*), COUNT(*) FILTER (WHERE diagnosis LIKE 'a%'), COUNT(*) FILTER (W
 -- a7: COUNT(*) FILTER(WHERE diagnosis LIKE 'g%') (bigint) = 1/2 · s0 + 1/2 · s7, rounded, at least 0
 -- a8: COUNT(*) FILTER(WHERE diagnosis LIKE 'h%') (bigint) = 1/2 · s0 + 1/2 · s8, rounded, at least 0
 -- a9: COUNT(*) FILTER(WHERE diagnosis LIKE 'i%') (bigint) = 1/2 · s0 + 1/2 · s9, rounded, at least 0
--- note: 10 counts are measured as their total and differences from it
+-- note: 10 counts are measured together, which takes less noise: as their total and how far each is from it
 WITH released AS (
   SELECT
     (

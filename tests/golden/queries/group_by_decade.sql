@@ -2,7 +2,7 @@ SELECT FLOOR(birth_year / 10) * 10 AS decade, COUNT(*) FROM patient GROUP BY 1;
 
 -- ----
 -- release 0
--- groups: public, at most 128
+-- groups: public, at most 122
 --   k0: FLOOR(birth_year / 10) * 10 (decimal(6,0))
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)

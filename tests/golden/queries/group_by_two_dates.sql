@@ -78,37 +78,45 @@ WITH partial AS (
     clamped.k0,
     clamped.k1
 ), keys AS (
-  SELECT DISTINCT
-    CAST(CAST(DATE_PART('year', d_t1_2.x) AS DECIMAL(5, 0)) AS DECIMAL(5, 0)) AS k0,
-    CAST(DATE_TRUNC('MONTH', d_t2_2.x) AS TIMESTAMP) AS k1
+  SELECT
+    p0.k0 AS k0,
+    p1.k1 AS k1
   FROM (
     SELECT DISTINCT
-      CAST(DATE_TRUNC('YEAR', d_t1_2.x) AS DATE) AS x
+      CAST(CAST(DATE_PART('year', d_t1_2.x) AS DECIMAL(5, 0)) AS DECIMAL(5, 0)) AS k0
     FROM (
-      SELECT
-        CAST(g.n AS DATE) AS x
-      FROM GENERATE_SERIES(
-        CAST(CAST(CAST('2021-03-04' AS DATE) AS DATE) AS TIMESTAMP),
-        CAST(CAST(CAST('2023-06-30' AS DATE) AS DATE) AS TIMESTAMP),
-        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-      ) AS g(n)
+      SELECT DISTINCT
+        CAST(DATE_TRUNC('YEAR', d_t1_2.x) AS DATE) AS x
+      FROM (
+        SELECT
+          CAST(g.n AS DATE) AS x
+        FROM GENERATE_SERIES(
+          CAST(CAST(CAST('2021-03-04' AS DATE) AS DATE) AS TIMESTAMP),
+          CAST(CAST(CAST('2023-06-30' AS DATE) AS DATE) AS TIMESTAMP),
+          CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+        ) AS g(n)
+      ) AS d_t1_2
+      WHERE
+        d_t1_2.x BETWEEN CAST('2021-03-04' AS DATE) AND CAST('2023-06-30' AS DATE)
     ) AS d_t1_2
-    WHERE
-      d_t1_2.x BETWEEN CAST('2021-03-04' AS DATE) AND CAST('2023-06-30' AS DATE)
-  ) AS d_t1_2
+  ) AS p0
   CROSS JOIN (
     SELECT DISTINCT
-      CAST(DATE_TRUNC('MONTH', d_t2_2.x) AS DATE) AS x
+      CAST(DATE_TRUNC('MONTH', d_t2_2.x) AS TIMESTAMP) AS k1
     FROM (
-      SELECT
-        CAST(g.n AS DATE) AS x
-      FROM GENERATE_SERIES(
-        CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
-        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-      ) AS g(n)
+      SELECT DISTINCT
+        CAST(DATE_TRUNC('MONTH', d_t2_2.x) AS DATE) AS x
+      FROM (
+        SELECT
+          CAST(g.n AS DATE) AS x
+        FROM GENERATE_SERIES(
+          CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
+          CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+          CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+        ) AS g(n)
+      ) AS d_t2_2
     ) AS d_t2_2
-  ) AS d_t2_2
+  ) AS p1
 )
 SELECT
   keys.k0,

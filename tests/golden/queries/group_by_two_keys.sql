@@ -27,26 +27,34 @@ WITH released AS (
     k0,
     k1
 ), keys AS (
-  SELECT DISTINCT
-    CAST(d_t1_1.x AS TEXT) AS k0,
-    CAST(d_t1_5.x AS BOOLEAN) AS k1
+  SELECT
+    p0.k0 AS k0,
+    p1.k1 AS k1
   FROM (
-    SELECT
-      x
-    FROM (VALUES
-      (CAST('F' AS TEXT)),
-      (CAST('M' AS TEXT))) AS v(x)
-  ) AS d_t1_1
+    SELECT DISTINCT
+      CAST(d_t1_1.x AS TEXT) AS k0
+    FROM (
+      SELECT
+        x
+      FROM (VALUES
+        (CAST('F' AS TEXT)),
+        (CAST('M' AS TEXT))) AS v(x)
+    ) AS d_t1_1
+  ) AS p0
   CROSS JOIN (
-    SELECT
-      x
-    FROM (VALUES
-      (CAST(TRUE AS BOOLEAN)),
-      (CAST(FALSE AS BOOLEAN))) AS v(x)
-    UNION ALL
-    SELECT
-      NULL AS x
-  ) AS d_t1_5
+    SELECT DISTINCT
+      CAST(d_t1_5.x AS BOOLEAN) AS k1
+    FROM (
+      SELECT
+        x
+      FROM (VALUES
+        (CAST(TRUE AS BOOLEAN)),
+        (CAST(FALSE AS BOOLEAN))) AS v(x)
+      UNION ALL
+      SELECT
+        NULL AS x
+    ) AS d_t1_5
+  ) AS p1
 )
 SELECT
   keys.k0,

@@ -4,12 +4,12 @@ SELECT p.sex, COUNT(*) AS n, AVG(v.cost) AS c FROM visit v JOIN patient p ON v.p
 -- release 0
 -- groups: public, at most 2
 --   k0: sex (text)
--- one unit moves: l1 None, l2 1280000000
---   s0: Σ(cost - 0) (steps of 1/6400, at most 1280000000)
---   s1: Σ(5000 - cost) (steps of 1/6400, at most 1280000000)
---   s2: 5000 of each row without cost (steps of 1/6400, at most 1280000000)
--- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 1/32000000 · s1 + 1/32000000 · s2, rounded, at least 0
--- a1: AVG(cost) (double) = 0 + 5000 · s0 / (s0 + s1)
+-- one unit moves: l1 None, l2 √3078400000000000000
+--   s0: rows, each without cost as 9/16 (steps of 1/32000000, at most 1754536975)
+--   s1: Σ(2·cost - 5000) (steps of 1/6000, at most 1754536975)
+--   s2: rows without cost (steps of 1/40000000, at most 1754536975)
+-- a0: COUNT(*) (bigint) = 1/32000000 · s0 + 7/640000000 · s2, rounded, at least 0
+-- a1: AVG(cost) (double) = 0 + 5000 · a / (a + b), a = 1/64000000 · s0 + -9/1280000000 · s2 + 1/60000000 · s1, b = 1/64000000 · s0 + -9/1280000000 · s2 + -1/60000000 · s1
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
 -- note: rows whose sex is not one of the 2 declared values are in no group
@@ -18,14 +18,16 @@ WITH partial AS (
     u,
     k0,
     (
-      COALESCE(SUM(v0), 0)
+      CAST(COUNT(*) AS INT128) * 4500000 + CAST(COUNT(v0) AS INT128) * 3500000
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 500000
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -7500000
+      )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 500000 + CAST(COUNT(v0) AS INT128) * (
-        -500000
+      CAST(COUNT(*) AS INT128) * 10000000 + CAST(COUNT(v0) AS INT128) * (
+        -10000000
       )
     ) AS s2,
     COUNT(*) AS n0
@@ -51,9 +53,21 @@ WITH partial AS (
   SELECT
     u,
     k0,
-    CAST(CASE WHEN s0 > 20480000000 THEN 20480000000 ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 20480000000 THEN 20480000000 ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 20480000000 THEN 20480000000 ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE WHEN s0 > 449161464832 THEN 449161464832 WHEN s0 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s0 END AS BIGINT) AS s0,
+    CAST(CASE WHEN s1 > 449161464832 THEN 449161464832 WHEN s1 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s1 END AS BIGINT) AS s1,
+    CAST(CASE WHEN s2 > 449161464832 THEN 449161464832 WHEN s2 < (
+      -449161464832
+    ) THEN (
+      -449161464832
+    ) ELSE s2 END AS BIGINT) AS s2,
     n0
   FROM partial
 ), released AS (
@@ -62,22 +76,22 @@ WITH partial AS (
     SUM(
       CASE
         WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
-        ELSE measured.s0 * 64
+        THEN CAST(TRUNC(CAST(measured.s0 AS DOUBLE) * measured.rows_factor * 4e0) AS BIGINT)
+        ELSE measured.s0 * 4
       END
     ) AS s0,
     SUM(
       CASE
         WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
-        ELSE measured.s1 * 64
+        THEN CAST(TRUNC(CAST(measured.s1 AS DOUBLE) * measured.rows_factor * 4e0) AS BIGINT)
+        ELSE measured.s1 * 4
       END
     ) AS s1,
     SUM(
       CASE
         WHEN NOT measured.rows_factor IS NULL
-        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 64e0) AS BIGINT)
-        ELSE measured.s2 * 64
+        THEN CAST(TRUNC(CAST(measured.s2 AS DOUBLE) * measured.rows_factor * 4e0) AS BIGINT)
+        ELSE measured.s2 * 4
       END
     ) AS s2
   FROM (

@@ -7,27 +7,27 @@ SELECT diagnosis, COUNT(*) AS n, AVG(height_cm) FROM patient GROUP BY diagnosis 
 -- groups: selected
 --   k0: diagnosis (text)
 -- selection: weight w in 1/1, at most 1 groups
--- one unit moves: l1 180, l2 180
---   s0: Σ(height_cm - 40) (steps of 1, at most 180)
---   s1: Σ(220 - height_cm) (steps of 1, at most 180)
---   s2: 180 of each row without height_cm (steps of 1, at most 180)
--- a0: COUNT(*) (bigint) = 1/180 · s0 + 1/180 · s1 + 1/180 · s2, rounded, at least 0
--- a1: AVG(height_cm) (double) = 40 + 180 · s0 / (s0 + s1)
+-- one unit moves: l1 5580, l2 √15584400
+--   s0: rows, each without height_cm as 9/16 (steps of 1/2880, at most 5580)
+--   s1: Σ(2·height_cm - 260) (steps of 1/15, at most 5580)
+--   s2: rows without height_cm (steps of 1/3600, at most 5580)
+-- a0: COUNT(*) (bigint) = 1/2880 · s0 + 7/57600 · s2, rounded, at least 0
+-- a1: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/5760 · s0 + -1/12800 · s2 + 1/5400 · s1, b = 1/5760 · s0 + -1/12800 · s2 + -1/5400 · s1
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     k0,
     (
-      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
-        -40
-      )
+      CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * 1260
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 220
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -3900
+      )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 180 + CAST(COUNT(v0) AS INT128) * (
-        -180
+      CAST(COUNT(*) AS INT128) * 3600 + CAST(COUNT(v0) AS INT128) * (
+        -3600
       )
     ) AS s2,
     COUNT(*) AS w
@@ -53,26 +53,26 @@ ORDER BY
 
 -- release 1
 -- groups: one group
--- one unit moves: l1 180, l2 180
---   s0: Σ(height_cm - 40) (steps of 1, at most 180)
---   s1: Σ(220 - height_cm) (steps of 1, at most 180)
---   s2: 180 of each row without height_cm (steps of 1, at most 180)
--- a0: COUNT(*) (bigint) = 1/180 · s0 + 1/180 · s1 + 1/180 · s2, rounded, at least 0
--- a1: AVG(height_cm) (double) = 40 + 180 · s0 / (s0 + s1)
+-- one unit moves: l1 5580, l2 √15584400
+--   s0: rows, each without height_cm as 9/16 (steps of 1/2880, at most 5580)
+--   s1: Σ(2·height_cm - 260) (steps of 1/15, at most 5580)
+--   s2: rows without height_cm (steps of 1/3600, at most 5580)
+-- a0: COUNT(*) (bigint) = 1/2880 · s0 + 7/57600 · s2, rounded, at least 0
+-- a1: AVG(height_cm) (double) = 40 + 180 · a / (a + b), a = 1/5760 · s0 + -1/12800 · s2 + 1/5400 · s1, b = 1/5760 · s0 + -1/12800 · s2 + -1/5400 · s1
 -- note: height_cm is clipped into [40, 220]
 WITH released AS (
   SELECT
     (
-      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
-        -40
-      )
+      CAST(COUNT(*) AS INT128) * 1620 + CAST(COUNT(v0) AS INT128) * 1260
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 220
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -3900
+      )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 180 + CAST(COUNT(v0) AS INT128) * (
-        -180
+      CAST(COUNT(*) AS INT128) * 3600 + CAST(COUNT(v0) AS INT128) * (
+        -3600
       )
     ) AS s2
   FROM (

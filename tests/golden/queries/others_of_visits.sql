@@ -82,13 +82,9 @@ WITH partial AS (
 ), scale AS (
   SELECT
     u,
-    CASE
-      WHEN SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 10000
-      THEN (
-        99.99999999990905e0 / SQRT(CAST(SUM(CAST(clamped.n0 AS INT128) * clamped.n0) AS DOUBLE))
-      )
-      ELSE NULL
-    END AS rows_factor,
+    CASE WHEN SUM(clamped.n0) > 100 THEN (
+      99.99999999990905e0 / CAST(SUM(clamped.n0) AS DOUBLE)
+    ) ELSE NULL END AS rows_factor,
     CASE
       WHEN SUM(clamped.s2 * clamped.s2) > 100
       THEN (
@@ -101,7 +97,7 @@ WITH partial AS (
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.n0 AS INT128) * clamped.n0) > 10000 OR SUM(clamped.s2 * clamped.s2) > 100 OR COUNT(*) > 1
+    SUM(clamped.n0) > 100 OR SUM(clamped.s2 * clamped.s2) > 100 OR COUNT(*) > 1
 ), released AS (
   SELECT
     clamped.k0,
@@ -502,13 +498,9 @@ FROM (
     FROM (
       SELECT
         *,
-        CASE
-          WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 10000
-          THEN (
-            99.99999999990905e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
-          )
-          ELSE NULL
-        END AS rows_factor
+        CASE WHEN clamped.n0 > 100 THEN (
+          99.99999999990905e0 / CAST(clamped.n0 AS DOUBLE)
+        ) ELSE NULL END AS rows_factor
       FROM clamped
     ) AS measured
   ), distinct_s3 AS (

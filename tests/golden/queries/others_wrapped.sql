@@ -44,19 +44,15 @@ WITH partial AS (
 ), scale AS (
   SELECT
     u,
-    CASE
-      WHEN SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 10000
-      THEN (
-        99.99999999990905e0 / SQRT(CAST(SUM(CAST(clamped.s0 AS INT128) * clamped.s0) AS DOUBLE))
-      )
-      ELSE NULL
-    END AS rows_factor,
+    CASE WHEN SUM(clamped.s0) > 100 THEN (
+      99.99999999990905e0 / CAST(SUM(clamped.s0) AS DOUBLE)
+    ) ELSE NULL END AS rows_factor,
     COUNT(*) AS t
   FROM clamped
   GROUP BY
     u
   HAVING
-    SUM(CAST(clamped.s0 AS INT128) * clamped.s0) > 10000 OR COUNT(*) > 1
+    SUM(clamped.s0) > 100 OR COUNT(*) > 1
 ), released AS (
   SELECT
     clamped.k0,

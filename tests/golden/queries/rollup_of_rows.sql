@@ -28,26 +28,34 @@ WITH released AS (
     k0,
     k1
 ), keys AS (
-  SELECT DISTINCT
-    CAST(d_t1_1.x AS TEXT) AS k0,
-    CAST(d_t1_7.x AS TEXT) AS k1
+  SELECT
+    p0.k0 AS k0,
+    p1.k1 AS k1
   FROM (
-    SELECT
-      x
-    FROM (VALUES
-      (CAST('F' AS TEXT)),
-      (CAST('M' AS TEXT))) AS v(x)
-  ) AS d_t1_1
+    SELECT DISTINCT
+      CAST(d_t1_1.x AS TEXT) AS k0
+    FROM (
+      SELECT
+        x
+      FROM (VALUES
+        (CAST('F' AS TEXT)),
+        (CAST('M' AS TEXT))) AS v(x)
+    ) AS d_t1_1
+  ) AS p0
   CROSS JOIN (
     SELECT DISTINCT
-      "name" AS x
-    FROM "main"."region"
-    WHERE
-      NOT "name" IS NULL
-    UNION ALL
-    SELECT
-      NULL AS x
-  ) AS d_t1_7
+      CAST(d_t1_7.x AS TEXT) AS k1
+    FROM (
+      SELECT DISTINCT
+        "name" AS x
+      FROM "main"."region"
+      WHERE
+        NOT "name" IS NULL
+      UNION ALL
+      SELECT
+        NULL AS x
+    ) AS d_t1_7
+  ) AS p1
 )
 SELECT
   keys.k0,

@@ -10,6 +10,7 @@ SELECT birth_year, SUM(COUNT(*)) OVER (ORDER BY birth_year) AS total FROM patien
 --   measured as running sums up k0: Tree(steps=128, branching=16, levels=2, width=None)
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 -- note: running sums over at most 128 groups are measured as such: their error is about 1.6 times smaller than that of adding up as many groups
 -- note: rows whose birth_year is outside of 1900 to 2026 are in no group
 WITH released AS (

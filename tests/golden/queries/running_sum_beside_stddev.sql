@@ -16,6 +16,7 @@ SELECT day, SUM(COUNT(*)) OVER (ORDER BY day) AS so_far, STDDEV(cost) FROM visit
 -- a1: STDDEV(cost) (double) = deviation over [0, 5000] in degree 2, of s0, s1, s2
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
+-- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 -- note: running sums over at most 2192 groups are measured as such: their error is about 9.9 times smaller than that of adding up as many groups
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
 WITH suspect AS MATERIALIZED (

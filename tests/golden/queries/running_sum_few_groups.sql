@@ -8,6 +8,7 @@ SELECT smoker, SUM(COUNT(*)) OVER (ORDER BY smoker) AS total FROM patient GROUP 
 -- one unit moves: l1 1, l2 1
 --   s0: COUNT(*) (steps of 1, at most 1)
 -- a0: COUNT(*) (bigint) = s0, rounded, at least 0
+-- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 WITH released AS (
   SELECT
     k0,

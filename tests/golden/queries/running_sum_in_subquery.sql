@@ -14,6 +14,7 @@ FROM (SELECT * FROM daily) AS t;
 -- a0: SUM(cost) (decimal(38,2)) = 1/100 · s0
 -- note: each person counts with at most 40 rows
 -- note: cost is clipped into [0, 5000]
+-- note: windows have a row for each group that the policy declares, whether or not anybody is in it
 -- note: running sums over at most 2192 groups are measured as such: their error is about 9.9 times smaller than that of adding up as many groups
 -- note: rows whose reason is not one of the 3 declared values are in no group
 -- note: rows whose day is outside of 2020-01-01 to 2025-12-31 are in no group
@@ -140,29 +141,37 @@ WITH suspect AS MATERIALIZED (
     k0,
     k1
 ), keys AS (
-  SELECT DISTINCT
-    CAST(d_t1_4.x AS TEXT) AS k0,
-    CAST(d_t1_2.x AS DATE) AS k1
+  SELECT
+    p0.k0 AS k0,
+    p1.k1 AS k1
   FROM (
-    SELECT
-      x
-    FROM (VALUES
-      (CAST('check-up' AS TEXT)),
-      (CAST('acute' AS TEXT)),
-      (CAST('chronic' AS TEXT))) AS v(x)
-    UNION ALL
-    SELECT
-      NULL AS x
-  ) AS d_t1_4
+    SELECT DISTINCT
+      CAST(d_t1_4.x AS TEXT) AS k0
+    FROM (
+      SELECT
+        x
+      FROM (VALUES
+        (CAST('check-up' AS TEXT)),
+        (CAST('acute' AS TEXT)),
+        (CAST('chronic' AS TEXT))) AS v(x)
+      UNION ALL
+      SELECT
+        NULL AS x
+    ) AS d_t1_4
+  ) AS p0
   CROSS JOIN (
-    SELECT
-      CAST(g.n AS DATE) AS x
-    FROM GENERATE_SERIES(
-      CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
-      CAST('0 months 1 days 0 microseconds' AS INTERVAL)
-    ) AS g(n)
-  ) AS d_t1_2
+    SELECT DISTINCT
+      CAST(d_t1_2.x AS DATE) AS k1
+    FROM (
+      SELECT
+        CAST(g.n AS DATE) AS x
+      FROM GENERATE_SERIES(
+        CAST(CAST(CAST('2020-01-01' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST(CAST(CAST('2025-12-31' AS DATE) AS DATE) AS TIMESTAMP),
+        CAST('0 months 1 days 0 microseconds' AS INTERVAL)
+      ) AS g(n)
+    ) AS d_t1_2
+  ) AS p1
 )
 SELECT
   keys.k0,

@@ -8,7 +8,6 @@ SELECT AVG(CASE WHEN height_cm > 180 THEN 1 ELSE 0 END) FROM patient
 --   s0: Σ(CASE WHEN height_cm > 180 THEN 1 ELSE 0 END - 0) (steps of 1, at most 1)
 --   s1: Σ(1 - CASE WHEN height_cm > 180 THEN 1 ELSE 0 END) (steps of 1, at most 1)
 -- a0: AVG(CASE WHEN height_cm > 180 THEN 1 ELSE 0 END) (double) = 0 + 1 · s0 / (s0 + s1)
--- note: CASE WHEN height_cm > 180 THEN 1 ELSE 0 END is clipped into [0, 1]
 WITH released AS (
   SELECT
     (

@@ -48,28 +48,28 @@ ORDER BY
 -- release 1
 -- groups: public, at most 4
 --   k0: region (text)
--- one unit moves: l1 1220608, l2 1220608
---   s0: Σ(weight_kg - 2) (steps of 1/4096, at most 1220608)
---   s1: Σ(300 - weight_kg) (steps of 1/4096, at most 1220608)
---   s2: 298 of each row without weight_kg (steps of 1/4096, at most 1220608)
--- a0: AVG(weight_kg) (double) = 2 + 298 · s0 / (s0 + s1)
--- a1: COUNT(*) (bigint) = 1/1220608 · s0 + 1/1220608 · s1 + 1/1220608 · s2, rounded, at least 0
+-- one unit moves: l1 37838848, l2 √716634150928384
+--   s0: rows, each without weight_kg as 9/16 (steps of 1/19529728, at most 37838848)
+--   s1: Σ(2·weight_kg - 302) (steps of 1/61440, at most 37838848)
+--   s2: rows without weight_kg (steps of 1/24412160, at most 37838848)
+-- a0: AVG(weight_kg) (double) = 2 + 298 · a / (a + b), a = 1/39059456 · s0 + -9/781189120 · s2 + 1/36618240 · s1, b = 1/39059456 · s0 + -9/781189120 · s2 + -1/36618240 · s1
+-- a1: COUNT(*) (bigint) = 1/19529728 · s0 + 7/390594560 · s2, rounded, at least 0
 -- note: weight_kg is clipped into [2, 300]
 -- note: rows whose region is not in region.name are in no group
 WITH released AS (
   SELECT
     k0,
     (
-      COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * (
-        -8192
-      )
+      CAST(COUNT(*) AS INT128) * 10985472 + CAST(COUNT(v0) AS INT128) * 8544256
     ) AS s0,
     (
-      -COALESCE(SUM(v0), 0) + CAST(COUNT(v0) AS INT128) * 1228800
+      COALESCE(SUM(v0), 0) * 30 + CAST(COUNT(v0) AS INT128) * (
+        -18554880
+      )
     ) AS s1,
     (
-      CAST(COUNT(*) AS INT128) * 1220608 + CAST(COUNT(v0) AS INT128) * (
-        -1220608
+      CAST(COUNT(*) AS INT128) * 24412160 + CAST(COUNT(v0) AS INT128) * (
+        -24412160
       )
     ) AS s2
   FROM (

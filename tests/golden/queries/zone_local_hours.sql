@@ -6,7 +6,7 @@ FROM visit GROUP BY 1, 2;
 
 -- ----
 -- release 0
--- groups: public, at most 2192
+-- groups: public, at most 75
 --   k0: EXTRACT(HOUR FROM CAST(day AS TIMESTAMP) AT TIME ZONE 'UTC') (decimal(5,0))
 --   k1: DATE_TRUNC('MONTH', CAST(day AS TIMESTAMP) AT TIME ZONE 'UTC' + INTERVAL '36 HOURS') < '2025-01-01' (boolean)
 -- one unit moves: l1 None, l2 1342177280

@@ -1,0 +1,81 @@
+"""The share a/(a+b) of a mean, whose sides are sums of the same noisy integers: values, and how far noise moves it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
+from dpsql.releases import Noise
+from rewriter.plan import Ratio, statistics_of
+
+Noises = Mapping[str, Noise]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What each statistic adds to a and to b, by name, as whole numbers; one row adds ``row`` to a + b.
+
+    >>> half = Fraction(1, 2)
+    >>> Share.of(Ratio((("n", half), ("s", half)), (("n", half), ("s", -half)), Fraction(0), Fraction(9)))
+    Share(weights=(('n', 1, 1), ('s', 1, -1)), row=Fraction(2, 1))
+    """
+
+    weights: tuple[tuple[str, int, int], ...]
+    row: Fraction
+
+    @classmethod
+    def of(cls, ratio: Ratio) -> Share:
+        """In the coarsest steps that hold all weights."""
+        above, below = dict(ratio.above), dict(ratio.below)
+        every = [*above.values(), *below.values()]
+        common = math.lcm(*(weight.denominator for weight in every))
+        step = Fraction(math.gcd(*(int(weight * common) for weight in every)), common)
+        names = statistics_of(ratio)
+        weights = ((name, int(above.get(name, 0) / step), int(below.get(name, 0) / step)) for name in names)
+        return cls(tuple(weights), 1 / step)
+
+    def sides(self, columns: Mapping[str, Sequence[int]], groups: int) -> tuple[list[int], list[int]]:
+        """a and b of every group."""
+        above, below = [0] * groups, [0] * groups
+        for name, up, down in self.weights:
+            for at, integer in enumerate(columns[name]):
+                above[at] += up * integer
+                below[at] += down * integer
+        return above, below
+
+    def reaches(self, above: Sequence[int], below: Sequence[int], noise: Noises) -> tuple[Floats, Floats]:
+        """How far below and above the share of each group the true one may be: 1 is to know nothing.
+
+        By test inversion in both cases (Fieller 1954), of a share by the law of ``(1-p)a - pb``, in which a statistic
+        of both sides has the weight that it has after their noises met. Neither side is truly negative.
+        """
+        if (pair := self._pair(noise)) is not None:
+            return mean_reaches(above, below, pair)
+        a, b = (np.array([float(number) for number in side]) for side in (above, below))
+        known = a + b > 0
+        a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
+        total = np.where(known, a + b, 1.0)
+        share = np.where(known, a / total, 0.5)
+        joint = tuple((noise[name], Fraction(up), Fraction(up + down)) for name, up, down in self.weights)
+        low, high = quotient_ends(a, total, joint)
+        down, up = share - np.clip(low, 0.0, share), np.clip(high, share, 1.0) - share
+        return np.where(known, down, 1.0), np.where(known, up, 1.0)
+
+    def widest(self, rows: int, noise: Noises) -> float:
+        """The most that a share of so many rows may be off: where it is 0 or 1, for the half-width is convex."""
+        total = float(rows * self.row)
+        if (pair := self._pair(noise)) is not None:
+            return widest_mean_half_width(total, pair)
+        ends = ([(noise[name], Fraction(one[side])) for name, *one in self.weights] for side in (0, 1))
+        return min(1.0, max(half_width(tuple(end)) for end in ends) / total) if total > 0 else 1.0
+
+    def _pair(self, noise: Noises) -> tuple[Noise, Noise] | None:
+        """The noises of a and b, where each side is a statistic of its own."""
+        if [one[1:] for one in self.weights] != [(1, 0), (0, 1)]:
+            return None
+        return noise[self.weights[0][0]], noise[self.weights[1][0]]

@@ -1,0 +1,104 @@
+"""Keys that have nothing in common are listed apart: seven days of the week by twenty-four hours are 168 groups.
+
+Guarantee: the same groups as of all lists together. Keys belong together where they read the same list, or lists that
+a condition ties to each other; every group of one such part stands beside every group of another. So each part is
+listed to its distinct groups before they are multiplied, however many values are behind them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.keys.enumeration import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The keys at some ``places`` of a GROUP BY, the lists that they read, and the conditions that read these."""
+
+    places: tuple[int, ...]
+    items: tuple[Item, ...]
+    conditions: tuple[exp.Expr, ...]
+
+    @property
+    def size(self) -> int:
+        """How many combinations of values are behind the keys, at most."""
+        return math.prod(item.size for item in self.items if not item.linked)
+
+    def loose(self, needed: Sequence[exp.Expr]) -> Part:
+        """The part without the conditions that tie lists to each other, but for those that are ``needed``."""
+        kept = (one for one in self.conditions if any(one is other for other in needed) or len(tables_of(one)) < 2)
+        return replace(self, conditions=tuple(kept))
+
+
+def tables_of(node: exp.Expr) -> frozenset[str]:
+    return frozenset(column.table for column in node.find_all(exp.Column))
+
+
+def parts(keys: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[exp.Expr]) -> tuple[Part, ...]:
+    """What is listed apart, in the order of the keys. Lists that no key needs are left out, and what is asked of them.
+
+    >>> import sqlglot
+    >>> keys = [sqlglot.parse_one(sql) for sql in ("hour(a.x)", "b.x + c.x", "dow(a.x)", "1")]
+    >>> items = [Item(exp.Subquery(this=exp.select("1"), alias=name), 10) for name in "abc"]
+    >>> [(part.places, part.size) for part in parts(keys, items, [])]
+    [((0, 2), 10), ((1,), 100), ((3,), 1)]
+    """
+    together: list[frozenset[str]] = []
+    for node in (*keys, *conditions):
+        tables = tables_of(node)
+        near = [one for one in together if one & tables]
+        together = [one for one in together if not one & tables] + ([tables.union(*near)] if tables else [])
+    places: dict[frozenset[str], list[int]] = {}
+    for place, key in enumerate(keys):
+        tables = next((one for one in together if one & tables_of(key)), frozenset[str]())
+        places.setdefault(tables, []).append(place)
+    return tuple(
+        Part(
+            tuple(found),
+            tuple(item for item in items if item.sql.alias in tables),
+            tuple(one for one in conditions if tables_of(one) & tables),
+        )
+        for tables, found in places.items()
+    )
+
+
+def of_parts(columns: Sequence[exp.Expr], found: Sequence[Part], always: Sequence[exp.Expr]) -> exp.Select:
+    """Every group once, as the aliased ``columns``. ``always`` are conditions that read no list.
+
+    Text that reads no list stands beside the parts that do.
+    """
+    listed = [part for part in found if part.items]
+    if len(listed) < 2:
+        items = [item for part in listed for item in part.items]
+        asked = [*(one for part in listed for one in part.conditions), *always]
+        return _select(columns, items, asked if items else ())
+    names = {place: f"p{number}" for number, part in enumerate(listed) for place in part.places}
+    outer = [
+        exp.alias_(exp.column(column.alias, names[place]), column.alias) if place in names else column
+        for place, column in enumerate(columns)
+    ]
+    inner = [
+        exp.Subquery(
+            this=_select([columns[place] for place in part.places], part.items, part.conditions),
+            alias=exp.TableAlias(this=exp.to_identifier(f"p{number}")),
+        )
+        for number, part in enumerate(listed)
+    ]
+    select = _select(outer, [Item(one, 0) for one in inner], always)
+    select.set("distinct", None)
+    return select
+
+
+def _select(columns: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[exp.Expr]) -> exp.Select:
+    select = exp.Select(expressions=list(columns), distinct=exp.Distinct())
+    if items:
+        select.from_(items[0].sql, copy=False)
+        select.set("joins", [exp.Join(this=item.sql, kind="CROSS") for item in items[1:]])
+    if conditions:
+        select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
+    return select

@@ -1,0 +1,173 @@
+"""Which values of the same rows are measured as one vector: the pair of one value, and differences of the others.
+
+K pairs hold the number of rows K times. The pair of one value holds it once, and of another value s = Σ(2t-1) is enough
+then, t = (x-L) / (U-L): of n rows, Σt is (n + s) / 2 and Σ(1-t) is (n - s) / 2. A row moves s by 1 at most, as it moves
+a pair; but half of s has a quarter of the variance of s, so that a mean in the middle of its range has half the
+variance that a pair of the same size gives, and no mean has more where the number of rows has no more than three times
+the variance of s. What may be missing has a cell of its own for its m rows without a value, of which a row is in one or
+in s, and n - m in the place of n.
+
+*Sizes.* With P and v the most that a row adds to the pair and to a difference, all that is read has the total variance
+A/P² + Σ C/v², times (P + Σv)² under L1 and P² + Σv² under L2, so that the best P and v are as the third and the fourth
+roots of A and C.
+
+*Never worse.* One vector is measured only where no output is farther off than with pairs apart, at their best shares of
+a price, wherever in its range a mean is. It takes the shares of the pairs together: what is beside it loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
+
+from sqlglot import exp
+
+from rewriter.declared import Norm
+from rewriter.measure.pair_cells import MIDDLE, ROWS, VALUES, Nulls, Reading, Rows, Shared, Wanted, fits
+from rewriter.measure.vectors import Builder
+from rewriter.strategies import WORTH, weight
+
+_EVEN = 1 / 64
+"""How near whole factors are to the sizes that are best: what is off by this costs a thousandth."""
+
+_LARGER = (1.0, 1.04, 1.08, 1.12, 0.92)
+_AS_FAR = 1.01
+"""A variance that is larger by a hundredth counts as the same."""
+
+
+def shared(wanted: Mapping[Rows, Wanted], builder: Builder, norm: Norm) -> Shared | None:
+    """The largest of the sets of pairs over the same rows that is better as one vector, in its best form."""
+    for places in _sets(wanted):
+        base = max(places, key=lambda place: (wanted[place].knows_all, wanted[place].variance))
+        others = tuple(place for place in places if place != base)
+        pairs = tuple(wanted[place] for place in (base, *others))
+        trials = [_Trial(pairs, nulls, norm) for nulls in _forms(wanted[base], norm)]
+        found = [
+            (trial.variance(factors), Shared(base, trial.nulls, others, factors, trial.weight))
+            for trial in trials
+            for factors in trial.candidates()
+            if trial.is_better(factors) and fits(trial.reach(factors), builder)
+        ]
+        if found:
+            return min(found, key=lambda one: one[0])[1]
+    return None
+
+
+def _forms(base: Wanted, norm: Norm) -> tuple[Nulls, ...]:
+    """What rows without a value may add, so that the pair and the cell beside it hold every row."""
+    if not base.nullable:
+        return (base.nulls,)
+    return (Nulls.CELL,) if norm is Norm.L1 else (Nulls.WEIGHED, Nulls.CELL)
+
+
+def _sets(wanted: Mapping[Rows, Wanted]) -> Iterator[list[Rows]]:
+    """All of them; without sums that need no pair; without values that may be missing."""
+    tried: list[list[Rows]] = []
+    for offered in (True, False):
+        for nullable in (True, False):
+            places = [
+                place
+                for place, one in wanted.items()
+                if (offered or not one.offered) and (nullable or not one.nullable)
+            ]
+            if len(places) > 1 and places not in tried:
+                tried.append(places)
+                yield places
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Pairs of the same rows, against the pair of the first, with ``nulls``, and differences of the others."""
+
+    pairs: tuple[Wanted, ...]
+    nulls: Nulls
+    norm: Norm
+
+    @property
+    def base(self) -> Wanted:
+        return replace(self.pairs[0], nulls=self.nulls)
+
+    @property
+    def others(self) -> tuple[Wanted, ...]:
+        return self.pairs[1:]
+
+    @property
+    def _shares(self) -> list[Fraction]:
+        """The shares of a price that pairs apart have."""
+        return [weight(one.variance, self.norm) for one in self.pairs]
+
+    @property
+    def weight(self) -> Fraction:
+        return sum(self._shares, Fraction(0))
+
+    @property
+    def _units(self) -> list[float]:
+        """What a row adds to each at most, by a factor of 1."""
+        l1, squared = self.base.row
+        return [float(l1) if self.norm is Norm.L1 else sqrt(squared), *(float(one.steps[2]) for one in self.others)]
+
+    def reach(self, factors: Sequence[int]) -> int:
+        """The most steps that a row adds, whatever the norm."""
+        widths = [self.base.row[0], *(one.steps[2] for one in self.others)]
+        return sum(width * factor for width, factor in zip(widths, factors, strict=True))
+
+    def candidates(self) -> Iterator[tuple[int, ...]]:
+        """Factors for the sizes of least total variance, for pairs that are somewhat larger, and for those of apart."""
+        read = sum(reading.in_pair(self.nulls) for reading in self.base.readings)
+        read += sum(self._rows * reading.rows**2 for one in self.others for reading in one.readings)
+        own = [sum(reading.rest(nullable=one.nullable) for reading in one.readings) for one in self.others]
+        first, *others = self._sizes([read, *own])
+        for larger in _LARGER:
+            yield self._whole([larger * first, *others])
+        yield self._whole(self._sizes([one.variance for one in self.pairs]))
+
+    def _sizes(self, variances: Sequence[float]) -> list[float]:
+        return [float(one ** (1 / (3 if self.norm is Norm.L1 else 4))) for one in variances]
+
+    def _whole(self, sizes: Sequence[float]) -> tuple[int, ...]:
+        """By what whole numbers the units are multiplied to be nearly as ``sizes``."""
+        exact = [size / unit for size, unit in zip(sizes, self._units, strict=True)]
+        exact = [one / min(exact) for one in exact]
+        while any(abs(round(one) - one) > _EVEN * one for one in exact):
+            exact = [2 * one for one in exact]
+        return tuple(map(round, exact))
+
+    def is_better(self, factors: Sequence[int]) -> bool:
+        """Whether no output is farther off than apart, and all together are nearer."""
+        apart = list(self._apart())
+        joint = list(self._joint(factors))
+        never_worse = all(now <= _AS_FAR * before for now, before in zip(joint, apart, strict=True))
+        return never_worse and sum(joint) < WORTH * sum(apart)
+
+    def variance(self, factors: Sequence[int]) -> float:
+        return sum(self._joint(factors))
+
+    def _apart(self) -> Iterator[float]:
+        """The variance of every reading with a pair of each."""
+        power = 2 if self.norm is Norm.L1 else 1
+        for one, share in zip(self.pairs, self._shares, strict=True):
+            for reading in _ends_and_middle(one):
+                yield (1.0 if one.offered else reading.in_pair(one.nulls)) * float(self.weight / share) ** power
+
+    def _joint(self, factors: Sequence[int]) -> Iterator[float]:
+        """The variance of every reading in one vector."""
+        first, *sizes = (unit * factor for unit, factor in zip(self._units, factors, strict=True))
+        norm = (first + sum(sizes)) ** 2 if self.norm is Norm.L1 else first**2 + sum(size * size for size in sizes)
+        for reading in _ends_and_middle(self.base):
+            yield norm * reading.in_pair(self.nulls) / first**2
+        for one, size in zip(self.others, sizes, strict=True):
+            for reading in _ends_and_middle(one):
+                own = reading.rest(nullable=one.nullable) / size**2
+                yield norm * (self._rows * reading.rows**2 / first**2 + own)
+
+    @property
+    def _rows(self) -> float:
+        """The variance of the number of rows, read off the base."""
+        return (ROWS if self.nulls in (Nulls.CELL, Nulls.WEIGHED) else VALUES).in_pair(self.nulls)
+
+
+def _ends_and_middle(one: Wanted) -> list[Reading]:
+    """Its readings. Between an end of the range and the middle, the variance of a mean is between theirs."""
+    return [*one.readings, *([MIDDLE] if one.aggregate.function is exp.Avg else [])]
