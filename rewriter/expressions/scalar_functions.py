@@ -100,7 +100,7 @@ FUNCTIONS: Sequence[ScalarFunction] = (
     _function("atan2", exp.Atan2, rule(reals.arctangent2, "this", "expression"), "ATAN2(x, y); ATAN2(i, s)"),
     _function("sinh", exp.Sinh, None),
     _function("cosh", exp.Cosh, None),
-    _function("tanh", exp.Tanh, None),
+    _function("tanh", exp.Tanh, reals.bounded("tanh", reals.increasing(math.tanh)), "TANH(x); TANH(z); TANH(b)"),
     _function("degrees", exp.Degrees, reals.real("degrees", reals.increasing(math.degrees)), "DEGREES(x); DEGREES(y)"),
     _function("radians", exp.Radians, reals.real("radians", reals.increasing(math.radians)), "RADIANS(x); RADIANS(z)"),
     _function(
