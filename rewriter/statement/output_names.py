@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from rewriter.expressions import word_of
+from rewriter.statement.identifiers import folded
 
 NAMELESS = "?column?"
 
@@ -45,9 +46,9 @@ def output_name(node: exp.Expr) -> str:
     """
     if isinstance(node, exp.Alias):
         alias = node.args["alias"]
-        return str(alias.name) if alias.args.get("quoted") else str(alias.name.lower())
+        return folded(alias)
     if isinstance(node, exp.Column):
-        return str(node.name) if node.this.args.get("quoted") else str(node.name.lower())
+        return folded(node)
     if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.WithinGroup):
         return output_name(node.this)
     if isinstance(node, exp.Cast):
