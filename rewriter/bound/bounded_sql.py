@@ -169,7 +169,7 @@ def _with_harmless(
             if ball.refinement > 1:
                 total = exp.Mul(this=dialect.cast(total, HUGEINT), expression=number(ball.refinement))
             expressions.append(exp.alias_(total, cell.name))
-            totals.append(exp.alias_(exp.Sum(this=exp.column(cell.name)), cell.name))
+            totals.append(exp.alias_(dialect.sum(exp.column(cell.name), HUGEINT), cell.name))
     harmless = exp.Select(expressions=expressions).from_(from_rows(rows.copy()), copy=False)
     harmless.set("where", exp.Where(this=dialect.none_among(exp.column("u", "r"), "suspect")))
     harmless.set("group", exp.Group(expressions=_columns(keys)))

@@ -24,11 +24,14 @@ from rewriter.dialects.nodes import call, double, number, text
 
 WORDS = frozenset(
     """abs acos ascii asin atan atan2 cbrt ceil concat concat_ws cos cot cume_dist degrees dense_rank exp first_value
-    floor greatest lag last_value lead least left length ln log10 log2 lower lpad ltrim nth_value ntile nullif
+    floor greatest lag last_value lead least left length ln log10 lower lpad ltrim nth_value ntile nullif
     percent_rank power radians rank regexp_replace repeat replace reverse right round row_number rpad rtrim sign sin
     sqrt starts_with strpos substring tan tanh translate trim trunc""".split()
 )
 """Functions that every engine has, by the names that PostgreSQL gives them."""
+
+STANDARD = frozenset("abs bool_and bool_or cast coalesce count extract max min row_number sqrt sum".split())
+"""Functions that are nodes of sqlglot in our trees, which it spells."""
 
 _DAY = 86_400_000_000
 _BEFORE_1970 = 719_163
@@ -48,6 +51,8 @@ class Dialect(ABC):
     """Where tables are found that are named without a schema."""
     raises: ClassVar[bool]
     """Whether arithmetic on doubles and times raises where it has no result, instead of giving NaN or ±inf."""
+    decimals_may_be_nan: ClassVar[bool]
+    """Whether a decimal that is stored may be no number, and is NULL where it is read."""
     recomputes: ClassVar[bool]
     """Whether an expression that occurs several times is computed several times."""
     usual_escape: ClassVar[str]
@@ -58,6 +63,11 @@ class Dialect(ABC):
     """The engine's name for each of :data:`WORDS`, with the same arguments in the same order."""
     own_words: ClassVar[frozenset[str]]
     """The engine's other functions: those that its spellings alone call."""
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Every function that a text of ours may call."""
+        return STANDARD | self.own_words | frozenset(self.words.values())
 
     def __init_subclass__(cls, *, family: bool = False) -> None:
         """A ``family`` is what several engines share, and no dialect yet."""
@@ -70,10 +80,13 @@ class Dialect(ABC):
 
     def sql(self, tree: exp.Expr) -> str:
         """The engine's text of a tree, which is left as it was."""
-        return str(self.spelt(tree).sql(dialect=self.name, comments=False, copy=False))
+        spelt = self.spelt(tree)
+        return str(spelt.sql(dialect=self.name, comments=False, copy=spelt is tree))
 
     def spelt(self, tree: exp.Expr) -> exp.Expr:
-        """A copy in the engine's own words for what is read off a calendar."""
+        """The tree with the engine's own words for what is read off a calendar: a copy, where there is any of that."""
+        if all(reading_of(node) is None for node in tree.find_all(exp.Anonymous)):
+            return tree
         copy = tree.copy()
         for node in reversed(list(copy.find_all(exp.Anonymous))):  # what is inside of a reading first
             reading = reading_of(node)
@@ -100,7 +113,10 @@ class Dialect(ABC):
 
     @abstractmethod
     def cast(self, sql: exp.Expr, type_: Type) -> exp.Expr:
-        """A conversion that cannot fail for any value of the operand's type."""
+        """A conversion that cannot fail for any value of the operand's type.
+
+        To any other type than TEXT it is the node ``exp.Cast``, which sqlglot spells: keys ask it for its type.
+        """
 
     @abstractmethod
     def try_cast(self, sql: exp.Expr, type_: Type, source: Type | None = None) -> exp.Expr:
@@ -158,6 +174,10 @@ class Dialect(ABC):
     @abstractmethod
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         """Of doubles: NaN or ±inf where there is no quotient, unless the engine raises."""
+
+    @abstractmethod
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        """Of a double; where the engine raises, of one above 0."""
 
     @abstractmethod
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:

@@ -24,12 +24,13 @@ class DuckDB(PostgresFamily):
     name = "duckdb"
     default_schema = "main"
     raises = False
+    decimals_may_be_nan = False
     recomputes = False
     usual_escape = ""
     longest_text = None
     own_words = frozenset(
-        """date_part date_trunc epoch epoch_us generate_series list_extract md5 pow printf regexp_extract
-        regexp_matches round_even strftime string_split strlen upper""".split()
+        """date_part date_trunc epoch epoch_us generate_series list_extract log2 md5 pow printf quantile_cont
+        quantile_disc regexp_extract regexp_matches round_even strftime string_split strlen try_cast upper""".split()
     )
 
     # -- types ---------------------------------------------------------------------------------------------------
@@ -65,6 +66,9 @@ class DuckDB(PostgresFamily):
 
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         return exp.Div(this=dividend, expression=divisor)
+
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        return call("log2", sql)
 
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
         return call("pow", base, exponent)

@@ -51,10 +51,14 @@ class Postgres(PostgresFamily):
     name = "postgres"
     default_schema = "public"
     raises = True
+    decimals_may_be_nan = True
     recomputes = True
     usual_escape = "\\"
     longest_text = 50_000_000
-    own_words = frozenset("date_part date_trunc div generate_series md5 octet_length split_part to_char upper".split())
+    own_words = frozenset(
+        """date_part date_trunc div generate_series md5 octet_length percentile_cont percentile_disc split_part to_char
+        upper""".split()
+    )
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -181,6 +185,9 @@ class Postgres(PostgresFamily):
 
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         return exp.Div(this=dividend, expression=divisor, typed=True)
+
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        return self.divide(call("ln", sql), double(math.log(2)))
 
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
         return call("power", base, exponent)

@@ -159,17 +159,18 @@ def remainder(left: Value, right: Value, context: Context) -> exp.Expr:
 def function(name: str, value: Value, context: Context) -> exp.Expr:
     """A function of one double: raw, or NULL where it is not defined."""
     if not context.dialect.raises:
-        return context.dialect.call(name, value.sql)
+        return _called(name, value.sql, context.dialect)
     guard = _GUARDS.get(name)
-    return context.dialect.call(name, value.sql) if guard is None else guard(value.sql, context.dialect)
+    return _called(name, value.sql, context.dialect) if guard is None else guard(value.sql, context.dialect)
+
+
+def _called(name: str, sql: exp.Expr, dialect: Dialect) -> exp.Expr:
+    return dialect.log2(sql) if name == "log2" else dialect.call(name, sql)
 
 
 def _positive(name: str) -> Callable[[exp.Expr, Dialect], exp.Expr]:
     def guarded(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-        result = dialect.call(name, sql)
-        if name == "log2":
-            result = dialect.divide(dialect.call("ln", sql), double(math.log(2)))
-        return when(exp.GT(this=wrap(duplicate(sql)), expression=number(0)), result)
+        return when(exp.GT(this=wrap(duplicate(sql)), expression=number(0)), _called(name, sql, dialect))
 
     return guarded
 

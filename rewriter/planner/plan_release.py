@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.aggregates import PICKED
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
 from rewriter.declared import ContributionBound, Norm
-from rewriter.dialects import DUCKDB, Dialect
+from rewriter.dialects import Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
 from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan, Ratio
@@ -23,7 +23,7 @@ _MOST_REPEATED = 2
 """Joins without a key that are told of."""
 
 
-def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozenset[int] = frozenset()) -> Plan:
+def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = frozenset()) -> Plan:
     """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
 
     The aggregates at the places ``alone`` have statistics of their own, and so has the number of rows where it selects

@@ -27,7 +27,7 @@ from rewriter.aggregates import (
 )
 from rewriter.columns import Source, base_table
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Norm, Table
-from rewriter.dialects import DUCKDB, Dialect
+from rewriter.dialects import Dialect
 from rewriter.expressions import Value, position_of
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
@@ -84,7 +84,7 @@ Names = Mapping[str, Resolved]
 def split(
     tree: exp.Query,
     catalog: Catalog,
-    dialect: Dialect = DUCKDB,
+    dialect: Dialect,
     database: str | None = None,
     *,
     with_others: bool = False,

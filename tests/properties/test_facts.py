@@ -14,6 +14,7 @@ from total_rows import parse
 
 import rewriter
 from rewriter.declared.types import INTEGER, TEXT
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact
 from rewriter.dialects.nodes import duplicate
 from rewriter.expressions.compile import compile_expression
@@ -37,7 +38,7 @@ def known(node: exp.Expr) -> list[tuple[object, ...]]:
 def test_copies_know_what_their_nodes_know(copied: Callable[[exp.Expr], exp.Expr]) -> None:
     found = 0
     for text in EVERY:
-        node = compile_expression(parse(text), SAME).sql.copy()
+        node = compile_expression(parse(text), SAME, DUCKDB).sql.copy()
         try:
             copy = copied(node)
         except Refused:  # too large to be copied
@@ -58,11 +59,11 @@ def test_a_text_has_a_size_and_nothing_else_has() -> None:
     with pytest.raises(TypeError):
         Value(exp.column("t"), TEXT)
     with pytest.raises(TypeError):
-        Value(exp.column("i"), INTEGER, size=compile_expression(parse("t"), SAME).size)
+        Value(exp.column("i"), INTEGER, size=compile_expression(parse("t"), SAME, DUCKDB).size)
 
 
 def test_another_expression_of_the_same_values_is_no_literal() -> None:
-    value = compile_expression(parse("5"), SAME)
+    value = compile_expression(parse("5"), SAME, DUCKDB)
     column = value.carried_by(exp.column("c0"))
     assert (value.literal, value.limits) != (None, None)
     assert (column.literal, column.limits) == (None, None)
