@@ -15,7 +15,7 @@ from dpsql.calibrate import NOMINAL_GROUP, Calibration, quantile_half_width
 from dpsql.inference.estimates import expected_half_width, expected_moment, group_noise, infer, running_margins
 from dpsql.inference.intervals import half_width, quotient_ends
 from dpsql.prepare import Prepared
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn
+from dpsql.releases import Additive, NoisyTable, ReleasedColumn
 from dpsql.reply import AnswerColumn
 from rewriter.front_door import Affine, Either, Form, Mean, Other, Quotient, Running, Shape
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
@@ -106,7 +106,7 @@ def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: Nois
     estimator = output.estimator
     if isinstance(estimator, Chosen):
         widths = [max(pair) for pair in column.reaches or () if math.isfinite(max(pair))]
-        unit = float(table.noise[estimator.choice].scale) if estimator.choice in table.noise else 0.0
+        unit = float(table.picking[estimator.choice].scale) if estimator.choice in table.picking else 0.0
     elif isinstance(estimator, Ratio | Moment):
         widths = [width for width in column.margins or () if width is not None and math.isfinite(width)]
         unit = expected_half_width(estimator, group_noise(plan.blocks, table.noise), NOMINAL_GROUP)
@@ -240,7 +240,7 @@ def _slots(prepared: Prepared, calibrations: Sequence[Calibration]) -> list[list
     return [
         sorted(
             (calibrations[place] for name in sorted(origin) for place in _groups_of(shapes[name])),
-            key=lambda calibration: -max((float(one.scale) for one in calibration.noise.values()), default=0.0),
+            key=lambda calibration: -max((float(one.scale) for one in calibration.hidden_by.values()), default=0.0),
         )
         for origin in prepared.outer.origins
     ]
@@ -314,9 +314,9 @@ def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]], known: Known)
 
 def _joint(
     above: Affine, below: Affine, slots: Sequence[Sequence[Calibration]]
-) -> tuple[tuple[Noise, Fraction, Fraction], ...]:
+) -> tuple[tuple[Additive, Fraction, Fraction], ...]:
     weights: dict[tuple[object, str], list[Fraction]] = {}
-    noises: dict[tuple[object, str], Noise] = {}
+    noises: dict[tuple[object, str], Additive] = {}
     for side, form in enumerate((above, below)):
         for (slot, name), weight in form.terms:
             calibration = slots[slot][0]

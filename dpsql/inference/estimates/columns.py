@@ -19,7 +19,7 @@ from dpsql.inference.estimates.rounding import nearest, quotients
 from dpsql.inference.estimates.running_estimates import decoded
 from dpsql.inference.intervals import ALPHA, half_width
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import Additive, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import Scalar
 from rewriter.plan import Chosen, Estimator, Linear, Moment, Output, Plan, Ratio, statistics_of
 
@@ -32,9 +32,10 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     same parts, they still are afterwards. ``summed``: the groups' sum stays unbiased, too. Not ``consistent``: nothing
     is moved.
 
+    >>> from dpsql.mechanisms import Laplace
     >>> from rewriter.declared.types import BIGINT
     >>> n = Output("n", BIGINT, Linear((("rows", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
-    >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Noise("laplace", Fraction(10))})
+    >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Laplace(Fraction(10))})
     >>> infer(noisy, Plan("SELECT …", "duckdb", (), (), (n,), None, 1)).columns[0]
     ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
                    values=(0,), margins=(30.0,), reaches=None)
@@ -63,7 +64,7 @@ def table_of(
     return ReleasedTable(keys + outputs, None if shrunk is None else tuple(shrunk[: len(noisy.keys)].tolist()))
 
 
-def expected_half_width(estimator: Estimator, noise: Mapping[str, Noise], group_size: int) -> float:
+def expected_half_width(estimator: Estimator, noise: Mapping[str, Additive], group_size: int) -> float:
     """The 95 % half-width to expect; of a mean, the most it may be in a group of ``group_size`` rows."""
     if isinstance(estimator, Linear):
         return linear_half_width(estimator, noise)
@@ -75,7 +76,7 @@ def expected_half_width(estimator: Estimator, noise: Mapping[str, Noise], group_
     return float(estimator.high - estimator.low) * share.widest(group_size, noise)
 
 
-def linear_half_width(estimator: Linear, noise: Mapping[str, Noise], alpha: float = ALPHA) -> float:
+def linear_half_width(estimator: Linear, noise: Mapping[str, Additive], alpha: float = ALPHA) -> float:
     """Of every cell alike. Where weights are not integers, rounding to an integer adds a half at most."""
     weights: dict[str, Fraction] = {}
     for name, weight in estimator.terms:

@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
-from dpsql.releases import Noise
+from dpsql.releases import Additive
 from rewriter.plan import Ratio, statistics_of
 
-Noises = Mapping[str, Noise]
+Noises = Mapping[str, Additive]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Share:
         ends = ([(noise[name], Fraction(one[side])) for name, *one in self.weights] for side in (0, 1))
         return min(1.0, max(half_width(tuple(end)) for end in ends) / total) if total > 0 else 1.0
 
-    def _pair(self, noise: Noises) -> tuple[Noise, Noise] | None:
+    def _pair(self, noise: Noises) -> tuple[Additive, Additive] | None:
         """The noises of a and b, where each side is a statistic of its own."""
         if [one[1:] for one in self.weights] != [(1, 0), (0, 1)]:
             return None

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Noise
+from dpsql.releases import Additive
 from rewriter.plan import Figure, Moment
 
 Numbers = NDArray[np.object_]
@@ -213,7 +213,7 @@ _VALUES = {
 
 
 def moment_ends(
-    moment: Moment, cells: Sequence[Sequence[int]], noises: Sequence[Noise], shrunk: FloatArray | None = None
+    moment: Moment, cells: Sequence[Sequence[int]], noises: Sequence[Additive], shrunk: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """The 95 % interval of the figure in every group; infinite where nothing is known.
 
@@ -223,11 +223,11 @@ def moment_ends(
     rows = np.array([np.array(c, dtype=np.float64) * w for c, w in zip(cells, weights, strict=True)])
     spreads = np.array([variance(noise) * w * w for noise, w in zip(noises, weights, strict=True)])[:, None]
     spreads = spreads * np.ones_like(rows) if shrunk is None else spreads * np.asarray(shrunk[: rows.shape[1]]) ** 2
-    heavy = 3.0 if all(noise.kind == "laplace" for noise in noises) else 0.0
+    heavy = min(noise.excess for noise in noises)
     return _ends(moment, rows, spreads, heavy)
 
 
-def expected_moment(moment: Moment, noises: Sequence[Noise], rows: int) -> tuple[float, float]:
+def expected_moment(moment: Moment, noises: Sequence[Additive], rows: int) -> tuple[float, float]:
     """The value and the 95 % half-width to expect in a group of ``rows`` rows, spread evenly over the ranges."""
     cells = [[round(rows / len(moment.cells) / float(weight))] for _, weight in moment.cells]
     value = moment_values(moment, cells)[0]

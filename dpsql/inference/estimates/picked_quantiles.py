@@ -65,7 +65,7 @@ def _stretched(
 
     Where rows lie at random, errors fall off like E exp(-rN) for a Poisson number N of rows.
     """
-    joint = joint_of(choice, noisy.noise[choice.name])
+    joint = joint_of(choice, noisy.picking[choice.name])
     size, row = len(joint.fractions), -math.expm1(-float(joint.rate * choice.row))
     scale = row / -math.expm1(-float(joint.rate * SHARE * choice.row))
     found = list(ends)
