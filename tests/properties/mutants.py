@@ -186,7 +186,7 @@ def overlapping_conditions_claimed_as_one(patch: pytest.MonkeyPatch) -> None:
 @plant
 def means_believed_disjoint(patch: pytest.MonkeyPatch) -> None:
     """Of overlapping conditions, each mean counts its own rows; one sensitivity is claimed for all of them."""
-    honest = pairs._measured
+    honest = pairs.measured
 
     def measured(wanted: Any, builder: Any, norm: Norm) -> Any:
         before = len(builder.vectors)
@@ -197,7 +197,7 @@ def means_believed_disjoint(patch: pytest.MonkeyPatch) -> None:
             builder.vectors[before:] = [replace(own[0], cells=every)]
         return found
 
-    patch.setattr(pairs, "_measured", measured)
+    patch.setattr(pairs, "measured", measured)
 
 
 # What one unit may add.
@@ -237,7 +237,9 @@ def limit_per_group_and_not_per_unit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         bound,
         "_summed",
-        lambda keys, balls, selection, one_group, dialect: honest(keys, balls, selection, True, dialect),
+        lambda keys, balls, of_balls, selection, one_group, dialect: honest(
+            keys, balls, of_balls, selection, True, dialect
+        ),
     )
 
 
@@ -287,7 +289,7 @@ def rounded_away_from_zero(patch: pytest.MonkeyPatch) -> None:
 @plant
 def groups_believed_constant(patch: pytest.MonkeyPatch) -> None:
     honest = planner.bound
-    patch.setattr(planner, "bound", lambda *args, one_group: honest(*args, one_group=True))
+    patch.setattr(planner, "bound", lambda *args, one_group, **how: honest(*args, one_group=True, **how))
 
 
 @plant

@@ -179,6 +179,7 @@ def test_one_more_person_moves_no_mean_of_the_same_rows_further_at_length(home: 
     assert not tally.leaks, f"{len(tally.leaks)} violations, the first:\n{tally.leaks[0]}"
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("part", range(4))
 def test_one_more_person_moves_no_statistic_of_an_analyst_s_statement_further_at_length(part: int) -> None:
     tally = dirty_campaign(range(100 + 100 * part, 140 + 100 * part), 25, 2, Tally())
