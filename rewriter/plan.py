@@ -361,8 +361,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The plans that one grouping of a release can be measured by: one for each norm that people may be shortened in,
-    and those that pick the groups that are shown before they measure them."""
+    """The plans by which one grouping of a release can be measured: ``by_norm`` has one for each norm in which people
+    may be clipped, and ``picks`` those that first pick the groups to show, and then measure only these."""
 
     by_norm: tuple[Plan, ...]
     picks: tuple[Plan, ...] = ()

@@ -232,14 +232,14 @@ def _private_tables(releases: Sequence[Query], catalog: Catalog) -> tuple[str, .
 
 
 def _free_notes(options: Sequence[Options]) -> tuple[str, ...]:
-    """What to say of groups that cost nothing, because they follow from the policy."""
+    """The notice about groups that cost nothing, because they follow from the policy."""
     plans = [one.first for one in options]
     free = any(one.keys and not one.blocks and one.selection is None for one in plans)
     return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
 
 
 def _chosen_notes(options: Sequence[Options], outer: exp.Query) -> tuple[str, ...]:
-    """What to say of numbers that are computed over groups of which only some are shown."""
+    """The notice that numbers computed over groups cover only the shown groups, where a statement does not show all."""
     chosen = any(one.first.selection is not None for one in options)
     if not chosen or outer.find(exp.AggFunc, exp.Window, exp.Join) is None:
         return ()
@@ -247,7 +247,7 @@ def _chosen_notes(options: Sequence[Options], outer: exp.Query) -> tuple[str, ..
 
 
 def _joint_notes(related: Sequence[Family], options: Sequence[Options]) -> tuple[str, ...]:
-    """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
+    """The notice that measurements are made to agree: their errors are smaller than each would have alone."""
     for family in related:
         alike: dict[str, set[str]] = {}
         for one in (options[place].first for place in family.measurements):

@@ -103,8 +103,9 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """The groups that the outer SELECT reads of a release: those that share the keys at ``places`` with a group whose
-    number of rows says that it is there; and, if ``listed``, those whose keys the owner listed one by one.
+    """The groups of a release that the outer SELECT reads. A group is present if it shares its keys at ``places`` with
+    a group whose number of rows shows that somebody is in it; if ``listed``, also if the owner listed its keys one by
+    one.
 
     >>> Presence((0, 2), listed=True).column
     'dpsql_shown_0_2'
@@ -173,12 +174,11 @@ class Query:
 class Split:
     """A statement, split: releases, and the outer SELECT over their tables ``dpsql_release_0``, ``dpsql_release_1``, …
 
-    A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates; with grouping
-    sets, and with others, also ``g0``, ``g1``, …, which are 1 in a row that adds up over the key, whose ``k`` is NULL
-    then (or a text that no group has). ``outer``
-    still has the analyst's nodes and is checked by :mod:`rewriter.outer.checks` before it runs. ``tables`` are the
-    public tables and virtual relations that it reads. ``notes`` tell an analyst what was answered from the policy
-    alone.
+    A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates. With grouping
+    sets, and with a row of other groups, it also has ``g0``, ``g1``, …: 1 in a row that adds up over the key, whose
+    ``k`` is NULL there (or a text that no group has). ``outer`` still has the analyst's nodes and is checked by
+    :mod:`rewriter.outer.checks` before it runs. ``tables`` are the public tables and virtual relations that ``outer``
+    reads. ``notes`` tell an analyst which parts were answered from the policy alone.
     """
 
     releases: tuple[Query, ...]

@@ -1,8 +1,7 @@
 """The aggregates over people: how each is checked.
 
-COUNT in all its spellings becomes one thing, the number of rows that satisfy a condition, so that the planner sees
-which counts overlap: COUNT(x) counts ``x IS NOT NULL``, ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` and ``COUNT_IF(p)``
-count p.
+Every spelling of COUNT becomes the number of rows that satisfy a condition, so the planner sees how counts overlap:
+COUNT(x) counts ``x IS NOT NULL``, ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` and ``COUNT_IF(p)`` count p.
 """
 
 from __future__ import annotations

@@ -1,19 +1,21 @@
-"""The balls that hold what one unit adds, and the one factor that shortens a unit's vectors into all of theirs.
+"""How people are clipped: a ball for each vector, and one factor that scales all vectors of a unit into their balls.
 
 **One factor.** All vectors over the same rows (counts, sums, means, moments, with whatever conditions) are multiplied
 by one number: the least of C/‖x‖ over the vectors that leave their balls. So a person who has too much counts with
-less, in the same direction, and every quotient of what is measured keeps its value: means, shares, correlations, a sum
-over a count. Each vector keeps the sensitivity of its own ball: what is shortened by more than it needs moves less.
-The people of COUNT(DISTINCT unit) have a factor of their own, since a person of many rows is one person all the same,
-and distinct values have none: people are credited with some of them (:mod:`rewriter.bound.credited_values`).
+less, in the same direction, and every quotient of measured numbers keeps its value: means, shares, correlations, a sum
+over a count. Each vector keeps the sensitivity of its own ball: a vector that is scaled by more than its own ball asks
+for only moves less. The people of COUNT(DISTINCT unit) have a factor of their own, since a person of many rows is one
+person all the same, and distinct values have none: people are credited with some of them
+(:mod:`rewriter.bound.credited_values`).
 
-**Scaled, never bent.** A cell is cut before only at 2¹⁰ times the radius, so that squares are integers of 127 bits
-for any unit with fewer than 2³¹ groups; direction is lost only beyond that. Where cells are so long that their squares
-would not fit, the norm is computed of them rounded up to a coarser lattice, which is never too small.
+**Scaled, never bent.** Before that, a cell is cut only at 2¹⁰ times the radius, so that squares are integers of 127
+bits for any unit with fewer than 2³¹ groups; direction is lost only beyond that. Where the squares of long cells would
+not fit, the norm is computed from cells rounded up to a coarser lattice: it is never too small.
 
-**By rows where that is possible.** What every row moves by as much, as counts, means and moments, is shortened by the
-number of rows: N/‖n‖. Under L2 the norm of a mean's two sums depends on where in the range the rows lie, and people in
-its middle would count with more rows than others; by their rows all count alike, and alike in every statement.
+**By rows where that is possible.** Counts, means and moments, which every row moves by the same amount, are clipped by
+the number of rows, with the factor N/‖n‖. Under L2 the norm of a mean's two sums depends on where in the range the rows
+lie, and people in its middle would count with more rows than others; by their rows all count alike, and alike in every
+statement.
 
 Why scaling is sound in floating point: the factor is computed with a relative error below 2⁻⁵⁰ and made smaller by
 2⁻⁴⁰; truncation then only shortens. Squares are summed as integers, so no order of rows can change a factor. Why a
@@ -54,8 +56,9 @@ class Ball:
     """The ball that one vector is scaled into, in steps: ``radius_squared`` of the chosen norm, exactly.
 
     ``scaled``: by a factor, else it is one cell in the only group of its unit, and clipped. ``single``: the vector is
-    one number of one group, whose norms are all the same. ``counter`` is the column of the rows that it is shortened
-    by, of which ``most_rows`` is the norm that is kept, squared for L2; "" where its own norm is computed.
+    one number of one group, whose norms are all the same. ``counter`` is the column with the unit's numbers of rows,
+    for a vector that is clipped by them, and ``most_rows`` the norm of these numbers up to which nothing is clipped,
+    squared for L2. ``counter`` is "" where the vector's own norm is computed.
     """
 
     vector: Vector

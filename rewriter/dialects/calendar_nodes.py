@@ -16,7 +16,7 @@ from rewriter.dialects.nodes import call, text
 
 
 class Read(Enum):
-    """What is read off a calendar, by the name that our nodes have."""
+    """The kinds of calendar readings, by the names of our nodes for them."""
 
     START = "dpsql.start"
     FIELD = "dpsql.field"

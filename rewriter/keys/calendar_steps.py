@@ -79,7 +79,8 @@ def coarse(
 
 
 def _unit_of_uses(node: exp.Expr, table: str) -> str | None:
-    """The finest unit by which an expression uses the days, "none" where it does not, None where by the day."""
+    """The coarsest calendar unit that serves an expression: "month", "year", "none" without days; None: the day
+    itself."""
     units = {_unit_of(column) for column in node.find_all(exp.Column) if column.table == table}
     if None in units:
         return None

@@ -238,7 +238,8 @@ class Enumeration:
     # -- conditions --------------------------------------------------------------------------------------------------
 
     def narrow(self) -> list[exp.Expr]:
-        """What the conditions say of the variables of keys, and of public rows that equalities tie to these."""
+        """The conditions that narrow the variables of keys, and the public rows that equalities tie to these
+        variables."""
         self.closed = True
         found: list[exp.Expr] = []
         tied = -1

@@ -337,7 +337,7 @@ def measured(wanted: Mapping[Rows, Wanted], builder: Builder, norm: Norm) -> dic
 
 
 def _pair(cells: Sequence[Cell], wanted: Wanted, factor: int = 1) -> Pair:
-    """What is read off the two cells of a pair, and that of NULLs."""
+    """A pair, with its two sums and its number of NULLs as terms over the measured cells."""
     unit, names = Fraction(1, wanted.steps[2] * factor), [cell.name for cell in cells]
     if wanted.nulls is not Nulls.WEIGHED:
         sides: list[Terms] = [((name, unit),) for name in names[:2]]
@@ -356,7 +356,7 @@ def _declared(wanted: Wanted, builder: Builder) -> Interval:
 
 
 def _counted(wanted: Wanted, builder: Builder) -> Addend:
-    """What counts the rows that a pair is of."""
+    """The addend that counts the rows of a pair."""
     one = wanted.aggregate
     test = both(one.condition, present(one.argument)) if wanted.nulls is Nulls.NOTHING else one.condition
     return Addend(1, test=builder.condition(test))

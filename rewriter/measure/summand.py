@@ -105,7 +105,7 @@ def note_once(notes: Sequence[str], builder: Builder) -> None:
 
 
 def clipping_note(name: str, value: Value, interval: Interval) -> tuple[str, ...]:
-    """What is said of a value that is clipped; nothing where no row can have one outside of the range."""
+    """The notice that a value is clipped; none where no row can have a value outside of the range."""
     if stays_within(value, interval):
         return ()
     return (f"{name} is clipped into [{show(interval.low)}, {show(interval.high)}]",)

@@ -57,13 +57,13 @@ class Credit:
 class Vector:
     """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
 
-    ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. What has a
-    ``prefix`` is clipped in L1. ``weight`` is its share of the price, see
+    ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. A vector
+    with a ``prefix`` is clipped in L1. ``weight`` is its share of the price, see
     :func:`rewriter.strategies.conditional_sums.weight`. ``credit``: the one cell counts distinct values, and is no sum
-    over people. ``rows``: what counts the rows of which each moves the vector by its most, so that a unit with too
-    many is shortened by their number alone, whatever values they have; None where the norm of the vector itself says
-    by how much. ``most_rows``: one person moves it by no more than so many of the largest rows, however many rows
-    there are; None where only the number of rows bounds it.
+    over people. ``rows`` counts the rows of a vector that each row moves by the full amount: a unit with too many rows
+    is clipped by their number, whatever their values. It is None where the norm of the vector itself decides.
+    ``most_rows``: one person moves the vector by no more than so many of the largest rows, however many rows the person
+    has; None where only the number of rows bounds it.
     """
 
     cells: tuple[Cell, ...]
