@@ -69,7 +69,7 @@ class Proxy:
         return self._budgets.get(key, lambda: _budget_of(accountant, spent, each, own))
 
     def concerns(self) -> tuple[Concern, ...]:
-        """What is unwise about the way in which the database is opened, for its owner."""
+        """Warnings for the owner about the way in which the database is opened."""
         return self._opened.engine.concerns()
 
     @property

@@ -1,4 +1,4 @@
-"""What a statement comes back as: an answer, or the explanation of one. Everything in it may be shown to anybody."""
+"""Replies to statements: an answer, or the explanation of one. Everything in them may be shown to anybody."""
 
 from __future__ import annotations
 

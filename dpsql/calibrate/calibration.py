@@ -258,7 +258,8 @@ def _peel(plan: Plan, top: Top, accounting: Accounting, price: PrivacyLoss) -> P
 def _selecting(
     plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction
 ) -> tuple[Selected, PrivacyLoss]:
-    """The threshold for what is measured with the share of its block, and what is left of that for the noise."""
+    """The threshold for weights that are measured within a block at its share, and the rest of this share for the
+    noise."""
     found = _select(plan, selection, accounting, share, delta)
     return Selected(found.threshold, found.share.of_failure, measured=True), found.share.of_noise
 

@@ -61,7 +61,7 @@ class Engine(Protocol):
         ...
 
     def public_profile(self, table: str) -> Profile:
-        """What was measured of a table that the owner declared public; of no other table may it be asked."""
+        """The measured profile of a table that the owner declared public. No other table may be profiled."""
         ...
 
     def lasting(self, table: str) -> bool:
@@ -96,7 +96,7 @@ class Engine(Protocol):
         ...
 
     def concerns(self) -> tuple[Concern, ...]:
-        """What is unwise about the way in which the database is opened."""
+        """Warnings about the way in which the database is opened."""
         ...
 
     def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:

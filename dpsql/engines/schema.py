@@ -50,9 +50,9 @@ class ForeignKey:
 class SchemaTable:
     """A table or view. ``unique`` lists the column sets of its primary key and its unique constraints.
 
-    ``loose_keys`` are foreign keys that are declared and not, or not for all rows, enforced, and the ends of those that
-    lead through tables that may not be read: they say what is meant, and nothing else rests on them.
-    ``schema`` is the engine's schema of the table where it is not the default one. A ``view`` has no constraints.
+    ``loose_keys`` are foreign keys that are declared but not enforced for all rows, and the ends of foreign keys
+    through tables that may not be read. They state an intention, and nothing else rests on them. ``schema`` is the
+    engine's schema of the table where it is not the default one. A ``view`` has no constraints.
     """
 
     name: str
@@ -66,7 +66,7 @@ class SchemaTable:
 
     @property
     def references(self) -> tuple[ForeignKey, ...]:
-        """What the database says that columns refer to, enforced or not."""
+        """The foreign keys that the database declares, enforced or not."""
         return (*self.foreign_keys, *self.loose_keys)
 
     def is_unique(self, column: str) -> bool:

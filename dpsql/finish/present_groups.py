@@ -1,4 +1,4 @@
-"""Which groups of a release are there, as far as its released numbers tell. Post-processing of these numbers.
+"""Which groups of a release have somebody in them, as far as its released numbers tell. Post-processing of these.
 
 A group is there where its released number of rows is above a threshold that empty groups exceed so rarely that in 99 of
 100 answers none of them does, however many there are. The threshold follows from the noise and the number of groups;
@@ -40,7 +40,7 @@ def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> flo
 def present_columns(
     shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool = False
 ) -> list[ReleasedColumn]:
-    """For each presence that the outer SELECT asks for, the column that says which rows have it.
+    """A column of booleans for each presence that the outer SELECT asks for: whether a row's group is present.
 
     ``tables`` and ``plans`` are those of the shape's measurements, whose rows are one below the other in ``released``.
     ``silent``: no noise was added, whatever the tables say of it.

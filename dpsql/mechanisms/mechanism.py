@@ -1,4 +1,4 @@
-"""What all mechanisms that add noise have in common."""
+"""The interface of all mechanisms that add noise."""
 
 from __future__ import annotations
 

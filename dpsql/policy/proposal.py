@@ -242,7 +242,7 @@ class _Draft:
         return _steps((steps[0],)) if len(steps) == 1 else f"column -> {_quoted(str(self.unit), _DOTTED)}"
 
     def _asked(self, table: SchemaTable) -> Iterator[str]:
-        """What the owner has to say of a table that is left out so far."""
+        """Questions to the owner about a table that is left out so far."""
         name = _quoted(table.name)
         if self.unit is None:
             yield f"whose are the rows of {name}? Give its way to the unit once that is known."

@@ -30,8 +30,8 @@ def spoken(spec: DeclaredTable, table: Table) -> Iterator[tuple[str, DeclaredCol
 
 
 def unsaid(policy: Policy, schema: Schema, found: Fit) -> list[tuple[str, str]]:
-    """The columns of people's tables of which neither the policy nor the database says what their values are, and that
-    could be compared with the key of the people: by table and column."""
+    """Columns of people's tables that could be compared with the key of the people, and whose values neither the policy
+    nor the database explains: by table and column."""
     unit = found.catalog.unit
     if unit is None or unit[0] not in found.catalog.tables:
         return []

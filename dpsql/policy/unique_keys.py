@@ -25,9 +25,9 @@ Columns = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Columns that the policy takes for a key of a table, in the database's names, and no constraint makes one.
+    """Columns that the policy takes for a key of a table, in the database's names, without a constraint behind it.
 
-    ``lasting``: what rests on it does not bear that rows change, so that no look helps where they can.
+    ``lasting``: the key has to hold even after rows change, so that a look at rows that can change does not help.
 
     >>> Claim("orders", ("id",)) == Claim("orders", ("id",), lasting=True)
     True

@@ -26,8 +26,8 @@ Sizes = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was released before of the groups that a statement asks about: how large outputs are, and by what their
-    errors differ from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1).
+    """Earlier releases of the groups that a statement asks about: the sizes of outputs, and by what their errors differ
+    from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1).
     """
 
     sizes: Sizes = field(default_factory=dict)
@@ -172,7 +172,7 @@ def target_notes(
     *,
     reached: bool,
 ) -> tuple[str, ...]:
-    """What to say of a price that came from an error."""
+    """The notices about a price that came from an error."""
     notes = [f"an error of {wanted} takes ε = {float(epsilon):g}"]
     if wanted.relative:
         notes = [f"{notes[0]}; it is a part of what was released before, else of a group of {NOMINAL_GROUP:,} people"]
@@ -256,7 +256,7 @@ def _output(calibration: Calibration, name: str) -> Output:
 
 
 def error_notes(columns: Sequence[AnswerColumn], margins: Sequence[Sequence[float | None]]) -> tuple[str, ...]:
-    """What errors an answer has that was asked for with an error."""
+    """The notice of the errors of an answer whose price came from an error."""
     found = []
     for at, column in enumerate(columns):
         widths = [row[at] for row in margins if row[at] is not None]

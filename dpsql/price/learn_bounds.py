@@ -1,13 +1,13 @@
-"""Bounds that the owner left to be learned: found among what was released, or bought with a part of a price.
+"""Bounds that the owner left to be learned: found among earlier releases, or bought with a part of a price.
 
-A bound is a function of noisy histograms (:mod:`dpsql.inference.estimates.learned_bounds`), which are releases like
-any other: planned by :mod:`rewriter.planner.bound_histogram`, calibrated, charged, and kept in the store, beside the
-ledger that paid for them. So another statement, session or process that reads the same histograms takes the same
-bound, and a store that was lost or a ``data_version`` that was changed means that the bound is paid for again.
+A bound is a function of noisy histograms (:mod:`dpsql.inference.estimates.learned_bounds`), which are releases like any
+other: planned by :mod:`rewriter.planner.bound_histogram`, calibrated, charged, and kept in the store, beside the ledger
+that paid for them. So every statement, session or process with the same histograms takes the same bound. If the store
+is lost or the ``data_version`` changes, the bound is paid for again.
 
-Why histograms of less accuracy serve too: whoever lacks a bound wants it as accurate as an eighth of the part of the
-owner's default price makes it. So a statement that learns several bounds at once leaves them for those that lack one,
-a large price does not pay again for what is good enough, and a tiny one spoils nothing.
+Why less accurate histograms serve, too: a bound is good enough if it is as accurate as an eighth of the usual part of
+the owner's default price makes it. So a statement that needs one bound can use one of several that were learned at
+once, a large price does not pay again for a bound that is good enough, and a tiny price spoils nothing.
 """
 
 from __future__ import annotations

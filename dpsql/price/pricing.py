@@ -1,7 +1,7 @@
-"""What a statement costs, and the noise that this buys: the part of the flow before the charge.
+"""The price of a statement, and the noise that it buys: the part of the flow before the charge.
 
-Guarantee: no private row is looked at. A price depends on the text, the policy, the settings and what was released
-before; what is released already is free, and of what can be made of other releases only the rest is paid.
+Guarantee: no private row is looked at. A price depends on the text, the policy, the settings and earlier releases. The
+same release is free, and where other releases contribute, only the rest is paid.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def _total_variance(calibration: Calibration) -> float:
 
 
 def notices(priced: Priced) -> tuple[str, ...]:
-    """What to tell of a price and of what bounds the answer."""
+    """The notices about a price, and about the limits of the answer."""
     notes: dict[str, None] = dict.fromkeys(priced.notes)
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))

@@ -1,14 +1,14 @@
 """Which groups of a release act as rows: those that are there, as far as released numbers tell.
 
-A public key set has groups that nobody is in. SQL has no row for them, and whatever stands above a release may read
-which rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. So the outer
+A public key set has groups that nobody is in. SQL has no row for them, and a SELECT above a release may depend on which
+rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. So the outer
 SELECT reads only those groups whose released number of rows is above what an empty group reaches
 (:mod:`dpsql.finish.present_groups`). At the outermost level a reader also expects the values that the owner listed one
-by one, empty or not. Sums read numbers and not which groups there are: they have all groups, since what is dropped
-would be missing in them, and an empty group adds nothing but noise around 0. So have running sums.
+by one, empty or not. Sums and running sums are taken over all groups: a group that is dropped would be missing in them,
+and an empty group adds nothing but noise around 0.
 
-What is decided here follows from text and policy alone: which condition each release's table is read under, and whether
-the number of rows has to be measured for it.
+Text and policy alone decide under which condition each release's table is read, and whether its number of rows has to
+be measured for it.
 """
 
 from __future__ import annotations

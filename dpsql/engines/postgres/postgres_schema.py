@@ -169,7 +169,7 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
 
 
 def read_concerns(connection: psycopg.Connection[tuple[Any, ...]]) -> tuple[Concern, ...]:
-    """What is unwise about the role that we are, and what it does not see."""
+    """Warnings about dpsql's role: rights that it should not have, and tables that it does not see."""
     found: list[Concern] = []
     [(superuser, bypasses, mighty)] = _fetch(connection, _ROLE)
     if superuser:

@@ -30,11 +30,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What is known of a table that was made of others.
+    """A table that was made of earlier releases: its accuracy, and the measurements that it was made of.
 
-    ``columns`` are finished parts that agree with what was shown of a finer table, where there is one. ``shrunk`` is
-    each group's standard deviation over that of the table's noise. ``evidence`` and ``fresh`` are what it was made of,
-    and ``planned`` what was asked.
+    ``columns`` are finished parts that agree with the shown numbers of a finer table, where there is one. ``shrunk`` is
+    each group's standard deviation over that of the table's noise. The table was made of ``evidence`` and ``fresh``,
+    and ``planned`` is the plan that was asked for.
     """
 
     columns: list[Column] | None

@@ -1,8 +1,8 @@
 """Tables that agree with each other: the measurements of one family, made consistent. It sees released numbers alone.
 
 Generalised least squares with the true variances, then non-negative from the top down, then integers by largest
-remainder: a total equals the sum of its parts, exactly, in every table that is answered (Hay et al. 2010; seed 001,
-Constrained Inference). Nothing is clamped before it was added up.
+remainder: a total equals the sum of its parts, exactly, in every table that is answered (Hay, Rastogi, Miklau, Suciu
+2010). Nothing is clamped before it was added up.
 
 Measurements join in where their groups are public; rows that are in none of them are a group of their own, which
 nobody measured, unless there are no such rows by proof (:mod:`dpsql.inference.consistency.leaves`). Selected groups
@@ -269,7 +269,7 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
 
 
 def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:
-    """What inference left of the variances that were said; 1 where nothing was said."""
+    """The variances after inference over those that the noise states; 1 where it states none."""
     known = (said > 0) & np.isfinite(said)
     return np.divide(after, said, out=np.ones_like(after), where=known)
 

@@ -133,7 +133,7 @@ class _Group:
         return min(max(self.n * second - first * first, 0), most) if degree == 2 else most
 
     def most(self, which: str) -> int:
-        """What it is at most for the mean that there is: all at the ends of the range."""
+        """The largest spread that values with this mean can have: all of them at the ends of the range."""
         first = min(max(self.p if which == "x" else self.q, 0), 2 * self.n)
         return first * (2 * self.n - first)
 

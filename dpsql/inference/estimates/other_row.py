@@ -1,4 +1,4 @@
-"""The row of the groups that are not shown, among those that are: what it is called, and what it does not have."""
+"""The row of other groups among those of the shown ones: its name, and the columns that it lacks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _unknown(column: ReleasedColumn) -> ReleasedColumn:
 
 
 def named(column: ReleasedColumn) -> ReleasedColumn:
-    """A key whose last row is that of the groups that are not shown: called by a name that none of the others has.
+    """A key column whose last row is that of the other groups: named there by a text that no shown group has.
 
     >>> from rewriter.declared.types import TEXT
     >>> named(ReleasedColumn("k0", TEXT, ("flu", None, None))).values

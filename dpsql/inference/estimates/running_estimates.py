@@ -293,9 +293,10 @@ def _tree_windows(strategy: Tree, size: int, frame: Frame) -> FloatArray:
 
 
 def _tree_variances(strategy: Tree, size: int) -> FloatArray:
-    """Of running sums, up the tree: a child takes of what its parent differs by in proportion to its variance.
+    """The variances of running sums over a tree: each child takes a part of its parent's correction, in proportion to
+    its own variance.
 
-    Of each prefix, ``share`` is the part of the node that it ends in which moves with that node's estimate.
+    A prefix ends within a node: ``share`` is the part of that node's estimate by which the prefix moves.
     """
     place, share, total = np.arange(size), np.ones(size), np.zeros(size)
     own = np.ones(size)

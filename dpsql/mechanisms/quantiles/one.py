@@ -114,7 +114,7 @@ class Exponential:
         return PrivacyLoss(rho=self.epsilon**2 / 8) if self.concentrated else PrivacyLoss(epsilon=self.epsilon)
 
     def loss_of(self, cost: Cost) -> PrivacyLoss:
-        """What picks lose together that cost so many times what one does."""
+        """The privacy loss of picks that together cost ``cost`` times as much as one pick."""
         linear, squared = cost
         return PrivacyLoss(self.loss.epsilon * linear, self.loss.rho * squared)
 
