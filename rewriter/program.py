@@ -1,4 +1,4 @@
-"""The rewriter, in one call: a statement becomes what is measured of people, and a SELECT over what is released."""
+"""The rewriter, in one call: a statement becomes releases of measured statistics, and a SELECT over their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A release as a question: which rows, grouped by what, which aggregates. Also what a statement is split into."""
+"""A release as a question: which rows, grouped by what, which aggregates. Also the parts of a statement that is
+split."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ for only moves less. The people of COUNT(DISTINCT unit) have a factor of their o
 person all the same, and distinct values have none: people are credited with some of them
 (:mod:`rewriter.bound.credited_values`).
 
-**Scaled, never bent.** Before that, a cell is cut only at 2¹⁰ times the radius, so that squares are integers of 127
-bits for any unit with fewer than 2³¹ groups; direction is lost only beyond that. Where the squares of long cells would
-not fit, the norm is computed from cells rounded up to a coarser lattice: it is never too small.
+**Scaled, never bent.** Before it is scaled, a cell is cut only at 2¹⁰ times the radius, so that squares are integers of
+127 bits for any unit with fewer than 2³¹ groups; direction is lost only beyond that. Where the squares of long cells
+would not fit, the norm is computed from cells rounded up to a coarser lattice: it is never too small.
 
 **By rows where that is possible.** Counts, means and moments, which every row moves by the same amount, are clipped by
 the number of rows, with the factor N/‖n‖. Under L2 the norm of a mean's two sums depends on where in the range the rows
@@ -121,7 +121,7 @@ class Ball:
 
     @property
     def most(self) -> int:
-        """What a unit's size is compared with: C for L1, C² for L2."""
+        """The limit of a unit's size: C for L1, C² for L2."""
         if self.counter:
             return self.most_rows
         if self.norm is Norm.L1:
@@ -260,7 +260,8 @@ def balls_of(
     *,
     alike: bool = False,
 ) -> list[Ball]:
-    """How far one unit's vectors may reach. ``alike``: what can be below 0 is shortened by rows and not clipped."""
+    """How far one unit's vectors may reach. ``alike``: a vector with negative cells is scaled by the number of rows,
+    and not clipped cell by cell."""
     alone = sum(not vector.distinct for vector in vectors) == 1
     columns = counters(vectors)
     found = []

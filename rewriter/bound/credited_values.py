@@ -1,4 +1,4 @@
-"""Distinct values that people are credited with: what COUNT(DISTINCT x) counts where many people can have one value.
+"""COUNT(DISTINCT x) where many people can have one value: it counts the values that people are credited with.
 
 Guarantee: the counts of all groups together move by at most ``most`` in L1, and by at most ``√(most · within)`` in L2,
 as one person comes or goes, whatever the rows hold.

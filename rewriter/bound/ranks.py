@@ -1,4 +1,4 @@
-"""Quantiles: the SQL that tells, group by group, how much weight lies where around them.
+"""Quantiles: the SQL that reads, group by group, the weight of the values around them, and the weight below these.
 
 Rows are weighed, not sampled: each row of a unit weighs 2ʳ steps, and less where the unit has so many rows that the
 vector of its weights in the groups would leave the ball that counts are clipped into

@@ -1,4 +1,4 @@
-"""Variances, covariances and regressions: what is measured for them.
+"""Variances, covariances and regressions: the sums that are measured for them.
 
 Guarantee: one row adds non-negative integers to the cells of a vector that sum to exactly one unit, whatever the row
 holds, so a row's L1 norm is one unit; the L2 norm is bounded by the same integers.

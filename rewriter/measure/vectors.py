@@ -1,4 +1,5 @@
-"""What is measured: vectors of cells, each an integer that is added up over the rows of a group."""
+"""Vectors of cells, in which statistics are measured: a cell is an integer that is added up over the rows of a
+group."""
 
 from __future__ import annotations
 

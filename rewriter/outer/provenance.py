@@ -1,4 +1,4 @@
-"""How a number is made of released numbers, where that is simple enough to carry an error bar over exactly.
+"""Provenance: how a number follows from released numbers, where it is simple enough to carry error bars over exactly.
 
 A *slot* stands for one row of a release that an answer's row was made from; a *form* says how a column follows from the
 released outputs of the slots. What is no sum and no quotient of sums is :class:`Other`: its error is found by trying.

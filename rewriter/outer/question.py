@@ -1,4 +1,4 @@
-"""The outer SELECT that replicates of the released tables are asked."""
+"""The outer SELECT, as it is run over replicates of the released tables."""
 
 from __future__ import annotations
 

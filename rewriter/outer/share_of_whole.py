@@ -1,4 +1,4 @@
-"""What a share cannot exceed: a number that is never negative, over a sum that it is one of the terms of.
+"""The limit of a share: of a number that is never negative, over a sum that has this number among its terms.
 
 ``100.0 * COUNT(*) / SUM(COUNT(*)) OVER ()`` is at most 100, whatever was measured, and so is a number of a WITH query
 over ``(SELECT SUM(n) FROM g)``.

@@ -1,4 +1,4 @@
-"""How large are the contributions of people, where nothing declares it: a histogram of one number per person.
+"""The histogram from which an undeclared bound is learned: of one number per person, the size of a contribution.
 
 For ``max_rows`` of a table it is a person's number of rows; for the range of a column a person's greatest value, and,
 in a histogram of its own, the least one, the signs apart; for ``max_total`` of a column what the magnitudes of a

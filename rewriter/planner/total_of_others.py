@@ -1,4 +1,4 @@
-"""The plan of the total that the row of other groups is left of."""
+"""The plan of the total from which the row of other groups is computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of aggregates of which only the result is shown, measured themselves: ``SUM(a) - SUM(b)`` as one sum.
+"""Sums of aggregates, measured as one statistic where only the result is shown: ``SUM(a) - SUM(b)`` as one sum.
 
 Why it is better: with the aggregates apart, one person's row moves each of them, and the noise of all is in the result.
 Measured itself, a row moves the result by no more than the values that it adds to it; and where at most one of the
@@ -383,7 +383,7 @@ class _Spread:
         return sum(float(weight) ** 2 * self.variances[statistic] for statistic, weight in weights.items()) or math.inf
 
     def of_output(self, place: int) -> float:
-        """Of an output; of what is no sum, that of a statistic that it is made of."""
+        """The variance of an output. One that is no sum has the largest variance of its statistics."""
         estimator = self.plan.outputs[place].estimator
         if isinstance(estimator, Linear):
             return self.of_sum({place: 1})

@@ -1,9 +1,9 @@
-"""Groups of people that are only counted, as distinct values: ``SELECT COUNT(*) FROM (SELECT DISTINCT a, b FROM t)``.
+"""Groups that are only counted, measured as distinct values: ``SELECT COUNT(*) FROM (SELECT DISTINCT a, b FROM t)``.
 
-How many groups there are is a number of values that people have, and not of groups that a policy declares or that are
-large enough to be named: it is ``COUNT(DISTINCT (a, b))``, in which NULL is a value as it is a group.
+The number of groups is the number of different values that people have: ``COUNT(DISTINCT (a, b))``, in which NULL is a
+value as it is a group. It is not the number of groups that a policy declares or that are large enough to be named.
 
-Guarantee: the meaning is the same. What is counted beside, and conditions on the groups, are put over the rows of
+Guarantee: the meaning is the same. Other counts beside it, and conditions on the groups, are put over the rows of
 people; a query that does anything else with the groups is left as it is.
 """
 

@@ -1,4 +1,4 @@
-"""Which groups an answer shows: whether it needs no others than the largest or smallest ones of a release.
+"""Whether an answer shows only the largest or the smallest groups of a release, and so needs no others.
 
 ``ORDER BY … LIMIT`` may stand on the SELECT that aggregates, or on one around it, as BI tools write it: ``SELECT * FROM
 (SELECT item, COUNT(*) AS n FROM bought GROUP BY item) AS virtual_table ORDER BY n DESC LIMIT 10``, a WITH query that is

@@ -147,7 +147,7 @@ def _conditions(block: Block) -> list[str]:
 
 
 def _rows_of(site: Site) -> str:
-    """What is read, but for WHERE, by whom it is owned and how far a person reaches."""
+    """The rows of a SELECT without its WHERE, their owner and the bounds of a person, as a text to compare."""
     block = site.block
     unit = exp.Null() if block.unit is None else block.unit
     parts = [*site.select.expressions, *filter(None, [site.select.args.get("where")])]
@@ -216,7 +216,7 @@ def _place(aggregate: Aggregate, known: list[Aggregate]) -> int:
 
 
 def _name(query: Query) -> str:
-    """What is measured of which rows, whatever it is grouped by."""
+    """The rows and aggregates of a query, whatever its keys, as a text to compare."""
     rows, _ = canonical([query.rows, query.unit], [])
     return "\n".join([rows, *(_spelt(query, one) for one in query.aggregates)])
 

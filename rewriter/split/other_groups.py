@@ -1,4 +1,4 @@
-"""The row of the groups that are not shown: what a total leaves when the groups that are shown are taken from it.
+"""The row of other groups: a total minus the groups that are shown.
 
 Where groups are selected under δ, those of few people are not named. What they add up to is known all the same, once
 the total is measured beside the groups: it is the total less what is shown, which is post-processing. Whether there is

@@ -1,4 +1,4 @@
-"""Which groups of a release act as rows: those that are there, as far as released numbers tell.
+"""Which groups of a release act as rows: those with somebody in them, as far as released numbers tell.
 
 A public key set has groups that nobody is in. SQL has no row for them, and a SELECT above a release may depend on which
 rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. So the outer
@@ -33,7 +33,7 @@ _Columns = Mapping[str, exp.Expr | None]
 
 
 class Empty(StrEnum):
-    """What becomes of groups that nobody may be in."""
+    """Whether groups that nobody may be in are shown."""
 
     AUTO = "auto"
     SHOW = "show"
@@ -222,7 +222,7 @@ class _Reader:
         return replace(rows, presence=replace(rows.presence, places=places))
 
     def _upwards(self, query: exp.Expr, rows: _Rows) -> Presence | None:
-        """Who reads the rows that a query answers."""
+        """The groups that are read from a query, by the queries around it."""
         parent = query.parent
         while isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.Subquery | exp.SetOperation):
             query, parent = parent, parent.parent
@@ -261,7 +261,8 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows of groups on their way up: which groups are read, what their columns are, and which numbers add up."""
+    """The rows of groups at one level of the outer SELECT: the groups read, their columns, and the numbers that add
+    up."""
 
     presence: Presence
     columns: _Columns

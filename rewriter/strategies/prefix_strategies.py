@@ -1,14 +1,15 @@
-"""Strategies for running sums: what is measured in place of the groups, so that sums of them have little noise.
+"""Strategies for running sums: integers that are measured in place of the groups, so that sums have little noise.
 
 ``SUM(COUNT(*)) OVER (ORDER BY day)`` over n days that are measured one by one adds up to n noises. A strategy measures
-``B·x`` for the exact integers x of the ordered groups and an integer matrix B, and what is wanted is solved from that.
-It moves by no more than B lets it: for a unit with Σ|x| ≤ C, by at most C times the longest column of B in either norm.
+``B·x`` for the exact integers x of the ordered groups and an integer matrix B, and the running sums are solved from
+that. How far one unit moves B·x follows from B: for a unit with Σ|x| ≤ C, by at most C times the longest column of B in
+either norm.
 
 Windows that move, ``SUM(COUNT(*)) OVER (ORDER BY day ROWS BETWEEN 6 PRECEDING AND CURRENT ROW)``, are sums of ``width``
 neighbours. The same strategies serve them: the square root of their matrix, and a tree of two levels.
 
-Why integers: then the sensitivity is exact. A matrix that was rounded to integers is another matrix, and it is that one
-which is solved, so nothing is biased.
+Why integers: then the sensitivity is exact. A matrix that was rounded to integers is another matrix. The sums are
+solved from the rounded one, so nothing is biased.
 """
 
 from __future__ import annotations
