@@ -54,7 +54,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What a query is answered with: numbers that were paid for, by the identity of their plans.
+    """The released tables behind an answer: numbers that were paid for, by the identity of their plans.
 
     ``loss`` is what was charged for them now.
     """

@@ -1,4 +1,4 @@
-"""What a query would do, cost and be worth, before it is asked. Free, and reads no data."""
+"""Explanations: what a query would do and cost, and how accurate it would be. Free, and without reading data."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dpsql.reply import Answer, Budget
 
 
 def left_over(epsilon: float, statements: int) -> str:
-    """What is left, rounded down.
+    """The rest of a budget, rounded down.
 
     >>> left_over(9.87654, 40)
     'ε = 9.876, or 40 statements at the default price'

@@ -31,7 +31,7 @@ _BYTES = 1 << 60
 
 
 class Purchases:
-    """What is being bought. Thread-safe; ``place`` is a file beside the releases, whose bytes stand for claims.
+    """The purchases under way. Thread-safe; ``place`` is a file beside the releases, whose bytes stand for claims.
 
     >>> purchases, patience = Purchases(), Patience.of(1.0)
     >>> with purchases.claimed({"a", "b"}, patience), purchases.claimed({"c"}, patience):

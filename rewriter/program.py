@@ -75,10 +75,10 @@ def rewrite(
 ) -> Program:
     """The program of a query, for an engine of ``dialect``. Deterministic: reads no data, draws nothing.
 
-    ``norms`` are those that people may be shortened in. ``others``: groups that are selected and not shown are added up
-    in a row of their own. ``empty`` says what becomes of public groups that nobody may be in. ``learns``: bounds that
-    the catalog leaves open are ``missing`` of the program, and no reason to refuse.
-    Raises :class:`rewriter.refused.Refused`.
+    ``norms`` are the norms in which people may be clipped. ``others``: groups that are selected and not shown are added
+    up in a row of their own. ``empty`` says whether public groups are shown that nobody may be in. ``learns``: bounds
+    that the catalog leaves open are ``missing`` in the program, and no reason to refuse. Raises
+    :class:`rewriter.refused.Refused`.
     """
 
     def over(known: Catalog) -> Program:

@@ -52,7 +52,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The threshold that decides which groups are named, and the share of the price that pays for it: always enough.
+    """The threshold above which groups are named, and the share of the price for it: always enough.
 
     ``measured``: the noise is that of a block, which pays for it; the share is for δ alone.
     """
@@ -68,7 +68,7 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Peeled:
-    """How the groups that are measured are picked, and the share of the price that pays for it: always enough."""
+    """The mechanism that picks the measured groups, and the share of the price for it: always enough."""
 
     mechanism: TopK
     share: PrivacyLoss

@@ -1,8 +1,8 @@
 """Answers of only the largest groups: whether these are picked first, or all groups are measured and sorted.
 
 Guarantee: the choice follows from the text, the policy and the price. It compares how far the answer may be off, 95
-times in 100, by either way. Two errors count: the excess of a group that is left out over one that is shown, and the
-error of the numbers that are shown.
+times in 100, by either way. Two errors count: the excess of a hidden group over a shown one, and the error of the shown
+numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What dpsql asks of an engine. It knows nothing of noise, and is never given a client's text."""
+"""The interface of an engine. An engine knows nothing of noise, and is never given a client's text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Engine(Protocol):
         ...
 
     def schema(self) -> Schema:
-        """What the database declares: tables, views, columns, keys. It is read once."""
+        """The declared schema: tables, views, columns, keys. It is read once."""
         ...
 
     def rely_on(self, tables: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a database declares about itself, in no engine's words: tables, columns, keys. Never a row."""
+"""The schema that a database declares, in no engine's words: tables, columns, keys. Never a row."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What was measured of a *public* table: its row count, and, where nobody can write to it meanwhile, the columns
+    """The measured profile of a *public* table: its row count, and, where nobody can write to it meanwhile, the columns
     whose values are distinct and not NULL."""
 
     rows: int
@@ -159,7 +159,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the rows of a table say of some columns: whether two rows share all their values, and whether a row lacks
+    """A look at the rows of a table, for some columns: whether two rows share all their values, and whether a row lacks
     one. ``lasting``: nobody can change the rows while they are open.
 
     It is for the owner's eyes: whether a policy is opened may depend on it, and nothing that an analyst sees.

@@ -23,7 +23,7 @@ Cell = Ends | tuple[str, str] | None
 
 
 def stretch(shown: int, among: int, accounting: Accounting) -> float:
-    """By what the intervals of so many rows among others are longer than 95 % intervals of single rows.
+    """The factor by which intervals of so many chosen rows are longer than 95 % intervals of single rows.
 
     >>> from dpsql.accounting import PURE, ZCDP
     >>> round(stretch(5, 64, ZCDP), 2), round(stretch(5, 64, PURE), 2), stretch(64, 64, PURE)

@@ -32,7 +32,7 @@ _SHOWN = (10, 100)
 def less_shown(
     tables: Sequence[NoisyTable], plans: Sequence[Plan], shapes: Sequence[Shape], derived: Mapping[int, Derived]
 ) -> Measured:
-    """The same, with what is left of a total in the place of the total, wherever a shape has a row of it."""
+    """The measurements, with the row of other groups in place of the total, wherever a shape has such a row."""
     found = list(tables), list(plans), dict(derived)
     for shape in shapes:
         if shape.others:

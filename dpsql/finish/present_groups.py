@@ -69,8 +69,8 @@ def present_columns(
 def _there(
     shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool
 ) -> Iterator[bool]:
-    """Of each row, whether its number of rows says that it is there. A total over all rows is, and a group that was
-    selected."""
+    """For each row, whether its number of rows shows somebody in it. A total over all rows and a selected group always
+    do."""
     name = f"a{shape.counted}"
     counts = next(column.values for column in released.columns if column.name == name)
     declared = [plan.cells is not None for plan in plans]

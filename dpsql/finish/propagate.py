@@ -209,7 +209,7 @@ def _slots(forms: Sequence[Affine]) -> list[int]:
 
 
 def _pattern(slots: Sequence[int], row: Sequence[Row | None]) -> tuple[object, ...]:
-    """What the noise of a row depends on: which pieces, and which slots are the same row."""
+    """The pattern that the noise of a row depends on: its pieces, and which slots are the same row."""
     seen: dict[tuple[str, int], int] = {}
     pattern: list[object] = []
     for slot in slots:

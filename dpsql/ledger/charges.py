@@ -98,7 +98,7 @@ class Journal(Protocol):
 
 
 class Admission:
-    """What a series of groups comes to, decided one after the other.
+    """The outcome of a series of groups of charges, decided one after the other.
 
     Charges that wait together are admitted together: losses only grow, so that their sum decides. All of it is counted
     in whole units of 1e-40, as losses are recorded: the same decisions as :meth:`Accountant.fits`, and much faster.

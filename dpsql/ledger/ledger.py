@@ -222,7 +222,7 @@ class Ledger:
 
     @property
     def limits(self) -> Limits:
-        """What everybody together, under the empty name, and every analyst with a share may spend."""
+        """The limits of every analyst with a share, and, under the empty name, of everybody together."""
         return self._limits
 
     def extent(self) -> tuple[str, int]:

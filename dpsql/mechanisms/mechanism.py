@@ -25,12 +25,12 @@ class Mechanism(Additive):
 
     @abstractmethod
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
-        """What it costs, exactly. Raises ValueError for a vector that it does not hide."""
+        """The exact privacy loss. Raises ValueError for a vector that the mechanism does not hide."""
 
     @property
     @abstractmethod
     def variance(self) -> float:
-        """Of one draw, in squared steps."""
+        """The variance of one draw, in squared steps."""
 
     @abstractmethod
     def sample(self, sampler: Sampler, count: int) -> list[int]:

@@ -22,7 +22,7 @@ _WORD = "leave it out, or say {owner: public}"
 
 
 def spoken(spec: DeclaredTable, table: Table) -> Iterator[tuple[str, DeclaredColumn]]:
-    """What the policy says of columns, by the database's names."""
+    """The policy's declarations of columns, by the database's names."""
     for name, column in (spec.columns or {}).items():
         real = match(name, table.columns)
         if real is not None:
@@ -55,7 +55,7 @@ def _is_explained(source: SchemaTable, table: Table, name: str) -> bool:
 
 
 def hints(policy: Policy, schema: Schema, found: Fit, referring: Collection[tuple[str, str]]) -> Iterator[Problem]:
-    """What the owner should look at. ``referring`` are columns of which every value is the key of somebody."""
+    """Columns that the owner should look at. ``referring`` are columns of which every value is the key of somebody."""
     ways = {hop.column.lower(): (name, hop) for name, other in found.catalog.tables.items() for hop in other.path[:1]}
     for real, table in found.catalog.tables.items():
         if table.public:

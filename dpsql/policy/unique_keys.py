@@ -44,8 +44,8 @@ Looks = Mapping[Claim, Look | None]
 
 @dataclass(slots=True)
 class Known:
-    """What is known of one table's keys: ``certain`` whatever happens, ``claimed`` by the owner's word, and of which a
-    public table is read one row each."""
+    """The keys of one table: ``certain`` whatever happens, ``claimed`` by the owner's word, and those by which a public
+    table is read one row each."""
 
     certain: list[Columns] = field(default_factory=list)
     claimed: list[Columns] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Known:
 
 @dataclass(slots=True)
 class UniqueKeys:
-    """What is known of the keys of the declared tables, by the database's name of each.
+    """The known keys of the declared tables, by the database's name of each table.
 
     ``names`` are the policy's names of the tables; ``problems`` collects what is wrong, ``claims`` what is relied on
     without a constraint.

@@ -87,7 +87,7 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
 
 
 def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Known:
-    """What is known of the statement's groups from the store."""
+    """Facts of the statement's groups from the releases in the store."""
     errors: dict[str, float] = {}
     for options in prepared.program.options:
         for plan in options.all:
@@ -123,7 +123,7 @@ def excess_of(
     *,
     certain: bool = False,
 ) -> Callable[[Fraction], float]:
-    """By what factor the widest column is wider than it may be, at a price.
+    """The factor by which the widest column is wider than it may be, at a price.
 
     Where a column's error is not known before it is answered, the outputs of the releases stand in for it. ``certain``:
     of those columns alone whose error follows from the noise, whatever the data are.

@@ -6,8 +6,8 @@ that paid for them. So every statement, session or process with the same histogr
 is lost or the ``data_version`` changes, the bound is paid for again.
 
 Why less accurate histograms serve, too: a bound is good enough if it is as accurate as an eighth of the usual part of
-the owner's default price makes it. So a statement that needs one bound can use one of several that were learned at
-once, a large price does not pay again for a bound that is good enough, and a tiny price spoils nothing.
+the owner's default price makes it. So a bound that was learned together with others serves later statements. A large
+price does not pay again for a bound that is good enough, and a tiny price spoils nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Bound:
 
     @property
     def notice(self) -> str:
-        """What an analyst is told. Released numbers only."""
+        """The notice to an analyst. It holds released numbers only."""
         missing, high = self.learned.missing, _shown(self.learned.high)
         unseen = f"up to about {float(f'{self.unseen:.2g}'):,.0f} people may be beyond it unseen"
         released = f"a bound released at ε = {self.epsilon:.3g}; {unseen}"

@@ -138,7 +138,7 @@ class Pricing:
         settings: Settings,
         turn: Turn | None,
     ) -> Mapping[str, Offer]:
-        """What can be made of other releases."""
+        """The releases that can be made of earlier ones."""
         missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
         found = {name: self._reuse.offer(c, turn) for name, c in missing.items()} if settings.reuse else {}
         return {name: offer for name, offer in found.items() if offer is not None}
@@ -185,7 +185,7 @@ class Pricing:
         return found.epsilon, notes
 
     def known(self, prepared: Prepared) -> Known:
-        """What was released before of the groups of a statement."""
+        """Earlier releases of the groups of a statement."""
         return released_before(prepared, self._stored_before)
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:

@@ -86,7 +86,7 @@ Paid = Callable[[], tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a release without its numbers: enough to tell which others are sums of it.
+    """The facts of a release without its numbers: enough to tell which others are sums of it.
 
     ``keys`` are the families of its keys, ``statistics`` the family of each statistic by name, ``exhaustive`` as in
     the plan. ``scope`` names the declarations that it was planned under: others may have other groups.

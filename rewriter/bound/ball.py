@@ -83,7 +83,7 @@ class Ball:
         return Sensitivity(l1=None, l2_squared=self.radius_squared * self.refinement * self.refinement)
 
     def block(self) -> Block:
-        """What is measured of the vector, and how far one unit moves it."""
+        """The statistics of the vector, and how far one unit moves them."""
         statistics = tuple(
             Statistic(cell.name, cell.granularity / self.refinement, self.cell_bound, cell.text)
             for cell in self.vector.cells
@@ -92,7 +92,7 @@ class Ball:
 
     @property
     def beyond(self) -> int:
-        """Where a cell is cut: at its bound, or far above it where a factor shortens it."""
+        """The value at which a cell is cut: its bound, or far above it where a factor scales the cell."""
         radius = math.isqrt(self.radius_squared)
         return radius << _BEYOND_BITS if self.scaled else radius
 
@@ -168,7 +168,7 @@ class Ball:
         return case([(self.outside(size), factor)], exp.Null())
 
     def scaled_cell(self, column: exp.Expr, factor: exp.Expr, dialect: Dialect) -> exp.Expr:
-        """A cell on the finer lattice: shortened by ``factor``, which is NULL for a unit that is inside of all."""
+        """A cell on the finer lattice, scaled by ``factor``, which is NULL for a unit that is inside of all balls."""
         refined: exp.Expr = column
         product: exp.Expr = exp.Mul(this=dialect.cast(column.copy(), DOUBLE), expression=factor.copy())
         if self.refinement > 1:
@@ -217,9 +217,10 @@ def factors(balls: Sequence[Ball], limits: tuple[Ball, ...] | None = None) -> tu
 
 
 def deciding(vectors: Sequence[Vector]) -> list[Vector]:
-    """The vectors that factors are the least of: one of those that are shortened by the same rows in the same norm.
+    """The vectors that decide the factor of a unit: one of those that are clipped by the same rows in the same norm.
 
-    Where one is by all rows, no unit that is inside of its ball leaves another one, whose radius is for as many rows.
+    If one is clipped by all rows, a unit inside of its ball is inside of the others too: their radii are for as many
+    rows.
     """
     found: dict[object, Vector] = {}
     whole = {vector.prefix is None for vector in vectors if vector.rows == ALL_ROWS}
@@ -234,7 +235,7 @@ ALL_ROWS = Addend(1)
 
 
 def counters(vectors: Sequence[Vector]) -> dict[Addend, str]:
-    """The columns of the rows by which vectors are shortened: cells, where they are measured themselves, or others."""
+    """The columns with the numbers of rows that clip vectors: cells, where these numbers are measured, or others."""
     counts = [v for v in vectors if v.rows is not None and len(v.cells) == 1 and v.cells[0].addends == (v.rows,)]
     cells = {v.rows: v.cells[0].name for v in counts if v.rows is not None}
     others = dict.fromkeys(v.rows for v in vectors if v.rows is not None and v.rows not in cells)
@@ -242,7 +243,7 @@ def counters(vectors: Sequence[Vector]) -> dict[Addend, str]:
 
 
 def measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, vector: Vector) -> Block:
-    """The block with the sensitivity of what is measured. For a prefix strategy the vector is clipped in L1."""
+    """The block of statistics with their sensitivity. For a prefix strategy the vector is clipped in L1."""
     prefix = vector.prefix
     if prefix is None:
         return Block(statistics, sensitivity, weight=vector.weight)
@@ -278,7 +279,7 @@ def balls_of(
 def _ball_of(
     vector: Vector, norm: Norm, contribution: ContributionBound, one_group: bool, query: Query, alone: bool
 ) -> Ball:
-    """``alone``: no other vector has to be shortened with it."""
+    """``alone``: no other vector has to be scaled with it."""
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:

@@ -61,7 +61,7 @@ def bound(
     alike: bool = False,
 ) -> Bounded:
     """Write the bounded SQL. ``contribution`` is the bound within this grouping, ``one_group`` the fact that no unit
-    has rows in two groups. ``alike``: units are shortened as in other groupings of the same rows."""
+    has rows in two groups. ``alike``: units are clipped as in other groupings of the same rows."""
     keys = [f"k{place}" for place in range(len(query.keys))]
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.

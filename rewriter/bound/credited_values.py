@@ -46,7 +46,8 @@ class Kept:
 
 
 def kept(each: int | None, contribution: ContributionBound, *, one_group: bool) -> Kept | None:
-    """What the bounds leave to a person; None where nothing bounds it. A row has one value, so rows bound values.
+    """The number of values that the bounds leave to a person; None without a bound. A row has one value, so rows bound
+    values.
 
     >>> kept(None, ContributionBound(rows=40, groups=12, rows_per_group=2), one_group=False)
     Kept(within=2, most=24)
@@ -140,7 +141,7 @@ def counted(
 
 
 def _many(people: exp.Select, keys: Sequence[str], most: Kept, dialect: Dialect) -> exp.Select:
-    """Who has more rows than values may be kept, in all or in a group."""
+    """The units with more rows than values may be kept, in all or in a group."""
     number_of = exp.Count(this=exp.Star())
     if not keys or most.within == most.most:
         many = _selecting(people, ["u"])
@@ -163,7 +164,7 @@ def _many(people: exp.Select, keys: Sequence[str], most: Kept, dialect: Dialect)
 def _kept_of(
     people: exp.Select, keys: Sequence[str], columns: Sequence[str], most: Kept, dialect: Dialect
 ) -> exp.Select:
-    """What is kept of the values of whoever has many rows."""
+    """The values that are kept of units with many rows."""
     is_many = exp.In(this=exp.column("u", "r"), query=exp.Subquery(this=exp.select("u").from_("many")))
     pairs = _selecting(people, ["u", *columns], is_many)
     pairs.set("distinct", exp.Distinct())
@@ -209,7 +210,7 @@ def _as(select: exp.Query, name: str) -> exp.Subquery:
 
 
 def credit_notes(work: Workload, blocks: Sequence[Block]) -> tuple[str, ...]:
-    """What people count with, in words. The blocks are those of the workload's vectors, in order."""
+    """Notices of the values that people are credited with. The blocks are those of the workload's vectors, in order."""
     notes = []
     for vector, block in zip(work.vectors, blocks, strict=False):
         if vector.credit is None:

@@ -317,7 +317,7 @@ def _steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dia
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What is near a quantile: less than ``size`` of weight between its target and a value's rows."""
+    """The values near a quantile: with less than ``size`` of weight between its target and the value's rows."""
 
     fractions: tuple[Fraction, ...]
     size: int

@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Facts:
-    """What conditions say. A column that has limits is not NULL, nor is one that equals another.
+    """Facts that follow from conditions. A column that has limits is not NULL, nor is one that equals another.
 
     ``among`` are columns all of whose values a column of a public table has.
     """

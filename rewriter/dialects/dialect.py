@@ -1,4 +1,4 @@
-"""What every engine has to be able to say, and how it says it: the spellings of a dialect.
+"""Dialects: the expressions that every engine has to offer, each with the engine's spelling.
 
 Guarantee: an engine that lacks a spelling is found when its class is made, and inherits none from another engine by
 accident. Only what follows from other spellings is written here.
@@ -289,7 +289,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def fence(self, rows: exp.Select) -> exp.Select:
-        """The same rows; their columns are computed once, however often what is around them reads them."""
+        """The same rows; their columns are computed once, however often the query around reads them."""
 
     # -- reading and measuring -----------------------------------------------------------------------------------
 

@@ -256,7 +256,8 @@ class Enumeration:
             self.path = ()
 
     def _possible(self, node: exp.Expr, *, wanted: bool) -> exp.Expr | None:
-        """What holds wherever ``node`` can be ``wanted``, exactly there if it is decided. None: anywhere."""
+        """A condition that holds wherever ``node`` can be ``wanted``, and only there if it is decided. None:
+        anywhere."""
         self.budget.spend()
         while isinstance(node, exp.Paren):
             node = node.this

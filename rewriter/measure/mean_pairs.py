@@ -161,7 +161,7 @@ class _Planned:
         )
 
     def _apart(self, variance: float) -> float:
-        """What a vector of its own for one more output adds to this variance of all, where shares are the best."""
+        """The variance that a separate vector for one more output adds to the total, at the best shares."""
         power = 3 if self._norm is Norm.L1 else 2
         return float((variance ** (1 / power) + 1) ** power) - variance
 

@@ -193,7 +193,7 @@ class Moments:
         return frozenset() if test is None else frozenset(self._builder.spelt(one) for one in _conjuncts(test.sql))
 
     def _wanted(self, aggregates: Sequence[Aggregate]) -> dict[tuple[Rows, frozenset[str]], _Wanted]:
-        """What must be measured: pairs first, so that a variable of a pair is not measured again."""
+        """The moments that must be measured: pairs first, so that a variable of a pair is not measured again."""
         wanted: dict[tuple[Rows, frozenset[str]], _Wanted] = {}
         for aggregate in sorted(aggregates, key=lambda one: one.second is None):
             x, y = _axes(aggregate)

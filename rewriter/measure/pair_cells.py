@@ -34,8 +34,8 @@ _MOST_BITS = 46
 
 
 class Nulls(Enum):
-    """What rows without a value add: nothing, a cell of their own, one and a part of the number of rows, or what a row
-    with the value 0 adds."""
+    """How rows without a value count: not at all, in a cell of their own, in such a cell and with a part in the number
+    of rows, or as rows with the value 0."""
 
     NOTHING = auto()
     CELL = auto()
@@ -169,7 +169,7 @@ class Wanted:
 
     @property
     def row(self) -> tuple[int, int]:
-        """What a row adds to its pair at most: in L1, and the square of L2."""
+        """The most that a row adds to its pair: in L1, and squared in L2."""
         width = self.steps[2]
         if self.nulls is Nulls.WEIGHED:
             return WEIGHTS.l1 * width, WEIGHTS.l2_squared * width * width
@@ -178,7 +178,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What Σt, Σ(1-t) and the number of rows without a value are of the cells, t = (x-L) / (U-L)."""
+    """Σt, Σ(1-t) and the number of rows without a value, as terms over the cells, with t = (x-L) / (U-L)."""
 
     above: Terms
     below: Terms
@@ -363,7 +363,7 @@ def _counted(wanted: Wanted, builder: Builder) -> Addend:
 
 
 def _own_numbers(known: Sequence[Signature]) -> dict[Signature, int | None]:
-    """Of conditions of which at most one holds, the number of the one that does."""
+    """The number of the condition that holds, for conditions of which at most one does."""
     return {signature: signature.bit_length() - 1 if signature else None for signature in known}
 
 

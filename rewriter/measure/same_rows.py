@@ -105,7 +105,7 @@ class _Trial:
 
     @property
     def _units(self) -> list[float]:
-        """What a row adds to each at most, by a factor of 1."""
+        """The most that a row adds to each, by a factor of 1."""
         l1, squared = self.base.row
         return [float(l1) if self.norm is Norm.L1 else sqrt(squared), *(float(one.steps[2]) for one in self.others)]
 
@@ -128,7 +128,7 @@ class _Trial:
         return [float(one ** (1 / (3 if self.norm is Norm.L1 else 4))) for one in variances]
 
     def _whole(self, sizes: Sequence[float]) -> tuple[int, ...]:
-        """By what whole numbers the units are multiplied to be nearly as ``sizes``."""
+        """Whole numbers that bring the units nearly to the proportions of ``sizes``."""
         exact = [size / unit for size, unit in zip(sizes, self._units, strict=True)]
         exact = [one / min(exact) for one in exact]
         while any(abs(round(one) - one) > _EVEN * one for one in exact):

@@ -64,7 +64,7 @@ def is_integer(aggregate: Aggregate) -> bool:
 
 
 def unit_of(aggregate: Aggregate, granularity: Fraction) -> Fraction:
-    """What a finished sum is a multiple of."""
+    """The number of which a finished sum is a multiple."""
     kind = sum_type(aggregate)
     return {Kind.INTEGER: Fraction(1), Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
 

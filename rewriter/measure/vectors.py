@@ -1,5 +1,4 @@
-"""Vectors of cells, in which statistics are measured: a cell is an integer that is added up over the rows of a
-group."""
+"""Vectors of cells, in which statistics are measured: a cell adds up an integer over the rows of a group."""
 
 from __future__ import annotations
 
@@ -44,7 +43,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """What a vector of one cell counts: distinct combinations of the row columns ``values`` where ``test`` holds.
+    """The distinct values that a vector of one cell counts: combinations of the row columns ``values`` where ``test``
+    holds.
 
     ``each`` is the most values that one person is credited with in a group, where less than their rows.
     """

@@ -44,10 +44,10 @@ def together(releases: Sequence[Query]) -> tuple[Query, ...]:
 
 
 def alike(query: Query, vectors: Sequence[Vector], norm: Norm) -> tuple[Vector, ...] | None:
-    """The vectors with what they are shortened by in all groupings; None where each grouping needs a factor of its own.
+    """The vectors, with the rows that clip them in all groupings; None where each grouping needs a factor of its own.
 
-    That is so where nothing bounds the rows of a person over all groups, where running sums are measured, and where the
-    bound of a person's total is one of numbers with a sign.
+    Each needs its own where nothing bounds the rows of a person over all groups, where running sums are measured, and
+    where the owner bounds a person's total of numbers with a sign.
     """
     if not query.together or query.bound.unique or query.bound.rows is None:
         return None
@@ -84,7 +84,7 @@ def said(query: Query, vectors: Sequence[Vector], norm: Norm, contribution: Cont
 
 
 def _enforced(query: Query, contribution: ContributionBound) -> bool:
-    """Whether what makes balls of this grouping smaller is true of all data: the database leaves a person one row in
-    each group, and who has no more than N of these is inside of a ball of radius √N."""
+    """Whether the smaller balls of this grouping hold all data as they are: the database leaves a person one row in
+    each group, and a person with no more than N of these is inside of a ball of radius √N."""
     alone = query.bound.differ_by(plain_columns(query.keys))
     return alone and contribution.rows_per_group == 1 and contribution.l2_squared == query.bound.rows

@@ -87,8 +87,8 @@ def _exponent(number: Fraction) -> int:
 
 
 def histogram_plans(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Plan, ...]:
-    """The plans of the histograms that a missing bound is learned of. A person is in one bin of each, so that there is
-    nothing to shorten, in neither norm."""
+    """The plans of the histograms from which a missing bound is learned. A person is in one bin of each, so nobody is
+    clipped, in either norm."""
     return tuple(plan(query, Norm.L1, dialect) for query in histograms(missing, catalog, dialect))
 
 

@@ -61,9 +61,9 @@ def _trees(*values: Value | None) -> list[exp.Expr]:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What units are shortened by in all groupings: sums over their rows, each with the most that is kept of it.
+    """The sums over a unit's rows that clip it in all groupings, each with the most that is kept of it.
 
-    ``adds_up``: nothing else shortens them in this grouping, whatever the data.
+    ``adds_up``: nothing else clips units in this grouping, whatever the data.
     """
 
     limits: tuple[tuple[tuple[Cell, ...], int], ...]
@@ -75,8 +75,8 @@ def with_families(
 ) -> Plan:
     """The plan with the families of its keys and statistics. Its blocks are the workload's vectors, in order.
 
-    ``one_group`` is the fact that no unit has rows in two groups of the key set. ``alike`` says what units are
-    shortened by where it is the same in other groupings.
+    ``one_group`` is the fact that no unit has rows in two groups of the key set. ``alike`` has the sums that clip
+    units, where these are the same in other groupings.
     """
     tests = [sql for _, sql in work.columns]
     rows, texts = canonical(
@@ -154,7 +154,7 @@ def _named(
 
 
 def _cell(cell: Cell, columns: Mapping[str, str]) -> str:
-    """What a cell adds up, whatever our own names for its columns."""
+    """The addends of a cell as text, whatever our own names for its columns."""
     addends = [
         (
             one.weight,

@@ -16,7 +16,7 @@ from rewriter.release import Aggregate, Query
 
 
 def missing_ranges(node: exp.Expr) -> frozenset[Missing]:
-    """What would have to be known for the range of an expression to be."""
+    """The bounds without which the range of an expression is not known."""
     return _found(node, learned=False)
 
 

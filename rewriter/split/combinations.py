@@ -167,7 +167,8 @@ def _rename(outer: exp.Query, table: str, sums: Sequence[_Sum], kept: Sequence[i
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """What a row adds: ``factor`` times ``steps`` of ``granularity``, between ``low`` and ``high``, where ``test``."""
+    """The contribution of a row: ``factor`` times ``steps`` of ``granularity``, between ``low`` and ``high``, where
+    ``test``."""
 
     factor: int
     steps: exp.Expr
@@ -259,7 +260,7 @@ def _ends(terms: Sequence[_Term], filters: Sequence[Value]) -> tuple[Fraction, F
 
 
 def _sum(terms: Sequence[_Term], step: Fraction, dialect: Dialect) -> exp.Expr:
-    """What a row adds, in steps: a BIGINT, never NULL."""
+    """The contribution of a row, in steps: a BIGINT, never NULL."""
     found: exp.Expr | None = None
     for term in terms:
         steps = dialect.cast(term.steps, BIGINT)
@@ -372,7 +373,7 @@ class _Spread:
         return cls(one, found, float(whole) ** (2 if norm is Norm.L1 else 1))
 
     def of_sum(self, factors: Mapping[int, int]) -> float:
-        """Of a sum of outputs that are sums of statistics."""
+        """The variance of a sum of outputs, each of them a sum of statistics."""
         weights: dict[str, Fraction] = {}
         for place, factor in factors.items():
             estimator = self.plan.outputs[place].estimator

@@ -111,7 +111,7 @@ class _Level:
         return {f"k{number}" for number in range(keys)} <= named
 
     def order(self, below: _Order | None) -> _Order | None:
-        """What the rows are sorted by: its own ORDER BY, or the one below where nothing is gathered."""
+        """The order of the rows: by its own ORDER BY, or by the one below where nothing is gathered."""
         order = self.select.args.get("order")
         if order is None:
             return None if self._groups else below
@@ -177,7 +177,7 @@ class _Level:
 
 
 def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Table]]) -> Ranked | None:
-    """What the first LIMIT around a release's table keeps of its groups."""
+    """The groups that the first LIMIT around a release's table keeps."""
     names = [f"k{number}" for number in range(len(query.keys))]
     names += [f"a{number}" for number in range(len(query.aggregates))]
     columns: _Columns = tuple((name, name) for name in names)

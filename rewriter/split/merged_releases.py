@@ -159,7 +159,7 @@ def _rows_of(site: Site) -> str:
 
 
 def _bound(bound: ContributionBound) -> ContributionBound:
-    """Without what is only known where rows are grouped, under names that differ from SELECT to SELECT."""
+    """The bound without the facts of a grouping, whose names differ from SELECT to SELECT."""
     return replace(bound, apart=())
 
 
@@ -201,7 +201,8 @@ def _alike(site: Site, made: tuple[Block, Query], first: tuple[Block, Query]) ->
 
 
 def _kind(aggregate: Aggregate) -> tuple[object, ...]:
-    """What an aggregate is, whatever it is of: SUM(CASE WHEN p THEN 1 ELSE 0 END) is a count with FILTER, too."""
+    """The kind of an aggregate, whatever its argument: SUM(CASE WHEN p THEN 1 ELSE 0 END) is a count with FILTER,
+    too."""
     one = aggregate.within or aggregate
     return one.function, one.distinct, one.fraction, bool(one.decides)
 

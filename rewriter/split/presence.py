@@ -67,8 +67,7 @@ def with_presence(
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """What the declared groups of a release are, over all of its grouping sets: how many, and whether all of them are
-    listed."""
+    """The declared groups of a release, over all of its grouping sets: how many, and whether all of them are listed."""
 
     cells: int
     listed: bool
@@ -285,7 +284,7 @@ class _Rows:
         return replace(self, columns=columns)
 
     def together(self, read: Sequence[Presence | None]) -> Presence | None:
-        """What all readers of a WITH query can be given."""
+        """The groups that serve all readers of a WITH query."""
         asked = [one for one in read if one is not None]
         if not asked:
             return None

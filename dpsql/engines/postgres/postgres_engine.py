@@ -115,7 +115,7 @@ class PostgresEngine(SQLEngine[Line]):
         return read_schema(session.connection)
 
     def concerns(self) -> tuple[Concern, ...]:
-        """What is unwise about the role, and whether policies hide rows from it."""
+        """Warnings about the role, and about row-level policies that hide rows from it."""
         return self._call(lambda line: read_concerns(line.connection))
 
     def _unreadable(self, session: Line, name: str, columns: Sequence[str]) -> str | None:

@@ -74,7 +74,7 @@ def infer_all(
 
 
 def _alike(family: Family, plans: Sequence[Plan]) -> list[Family]:
-    """The measurements of a family in which people are shortened alike: their totals are the sums of their parts."""
+    """The measurements of a family in which people are clipped alike: their totals are the sums of their parts."""
     found: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
     for place, keys in zip(family.measurements, family.keys, strict=True):
         found.setdefault(plans[place].sums, []).append((place, keys))

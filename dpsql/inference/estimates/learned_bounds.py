@@ -29,7 +29,8 @@ _TYPICAL = 0.75
 
 
 def threshold(noise: Additive, bins: int) -> float:
-    """What noise alone exceeds in none of ``bins`` bins, with probability 1 - β: ln(bins/2β)·b for Laplace noise.
+    """The number that noise alone exceeds in none of ``bins`` bins, with probability 1 - β: ln(bins/2β)·b for Laplace
+    noise.
 
     >>> from dpsql.mechanisms import Gaussian, Laplace
     >>> round(threshold(Laplace(Fraction(1)), 21), 2), round(threshold(Gaussian(Fraction(1)), 21), 2)

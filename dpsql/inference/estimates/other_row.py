@@ -12,7 +12,7 @@ from rewriter.front_door import label
 
 
 def completed(left: ReleasedTable, groups: ReleasedTable, keys: int) -> ReleasedTable:
-    """What is left of a total, with every output of the groups: NULL where it does not add up over them."""
+    """The row of other groups, with every output of the groups: NULL where an output does not add up over groups."""
     known = {column.name: column for column in left.columns}
     columns = tuple(known.get(column.name) or _unknown(column) for column in groups.columns[keys:])
     return replace(left, columns=columns)

@@ -153,7 +153,7 @@ class Quantile:
         return 2 if self.is_extreme else max(q.numerator, q.denominator - q.numerator)
 
     def ends(self) -> tuple[Quantile, Quantile]:
-        """What aims below it and above it. Raises :class:`TooFar`."""
+        """The quantiles that aim below and above this one. Raises :class:`TooFar`."""
         mechanism = Exponential(self.mechanism.epsilon * END, self.mechanism.concentrated)
         row = self.scale * self.choice.row
         shift = math.ceil(APART * row / -math.expm1(-float(self.rate * row)))
@@ -165,12 +165,12 @@ class Quantile:
 
     @property
     def candidates(self) -> int:
-        """What all lattice values weigh, and NULL."""
+        """The total weight of all lattice values and NULL."""
         return self._values * (1 + NOBODY)
 
     @property
     def roundness(self) -> Roundness:
-        """What lattice values weigh against each other; MIN and MAX have them all alike."""
+        """The weights of lattice values relative to each other; for MIN and MAX all are alike."""
         if self.is_extreme:
             return PLAIN
         return Roundness.of(self.choice.granularity, self.choice.high - self.choice.low)
@@ -266,7 +266,7 @@ class Quantile:
 
 
 def together(fractions: Sequence[Fraction], *, ends: bool) -> Cost:
-    """What quantiles of one column cost together, in ε and in ρ of one of them: never more than their number.
+    """The joint cost of quantiles of one column, in ε and in ρ of one of them: never more than their number.
 
     >>> [float(cost) for cost in together([Fraction(1, 2)], ends=False)]
     [1.0, 1.0]

@@ -18,7 +18,7 @@ _OPTIONS = frozenset({"format", "header", "delimiter", "null", "quote", "escape"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What COPY was asked for. ``force`` is whether every value that is not NULL is quoted."""
+    """The options of a COPY. ``force`` is whether every value that is not NULL is quoted."""
 
     format: str = "text"
     header: bool = False
