@@ -42,7 +42,7 @@ from rewriter.plan import Plan
 class Asked:
     """A prepared query, as an analyst asks it under settings, with the time that it may take.
 
-    What it is charged is written on its ``receipt``, which is there when it fails, too.
+    Its charges are written on its ``receipt``, which is there when it fails, too.
     """
 
     prepared: Prepared

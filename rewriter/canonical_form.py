@@ -28,7 +28,7 @@ VERSION = "dpsql-1"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """How a class is written: its tag and its fields. ``left_out`` are fields that say nothing of what is measured."""
+    """How a class is written: its tag and its fields. ``left_out`` are fields that do not change the measurement."""
 
     tag: str
     written: tuple[str, ...]

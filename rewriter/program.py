@@ -180,8 +180,8 @@ def _only_grows(planned: Plan) -> bool:
 
 
 def _with_one_total(options: tuple[Options, ...], related: Sequence[Family], parted: Split) -> tuple[Options, ...]:
-    """The options, where the total beside selected groups is one that the statement shows as well, if it shows one:
-    what is left of it then agrees with what is shown."""
+    """The options, where the total beside selected groups is one that the statement shows as well, if it shows one: the
+    row of other groups then agrees with the shown numbers."""
     found, queries = list(options), parted.groupings
     for family in related:
         totals = [place for place, keys in zip(family.measurements, family.keys, strict=True) if not keys]

@@ -117,7 +117,7 @@ def _ends(rows: Sequence[Row], at: int, keys: Sequence[Key], found: Sequence[Map
 
 
 def _keys(rows: Sequence[Row], places: Sequence[int]) -> list[Key]:
-    """What a row is known by: its unmeasured columns, and which one of those it is that have the same."""
+    """The identity of each row: its unmeasured columns, and its number among the rows that have the same."""
     seen: Counter[Row] = Counter()
     keys: list[Key] = []
     for row in rows:

@@ -117,7 +117,7 @@ def drawn(noise: Additive, count: int, rng: np.random.Generator) -> IntArray:
 def replicate_ends(value: float, replicates: FloatArray) -> Ends | None:
     """The 95 % interval of a number, from what replicates make of it; None where they say too little.
 
-    Replicates err around what was released as that errs around the truth, so their quantiles are turned around it
+    Replicates err around the released number as this errs around the truth, so their quantiles are mirrored at it
     (Davison, Hinkley 1997, basic bootstrap). Where they err to one side mostly, as the greatest of several numbers
     does, they do not tell on which side the truth is: then both ends are as far.
 

@@ -56,8 +56,8 @@ class Known:
 class UniqueKeys:
     """The known keys of the declared tables, by the database's name of each table.
 
-    ``names`` are the policy's names of the tables; ``problems`` collects what is wrong, ``claims`` what is relied on
-    without a constraint.
+    ``names`` are the policy's names of the tables; ``problems`` collects the problems, ``claims`` the keys that are
+    relied on without a constraint.
     """
 
     schema: Schema

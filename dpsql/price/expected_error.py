@@ -40,7 +40,7 @@ NOTHING = Known()
 def expected_errors(
     prepared: Prepared, calibrations: Sequence[Calibration], known: Known = NOTHING
 ) -> tuple[float | None, ...]:
-    """The 95 % half-width of every column; None for what is no measured number, or of no form that is known.
+    """The 95 % half-width of every column; None for a column that is no measured number, or has no known form.
 
     Means, quantiles and quotients are those of the groups that were released before; where none were, of a group of
     ``NOMINAL_GROUP`` rows, over which the values of quantiles are spread evenly: what they are above and below the line

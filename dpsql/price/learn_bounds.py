@@ -60,7 +60,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """Histograms that are charged and read before a query, by what is missing; ``rest`` is charged for the query."""
+    """Histograms that are charged and read before a query, by the missing bound; ``rest`` is charged for the query."""
 
     calibrations: Mapping[Missing, tuple[Calibration, ...]]
     share: Fraction
@@ -164,7 +164,7 @@ class Bounds:
         return found
 
     def learned(self, settled: Settled, histograms: Mapping[Missing, Sequence[NoisyTable]]) -> Settled:
-        """The query with the bounds that follow from what was bought. A function of released numbers."""
+        """The query with the bounds that follow from the bought histograms. A function of released numbers."""
         bought = [self._bound(missing, tables) for missing, tables in histograms.items()]
         found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}
         bounds = [found[missing] for missing in settled.prepared.program.missing]

@@ -33,8 +33,8 @@ _TOPPED_UP = "combined with what was released before: only the rest of the price
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
-    what is made of other releases only the rest is paid.
+    """The releases of a statement, each calibrated at its share of the price; stored releases are free, and where
+    earlier releases contribute, only the rest is paid.
 
     ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
     """
@@ -47,7 +47,7 @@ class Priced:
 
     @property
     def releases(self) -> tuple[Calibration, ...]:
-        """One for each identity: what is charged is what is measured. A second place of the same release is neither.
+        """One for each identity: only measurements are charged. A second place of the same release is neither.
 
         >>> from dpsql.accounting import PURE
         >>> from rewriter.plan import Block, Sensitivity, Statistic

@@ -136,7 +136,7 @@ class Offer:
 def offer(
     wanted: Calibration, sources: Sequence[Source], groups: Sequence[Key], accounting: Accounting
 ) -> Offer | None:
-    """The cheapest way to what was asked with what there is; None where a release of its own is as good."""
+    """The cheapest way to the wanted table from earlier releases; None where a release of its own is as good."""
     chosen: list[tuple[Source, ...]] = []
     fresh: list[Measured] = []
     for one in wanted.measured:
@@ -268,7 +268,7 @@ class Made:
 
 
 def made(found: Offer, fresh: NoisyTable | None) -> Made:
-    """The table that was asked: sums of what was released before, combined with what was measured afresh."""
+    """The table that was asked: sums of earlier releases, combined with the fresh measurement."""
     plan = found.wanted.plan
     groups = found.groups if fresh is None else fresh.keys
     refinement: dict[str, int] = {}
@@ -301,7 +301,8 @@ def _evidence(found: Offer) -> tuple[Evidence, ...]:
 
 
 def _agreeing(found: Offer, table: NoisyTable, plan: Plan, shrunk: Sequence[float]) -> list[Column] | None:
-    """Finished parts that agree with what was shown of the finer table, where all was made of tables of its keys."""
+    """Finished parts that agree with the shown numbers of the finer table, if the table was made of tables with its
+    keys alone."""
     sources = found.sources[0]
     if len({frozenset(one.keys) for one in sources}) != 1 or any(other != sources for other in found.sources):
         return None

@@ -5,10 +5,10 @@ as one person comes or goes, whatever the rows hold.
 
 Why: each person keeps some of the (group, value) pairs of their own rows: at most ``within`` values in a group and
 ``most`` pairs in all. Which ones are kept depends on that person's rows alone, so nobody else's pairs change when a
-person comes or goes. A group's count is the size of the union of what was kept there, and a union grows by no more than
-what is added to it (Knop, Steinke 2023, person-level distinct counts; their matching would credit each value to the
-owner who needs it most, which no plain aggregation finds: passing values on to owners with fewer of them moves as many
-values as a person *has*, not as many as are kept).
+person comes or goes. A group's count is the size of the union of the values kept there, and a union grows by no more
+than the values that are added to it (Knop, Steinke 2023, person-level distinct counts; their matching would credit each
+value to the owner who needs it most, which no plain aggregation finds: passing values on to owners with fewer of them
+moves as many values as a person *has*, not as many as are kept).
 
 Why kept by a hash of person and pair: were the first in order kept, everybody would keep the same values, and the union
 would be small. Why a total order, by the values too after the hash: rows must not matter in their order.

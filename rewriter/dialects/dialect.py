@@ -233,7 +233,8 @@ class Dialect(ABC):
 
     @abstractmethod
     def in_zone(self, sql: exp.Expr, place: str) -> exp.Expr:
-        """AT TIME ZONE: of a timestamp the instant at which clocks there show it, of an instant what they show."""
+        """AT TIME ZONE: for a timestamp the instant at which clocks there show it, for an instant the time that they
+        show."""
 
     # -- text ----------------------------------------------------------------------------------------------------
 

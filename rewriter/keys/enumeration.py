@@ -488,7 +488,7 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _own_domain(node: exp.Expr) -> Domain | None:
-    """The finite domain of an expression, whatever it reads; what was learned of a column says where to clip, and not
+    """The finite domain of an expression, whatever it reads; a learned bound of a column says where to clip, and not
     which groups there are. Then it is what holds whatever the column does: WIDTH_BUCKET has limits."""
     domain, limits = DOMAIN.of(node), LIMITS.of(node)
     if not isinstance(domain, IntegerRange):

@@ -1,6 +1,6 @@
 """The cells of means, and of the sums and counts beside them: a pair, and differences of the same rows beside it.
 
-Which of them are measured, and what is read off them, is decided in :mod:`rewriter.measure.mean_pairs`.
+:mod:`rewriter.measure.mean_pairs` decides which of them are measured, and which outputs are read off them.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _added(*sums: tuple[Fraction, Terms]) -> Terms:
 
 
 def fits(row: int, builder: Builder) -> bool:
-    """Whether what one person adds is within what is added up exactly, where a row adds so many steps."""
+    """Whether one person's total is small enough to be added up exactly, where a row adds so many steps."""
     return row * max(1, builder.rows) < 1 << _MOST_BITS
 
 

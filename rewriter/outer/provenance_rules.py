@@ -177,7 +177,7 @@ def _inner(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
 
 
 def _first(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
-    """``NULLIF(x, 0)`` and ``COALESCE(x, 0)``: x, wherever that is what is shown."""
+    """``NULLIF(x, 0)`` and ``COALESCE(x, 0)``: x, wherever x is shown."""
     hidden = isinstance(node, exp.Coalesce) and parts[0].guarded
     return unknown(*parts) if hidden or any(part.constant is None for part in parts[1:]) else parts[0]
 

@@ -47,7 +47,7 @@ def _has_digits(parts: Sequence[Measured]) -> bool:
 
 
 def _scaled(node: exp.Expr) -> tuple[Fraction, exp.Expr]:
-    """A number that is written out, and what it is multiplied with."""
+    """The factor of a product with literals, and the rest of it."""
     node = _bare(node)
     if isinstance(node, exp.Mul):
         for one, other in ((node.this, node.expression), (node.expression, node.this)):

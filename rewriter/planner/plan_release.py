@@ -113,7 +113,7 @@ def _counts_people(aggregate: Aggregate) -> bool:
 
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:
-    """The keys with what is known of the values that are listed."""
+    """The keys, with the facts about their listed values."""
     columns = (KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(keys))
     if public is None:
         return tuple(columns)

@@ -191,7 +191,7 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _alike(site: Site, made: tuple[Block, Query], first: tuple[Block, Query]) -> bool:
-    """Whether a release that was compiled again measures what was asked, over the rows of the first one of them."""
+    """Whether a release that was compiled again measures the same as asked, over the rows of the first release."""
     rows = [canonical([one.rows, one.unit], [value.sql for value in one.filters]) for _, one in (made, first)]
     sources = [[source.alias for source in block.scope.sources] for block, _ in (made, first)]
     asked = site.query

@@ -64,7 +64,7 @@ _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GRO
 class Outer:
     """A query over released tables and public ones, rebuilt on our table names.
 
-    ``source`` and ``scope`` are what it was made of, for the case that a public subquery joins rows of people.
+    It was made of ``source`` and ``scope``, which are kept for a public subquery that joins rows of people.
     """
 
     tree: exp.Query

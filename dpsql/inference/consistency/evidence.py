@@ -1,4 +1,4 @@
-"""Earlier releases among the measurements of a statement, each once, so that what is made of them agrees with the rest.
+"""Earlier releases among the measurements of a statement, each once, so that tables made of them agree with the rest.
 
 Two tables that are sums of one finer table have the same noise. Least squares would count it twice if both of them were
 measurements. So in their place the finer table is one, of groups that the statement does not show, and the tables that

@@ -39,7 +39,7 @@ LAPLACE_ALONE = math.log(20) / math.sqrt(2)
 class Sums:
     """Of every group: the number of rows n, p = 2Σt, q = 2Σs, xx = 4Σt², xy = 4Σts, yy = 4Σs², of t and s in [0, 1].
 
-    What is of a degree that was not measured is None.
+    Sums of a degree that was not measured are None.
     """
 
     n: Numbers

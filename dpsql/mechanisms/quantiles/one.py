@@ -24,8 +24,8 @@ hardly ever are from their targets. One unit moves their distances within the sa
 
 **Together.** The quantiles of a column move together: a row of weight s that is to the left of the q-quantile spreads
 the distances by (1-q+M)·s, any other by (q+M)·s, of the 2·M·s that are paid; and a row is to the left of all quantiles
-above some place and of no other. So the sum over the fractions is largest for one of these places, and what
-is paid is that (:func:`together`), for rows by the triangle inequality, in either norm.
+above some place and of no other. So the sum over the fractions is largest for one of these places, and that largest sum
+is paid (:func:`together`), for rows by the triangle inequality, in either norm.
 
 Why a cap: a value farther than the cap is as unlikely as one at it, about 2⁻²⁰ for all of them together, so the engine
 need not tell of them. Candidates between two neighbouring values have the same distance and are picked as one.
