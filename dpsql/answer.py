@@ -95,7 +95,7 @@ class Answering:
         settled = self._with_bounds(asked, held)
         priced = self.pricing.settled(settled, settings)
         if priced.loss and settled.purchase is None:
-            # Others may have bought meanwhile what this would buy.
+            # Meanwhile other statements may have bought the releases of this one.
             self._claim(asked, held, (one.plan for one in priced.bought))
             priced = self.pricing.settled(settled, settings)
         loss, turn = priced.loss, settled.turn

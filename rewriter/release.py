@@ -157,7 +157,7 @@ class Query:
         """One query for each grouping set, over the same rows; or the groups, and the total that others are left of."""
         if not (self.others or self.sets):
             return (self,)
-        # A person has one group in every grouping whose keys are constant, and is shortened alike there anyway.
+        # A person has one group in every grouping whose keys are constant, and is clipped alike there anyway.
         one = replace(self, together=self.together or not self.is_constant)
         if self.others:
             groups = replace(one, others=(), summed_with_total=True)

@@ -68,7 +68,7 @@ class Accounting(ABC):
 
     @abstractmethod
     def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
-        """What a statement of this ε costs."""
+        """The price of a statement with this ε."""
 
     @abstractmethod
     def delta(self, declared: Fraction, *, selects: bool) -> Fraction:

@@ -119,7 +119,7 @@ class Joined:
         return next((one for one in self.extremes if one.fraction == fraction), None)
 
     def rank_variance(self, place: int) -> float:
-        """Of the rank of one of the fractions, in rows."""
+        """The variance of the rank of one of the fractions, in rows."""
         fraction = self.choice.fractions[place]
         alone = self._extreme(fraction)
         return self.joint.rank_variance(fraction) if alone is None else alone.rank_variance

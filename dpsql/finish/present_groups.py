@@ -101,7 +101,8 @@ def _rows_of(plan: Plan, place: int) -> Linear:
 
 
 def _listed(shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> Iterator[tuple[bool, ...]]:
-    """Of each row, which of its keys have values that the owner listed; those that a total adds up over have."""
+    """For each row, which of its keys have values that the owner listed. A key that a total adds up over counts as
+    listed."""
     for number, (table, plan) in enumerate(zip(tables, plans, strict=True)):
         places = shape.sets[number] if shape.sets else tuple(range(len(shape.keys)))
         for group in table.keys:
@@ -135,7 +136,8 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) 
 
 
 def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) -> str:
-    """What is paid for the number of rows, of the statement's whole price; "" where what was asked for tells it."""
+    """The part of the whole price that pays for the number of rows; "" where the statement asks for this number
+    anyway."""
     paid = 0.0
     for one in calibrations:
         asked = (output.estimator for output in one.plan.outputs if output.name != f"a{place}")

@@ -35,11 +35,11 @@ class Failed(Exception):
 
 
 class Lost(Exception):
-    """It went away while a charge was on its way, and did not come back in time: it may be charged."""
+    """The ledger went away during a charge, and did not come back in time: the charge may be in it."""
 
 
 class Unsound(Exception):
-    """It is not a ledger of this kind, or its totals are not the sums of its charges."""
+    """A file that is no ledger of this kind, or a ledger whose totals are not the sums of its charges."""
 
 
 class Missing(Unsound):
@@ -211,7 +211,7 @@ def together(group: Group) -> PrivacyLoss:
 
 
 def exceeded(limits: Limits, spent: Spent, loss: PrivacyLoss) -> list[str]:
-    """Whose limits do not admit a loss after what was spent: everybody's, the analyst's own, both or none."""
+    """The limits that a loss would exceed after the spent ones: everybody's, the analyst's own, both or none."""
     return [name for name in spent if name in limits and not limits[name].fits(spent[name], loss)]
 
 

@@ -168,7 +168,7 @@ class Ledger:
         return self.charge_together(analyst, [Due(loss, statement, tuple(tables))], receipt)[0]
 
     def charge_together(self, analyst: str, dues: Sequence[Due], receipt: Receipt | None = None) -> tuple[str, ...]:
-        """The same for several charges that are admitted all or none, and durable together.
+        """Charge several at once: all or none of them are admitted, and they are durable together.
 
         They are written on the ``receipt`` before anybody is told of them.
         """

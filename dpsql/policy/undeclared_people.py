@@ -92,7 +92,7 @@ class _Hint:
         return f"is named like {table}.{hop.column}, which leads to people: if it names other people, {_WORD}"
 
     def _of_key(self, parent: str) -> str:
-        """Of a foreign key that does not lead to the people of the policy."""
+        """The hint about a foreign key that does not lead to the people of the policy."""
         if self.found.catalog.unit is None:
             text = f"refers to {parent}: whoever is in several rows by it is protected in one row at a time"
             return f"{text}. Name the key of the people as privacy_unit"

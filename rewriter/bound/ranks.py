@@ -323,7 +323,7 @@ class _Window:
     size: int
 
     def test(self, dialect: Dialect) -> exp.Expr:
-        """Of columns ``below``, ``w`` and ``n``: whether any of the rows of a value, or of a bucket, is near."""
+        """Whether any of the rows of a value or of a bucket is near, from the columns ``below``, ``w`` and ``n``."""
         return exp.or_(*(self._near(fraction, dialect) for fraction in self.fractions), copy=False)
 
     def _near(self, fraction: Fraction, dialect: Dialect) -> exp.Expr:

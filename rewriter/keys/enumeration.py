@@ -7,7 +7,7 @@ values. The engine evaluates keys and conditions as they are over these lists, a
 Why expressions fall back to their own domains: a column of doubles cannot be enumerated, but ``FLOOR(x / 10)`` of it
 can. The smallest subexpression with a finite domain stands for itself.
 
-What is not decided on these lists may be true or false. A group is left out where no row of it can satisfy the
+A condition that these lists do not decide may be true or false. A group is left out where no row of it can satisfy the
 conditions, in three-valued logic: NULL satisfies none that compares it.
 """
 

@@ -197,7 +197,7 @@ def _distinct(call: exp.AggFunc, keys: list[exp.Expr]) -> None:
     if not isinstance(call, exp.Count) or isinstance(call.this, exp.Distinct):
         return
     counted, values = call.this, [key.copy() for key in keys]
-    # A row of one value is that value, of which NULL is not counted.
+    # A row of one value is that value, and NULLs are not counted.
     every = exp.Tuple(expressions=values if len(values) > 1 else [*values, exp.true()])
     again = exp.Count(this=exp.Distinct(expressions=[every]), big_int=True)
     if isinstance(counted, exp.Star | exp.Literal):

@@ -313,7 +313,7 @@ def _rounded(
     if not joint.groupings[0].size:  # nobody can be in any group: a WHERE that no declared key satisfies
         return tuple([0] * size for size in joint.sizes)
     levels = [estimates[at] for at in joint.chain]
-    # Of what nothing determines, an estimate is any number that adds up.
+    # Where nothing determines a number, its estimate is any number that adds up.
     told = [np.isfinite(spread) for spread in posterior]
     negative = nonnegative and any(
         bool((estimate[sure] < -_WHOLE).any()) for estimate, sure in zip(estimates, told, strict=True)
@@ -402,7 +402,7 @@ def _side(joint: _Joint, all_: Measurements, name: str) -> list[FloatArray]:
 
 
 def _shrinkage(joint: _Joint, at: int, estimated: Sequence[_Estimated]) -> FloatArray:
-    """By how much the standard deviation of each cell of a measurement fell; the same for each part of it."""
+    """The factor by which the standard deviation of each cell of a measurement fell; the same for each part of it."""
     size = joint.sizes[at]
     if not estimated:
         return np.ones(size)

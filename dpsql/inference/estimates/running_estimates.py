@@ -106,7 +106,7 @@ def running_margins(plan: Plan, noise: Mapping[str, Additive], window: Along | N
 
 
 def _mean_variance(block: Block, plan: Plan, window: Along | None) -> float | None:
-    """Of a sum, on average over its steps, for noise of variance 1; None where that is not known."""
+    """The variance of a sum, on average over its steps, for noise of variance 1; None where it is not known."""
     if block.prefix is not None:
         strategy = block.prefix.strategy
         frame = _own_frame(strategy) if window is None else window.frame
@@ -276,7 +276,8 @@ def _inverse(strategy: Toeplitz, size: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _tree_windows(strategy: Tree, size: int, frame: Frame) -> FloatArray:
-    """Of sums over frames, in a tree of two levels: k of a node's c children have k - k²/(c + 1) together.
+    """The variances of sums over frames, in a tree of two levels: k of a node's c children have k - k²/(c + 1)
+    together.
 
     The covariance of children whose sum is measured too is 1 - 1/(c + 1) on the diagonal and -1/(c + 1) elsewhere
     (Sherman, Morrison 1950); that of a deeper tree is no larger, since more is measured.

@@ -202,7 +202,7 @@ class Quantile:
 
     @property
     def rank_variance(self) -> float:
-        """Of the answer's rank, in rows: of noise whose exponent is that of its distance."""
+        """The variance of the answer's rank, in rows: of noise whose exponent is that of its distance."""
         return 2 / float(self.rate * self.scale * self.choice.row) ** 2
 
     @property

@@ -114,8 +114,8 @@ class Joint:
         )
 
     def rank_variance(self, fraction: Fraction) -> float:
-        """Of a quantile's rank, in rows: the noises of the gaps below it and above it add up to what the weight of the
-        group is off."""
+        """The variance of a quantile's rank, in rows: the noises of the gaps below it and above it add up to what the
+        weight of the group is off."""
         below = self.fractions.index(fraction) + 1
         above = len(self.fractions) + 1 - below
         return 2 * below * above / (below + above) / float(self.rate * self.choice.row) ** 2
