@@ -39,7 +39,7 @@ class Lost(Exception):
 
 
 class Unsound(Exception):
-    """A file that is no ledger of this kind, or a ledger whose totals are not the sums of its charges."""
+    """A ledger that is not of this kind, or whose totals are not the sums of its charges."""
 
 
 class Missing(Unsound):
@@ -211,7 +211,7 @@ def together(group: Group) -> PrivacyLoss:
 
 
 def exceeded(limits: Limits, spent: Spent, loss: PrivacyLoss) -> list[str]:
-    """The limits that a loss would exceed after the spent ones: everybody's, the analyst's own, both or none."""
+    """The names whose limits a loss would exceed after the spent ones: everybody, the analyst, both or none."""
     return [name for name in spent if name in limits and not limits[name].fits(spent[name], loss)]
 
 
