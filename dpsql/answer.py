@@ -42,7 +42,7 @@ from rewriter.plan import Plan
 class Asked:
     """A prepared query, as an analyst asks it under settings, with the time that it may take.
 
-    What it is charged is written on its ``receipt``, which is there when it fails, too.
+    Its charges are written on its ``receipt``, which is there when it fails, too.
     """
 
     prepared: Prepared
@@ -54,7 +54,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What a query is answered with: numbers that were paid for, by the identity of their plans.
+    """The released tables behind an answer: numbers that were paid for, by the identity of their plans.
 
     ``loss`` is what was charged for them now.
     """
@@ -95,7 +95,7 @@ class Answering:
         settled = self._with_bounds(asked, held)
         priced = self.pricing.settled(settled, settings)
         if priced.loss and settled.purchase is None:
-            # Others may have bought meanwhile what this would buy.
+            # Meanwhile other statements may have bought the releases of this one.
             self._claim(asked, held, (one.plan for one in priced.bought))
             priced = self.pricing.settled(settled, settings)
         loss, turn = priced.loss, settled.turn

@@ -1,4 +1,4 @@
-"""What a query would do, cost and be worth, before it is asked. Free, and reads no data."""
+"""Explanations: what a query would do and cost, and how accurate it would be. Free, and without reading data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def explained(
         price, notes = priced.loss, (*prepared.program.notes, *others, *present)
         expected = _expected(answering, prepared, priced.calibrations, settings)
     else:
-        # What would be measured after a purchase follows from what it tells.
+        # The measurements after a purchase follow from its released numbers.
         priced = Priced(settings.epsilon, purchase.all, {})
         price, notes = purchase.loss, (purchase.warning,)
         expected = (None,) * len(answer_columns(prepared, settings))

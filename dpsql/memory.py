@@ -1,7 +1,7 @@
-"""What was found once and is found again without work: bounded, thread-safe, forgotten in one place.
+"""Results that are remembered instead of computed again: bounded, thread-safe, forgotten in one place.
 
-Guarantee: what is remembered is a function of its key. So to forget costs time and changes no answer, no price and no
-privacy; whoever opens a policy anew, or closes it, may forget everything (:class:`Memories`).
+Guarantee: a remembered result is a function of its key. So forgetting it costs time, and changes no answer, no price
+and no privacy. Whoever opens a policy anew, or closes it, may forget everything (:class:`Memories`).
 """
 
 from __future__ import annotations

@@ -141,9 +141,9 @@ def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
 
 
 def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Claim, Look | None]:
-    """What the rows say of the keys that a policy relies on, for the owner. None where the engine cannot say.
+    """Whether rows keep to the keys that a policy relies on, for the owner. None where the engine cannot say.
 
-    A key that has to be certain is not looked at where rows can change: that it is one today proves nothing.
+    Where rows can change, a key that has to be certain is not looked at: that it holds today proves nothing.
     """
     looks: dict[Claim, Look | None] = {}
     for claim in claims:

@@ -1,4 +1,4 @@
-"""The one function that maps what is secret to what may be released."""
+"""The one function that turns a secret table into one that may be released."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
     """Adds noise, drawn afresh, to every integer of every group that may be named, and drops the other groups.
 
     Noise is drawn before the integer that it hides is looked at, and how much is drawn follows from the number of
-    groups: of the key set where that is public, of the named ones where it is selected. The order of the groups stays,
-    the weights by which they were selected, and the order in which they were picked, do not; but a weight that is asked
-    for is measured once, and its noise is the one that it was selected with.
+    groups: of the key set where that is public, of the named ones where it is selected. The order of the groups stays.
+    The weights by which they were selected are dropped, and so is the order in which they were picked. A weight that is
+    also asked for is measured once: it keeps the noise that it was selected with.
     """
     _check(exact, calibration)
     places = list(range(len(exact.keys)))

@@ -11,7 +11,7 @@ from dpsql.reply import Answer, Budget
 
 
 def left_over(epsilon: float, statements: int) -> str:
-    """What is left, rounded down.
+    """The rest of a budget, rounded down.
 
     >>> left_over(9.87654, 40)
     'ε = 9.876, or 40 statements at the default price'
@@ -31,14 +31,14 @@ def loss(price: PrivacyLoss, epsilon: Fraction = Fraction(0)) -> str:
 
 
 def price_line(answer: Answer) -> str:
-    """What the statement cost and what is left."""
+    """The cost of the statement, and the rest of the budget."""
     left = answer.remaining
     paid = price_lines(answer.price, answer.epsilon, left, "Paid") or ["Free."]
     return "\n".join([*paid, f"Left: {left_over(left.left_epsilon, left.statements_left)}."])
 
 
 def by_itself(price: PrivacyLoss, delta: Fraction) -> str:
-    """What a price promises if it is the only one ever paid, in the words in which other systems state theirs.
+    """The guarantee of a price if it is the only one ever paid, in the words of other systems.
 
     >>> by_itself(PrivacyLoss(rho=Fraction(1, 200)), Fraction(1, 10**6))
     'By itself this statement is (0.430, 1e-06)-differentially private.'

@@ -64,12 +64,12 @@ class Proxy:
         return self._opened.memories
 
     def budget_of(self, accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
-        """What is left after a loss, and how many statements of a price fit."""
+        """The budget left after a loss, and how many statements of a price fit into it."""
         key = (accountant, spent, each, own)
         return self._budgets.get(key, lambda: _budget_of(accountant, spent, each, own))
 
     def concerns(self) -> tuple[Concern, ...]:
-        """What is unwise about the way in which the database is opened, for its owner."""
+        """Warnings for the owner about the way in which the database is opened."""
         return self._opened.engine.concerns()
 
     @property
@@ -99,7 +99,7 @@ class Proxy:
     def prepare(
         self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC, empty: Empty = Empty.AUTO
     ) -> _Understood:
-        """What a text means under this policy, remembered by its exact text and parameters.
+        """A text, prepared under this policy, remembered by its exact text and parameters.
 
         ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
         ``empty`` says what becomes of declared groups that nobody may be in.
@@ -233,7 +233,7 @@ class Session:
         return explained(self._proxy.answering, prepared, self.settings, self._budget)
 
     def budget(self) -> Budget:
-        """What is left to this analyst: the smaller of the total and the analyst's own share."""
+        """The budget left to this analyst: the smaller of the total and the analyst's own share."""
         return self._budget(PrivacyLoss())
 
     def _prepared(self, sql: str, parameters: Parameters) -> _Understood:

@@ -1,11 +1,12 @@
-"""One purchase at a time of each release: who asks for the same one meanwhile waits, and finds it in the store.
+"""One purchase at a time of each release: other statements that need it wait, and then find it in the store.
 
 Guarantee: of all statements that would buy a release at the same time, in this process and in others that share its
-folder of releases, one is charged. The others are priced again when it has ended: what was bought is free for them, as
-it is for everybody who asks later, and where it failed or was cancelled the next one buys. Whoever comes first pays.
+folder of releases, one is charged. The others are priced again when it has ended. The release is free for them then, as
+it is for everybody who asks later; if the purchase failed or was cancelled, the next statement buys. Whoever comes
+first pays.
 
-Why no two statements wait for each other: a statement claims all that it buys at once, or nothing; and it claims before
-it takes a turn of the engine, in which it waits for nobody.
+Why no two statements wait for each other: a statement claims all releases that it buys at once, or none. And it claims
+them before it takes a turn of the engine, during which it waits for nobody.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _BYTES = 1 << 60
 
 
 class Purchases:
-    """What is being bought. Thread-safe; ``place`` is a file beside the releases, whose bytes stand for claims.
+    """The purchases under way. Thread-safe; ``place`` is a file beside the releases, whose bytes stand for claims.
 
     >>> purchases, patience = Purchases(), Patience.of(1.0)
     >>> with purchases.claimed({"a", "b"}, patience), purchases.claimed({"c"}, patience):

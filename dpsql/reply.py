@@ -1,4 +1,4 @@
-"""What a statement comes back as: an answer, or the explanation of one. Everything in it may be shown to anybody."""
+"""Replies to statements: an answer, or the explanation of one. Everything in them may be shown to anybody."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class AnswerColumn:
 class Budget:
     """What is declared, spent and left, of the total or of an analyst's share. Spent and left are (ε, δ) at the
     declared δ, rounded against the analyst; ``statements_left`` counts statements at the default price. ``limit`` is
-    what is declared, in the terms in which prices add up; ``own`` says that it is an analyst's share, not the total."""
+    the declared budget, in the terms in which prices add up; ``own`` says that it is an analyst's share, not the
+    total."""
 
     epsilon: Fraction
     delta: Fraction

@@ -1,7 +1,7 @@
 """For tests only, and reachable from no server: the exact statistics behind a query.
 
-What is here breaks the promise on purpose, so that the promise can be tested: the definition of sensitivity is that no
-statistic moves by more than it when one unit comes or goes.
+These functions break the promise on purpose, so that the promise can be tested: the definition of sensitivity is that
+no statistic moves by more than it when one unit comes or goes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values as text that stays the same from version to version: what stored releases are found by.
+"""Values as text that stays the same from version to version, so that stored releases are found again.
 
 Guarantee: two values have one text only when everything that is listed of them here is equal, types included; and the
 text of a value changes only where this file does. A release that was bought yesterday is found by its text, so a
@@ -28,7 +28,7 @@ VERSION = "dpsql-1"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """How a class is written: its tag and its fields. ``left_out`` are fields that say nothing of what is measured."""
+    """How a class is written: its tag and its fields. ``left_out`` are fields that do not change the measurement."""
 
     tag: str
     written: tuple[str, ...]

@@ -1,7 +1,7 @@
 """All that stands in front: :func:`parse` reads one statement, :func:`rewrite` makes a :class:`Program` of a query.
 
-A program has the plans of what is measured of people, and the SELECT over what is released. What plans are made of is
-in :mod:`rewriter.plan` and :mod:`rewriter.declared`; why a statement is not answered, in :mod:`rewriter.refused`.
+A program has the plans of its releases, and the SELECT over the released tables. What plans are made of is in
+:mod:`rewriter.plan` and :mod:`rewriter.declared`; why a statement is not answered, in :mod:`rewriter.refused`.
 """
 
 from rewriter.expressions import read_column

@@ -144,7 +144,7 @@ class Ratio:
 
 
 class Figure(StrEnum):
-    """What is computed of moments: of x, or of x and y, where slope and intercept are those of y over x."""
+    """A figure that is computed from moments of x, or of x and y. Slope and intercept are those of y over x."""
 
     MEAN = "mean"
     VARIANCE_POP = "variance of all"
@@ -304,18 +304,17 @@ class Plan:
     """One release, planned. No I/O made it and no private row was seen: it depends on SQL text and policy alone.
 
     ``sql`` answers one row per group: the keys, then every statistic, then the selection weight, if any; it is
-    generated from our own tree for ``dialect``. ``selection`` is None when the key set is public, and then every
-    group of the key set is in the answer. ``cells`` bounds the number of groups of a
-    public key set (1 without GROUP BY).
+    generated from our own tree for ``dialect``. ``selection`` is None when the key set is public, and then every group
+    of the key set is in the answer. ``cells`` bounds the number of groups of a public key set (1 without GROUP BY).
     ``notes`` tell an analyst what was bounded. ``orders`` are pairs (smaller, larger) of places in ``parts``: in every
     group, the smaller is not above the larger, whatever the data. ``exhaustive``: the groups are public and, by proof,
-    every row of people is in one of them, so that they add up to what all rows have.
-    ``alone``: it has no parts that other measurements of the same rows could be made to agree with.
-    ``choices`` are read by SQL of their own; where there is no key and nothing else to measure, ``sql`` is empty.
-    ``clips``: people who have more than the bounds allow count with less than they have. ``groups`` is SQL that lists
-    a public key set, under the names of the keys, and reads no row of people; "" where there is none. With ``top``, the
-    sensitivities are those of any so many groups. ``sums`` is a name that measurements of the same rows share only
-    where people are shortened alike in both, so that totals are sums of their parts.
+    every row of people is in one of them, so that they add up to the totals of all rows. ``alone``: it has no parts
+    that other measurements of the same rows could be made to agree with. ``choices`` are read by SQL of their own;
+    where there is no key and nothing else to measure, ``sql`` is empty. ``clips``: people with more than the bounds
+    allow are clipped. ``groups`` is SQL that lists a public key set, under the names of the keys, and reads no row of
+    people; "" where there is none. With ``top``, the sensitivities are those of any so many groups. ``sums`` is a name
+    that measurements of the same rows share only where people are clipped alike in both, so that totals are sums of
+    their parts.
     """
 
     sql: str
@@ -361,8 +360,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The plans that one grouping of a release can be measured by: one for each norm that people may be shortened in,
-    and those that pick the groups that are shown before they measure them."""
+    """The plans by which one grouping of a release can be measured: ``by_norm`` has one for each norm in which people
+    may be clipped, and ``picks`` those that first pick the groups to show, and then measure only these."""
 
     by_norm: tuple[Plan, ...]
     picks: tuple[Plan, ...] = ()

@@ -1,4 +1,4 @@
-"""The rewriter, in one call: a statement becomes what is measured of people, and a SELECT over what is released."""
+"""The rewriter, in one call: a statement becomes releases of measured statistics, and a SELECT over their tables."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def rewrite(
 ) -> Program:
     """The program of a query, for an engine of ``dialect``. Deterministic: reads no data, draws nothing.
 
-    ``norms`` are those that people may be shortened in. ``others``: groups that are selected and not shown are added up
-    in a row of their own. ``empty`` says what becomes of public groups that nobody may be in. ``learns``: bounds that
-    the catalog leaves open are ``missing`` of the program, and no reason to refuse.
-    Raises :class:`rewriter.refused.Refused`.
+    ``norms`` are the norms in which people may be clipped. ``others``: groups that are selected and not shown are added
+    up in a row of their own. ``empty`` says whether public groups are shown that nobody may be in. ``learns``: bounds
+    that the catalog leaves open are ``missing`` in the program, and no reason to refuse. Raises
+    :class:`rewriter.refused.Refused`.
     """
 
     def over(known: Catalog) -> Program:
@@ -180,8 +180,8 @@ def _only_grows(planned: Plan) -> bool:
 
 
 def _with_one_total(options: tuple[Options, ...], related: Sequence[Family], parted: Split) -> tuple[Options, ...]:
-    """The options, where the total beside selected groups is one that the statement shows as well, if it shows one:
-    what is left of it then agrees with what is shown."""
+    """The options, where the total beside selected groups is one that the statement shows as well, if it shows one: the
+    row of other groups then agrees with the shown numbers."""
     found, queries = list(options), parted.groupings
     for family in related:
         totals = [place for place, keys in zip(family.measurements, family.keys, strict=True) if not keys]
@@ -232,14 +232,14 @@ def _private_tables(releases: Sequence[Query], catalog: Catalog) -> tuple[str, .
 
 
 def _free_notes(options: Sequence[Options]) -> tuple[str, ...]:
-    """What to say of groups that cost nothing, because they follow from the policy."""
+    """The notice about groups that cost nothing, because they follow from the policy."""
     plans = [one.first for one in options]
     free = any(one.keys and not one.blocks and one.selection is None for one in plans)
     return ("the groups are those that the policy declares, whether or not anybody is in them",) if free else ()
 
 
 def _chosen_notes(options: Sequence[Options], outer: exp.Query) -> tuple[str, ...]:
-    """What to say of numbers that are computed over groups of which only some are shown."""
+    """The notice that numbers computed over groups cover only the shown groups, where a statement does not show all."""
     chosen = any(one.first.selection is not None for one in options)
     if not chosen or outer.find(exp.AggFunc, exp.Window, exp.Join) is None:
         return ()
@@ -247,7 +247,7 @@ def _chosen_notes(options: Sequence[Options], outer: exp.Query) -> tuple[str, ..
 
 
 def _joint_notes(related: Sequence[Family], options: Sequence[Options]) -> tuple[str, ...]:
-    """What to say of measurements that are made to agree: their errors are below what each of them has alone."""
+    """The notice that measurements are made to agree: their errors are smaller than each would have alone."""
     for family in related:
         alike: dict[str, set[str]] = {}
         for one in (options[place].first for place in family.measurements):

@@ -1,4 +1,4 @@
-"""A release as a question: which rows, grouped by what, which aggregates. Also what a statement is split into."""
+"""A release as a question: which rows, grouped by what, which aggregates. Also the split of a statement."""
 
 from __future__ import annotations
 
@@ -103,8 +103,9 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """The groups that the outer SELECT reads of a release: those that share the keys at ``places`` with a group whose
-    number of rows says that it is there; and, if ``listed``, those whose keys the owner listed one by one.
+    """The groups of a release that the outer SELECT reads. A group is present if it shares its keys at ``places`` with
+    a group whose number of rows shows that somebody is in it; if ``listed``, also if the owner listed its keys one by
+    one.
 
     >>> Presence((0, 2), listed=True).column
     'dpsql_shown_0_2'
@@ -125,13 +126,13 @@ class Query:
 
     ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. ``filters`` are the
     conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
-    where the keys are all one set. ``others`` are the aggregates, by place, that one row more has: of
-    the groups that are selected and not shown (:mod:`rewriter.split.other_groups`); none where there is no such row.
-    ``only`` are those that a total is measured for, where it is not all of them. ``summed_with_total``: the groups
-    shown are taken off a total, so that none is selected by the number that is shown of it. ``presences`` say which of
-    its groups are read, by the aggregate at the place ``counted``, which is ``bought`` where nobody asked for it
+    where the keys are all one set. ``others`` are the aggregates, by place, of the row of other groups, selected and
+    not shown (:mod:`rewriter.split.other_groups`); none where there is no such row. ``only`` are the aggregates for
+    which a total is measured, if not for all. ``summed_with_total``: the groups shown are subtracted from a total, so
+    that none is selected by the number that is shown of it. ``presences`` say which of its groups are read, by the
+    aggregate at the place ``counted``; it is ``bought`` where the statement does not ask for it
     (:mod:`rewriter.split.presence`). ``together``: groupings of the same rows are shown beside it, and people are
-    shortened alike in all of them (:mod:`rewriter.planner.alike`).
+    clipped alike in all of them (:mod:`rewriter.planner.alike`).
     """
 
     rows: exp.Select
@@ -156,7 +157,7 @@ class Query:
         """One query for each grouping set, over the same rows; or the groups, and the total that others are left of."""
         if not (self.others or self.sets):
             return (self,)
-        # A person has one group in every grouping whose keys are constant, and is shortened alike there anyway.
+        # A person has one group in every grouping whose keys are constant, and is clipped alike there anyway.
         one = replace(self, together=self.together or not self.is_constant)
         if self.others:
             groups = replace(one, others=(), summed_with_total=True)
@@ -173,12 +174,11 @@ class Query:
 class Split:
     """A statement, split: releases, and the outer SELECT over their tables ``dpsql_release_0``, ``dpsql_release_1``, …
 
-    A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates; with grouping
-    sets, and with others, also ``g0``, ``g1``, …, which are 1 in a row that adds up over the key, whose ``k`` is NULL
-    then (or a text that no group has). ``outer``
-    still has the analyst's nodes and is checked by :mod:`rewriter.outer.checks` before it runs. ``tables`` are the
-    public tables and virtual relations that it reads. ``notes`` tell an analyst what was answered from the policy
-    alone.
+    A release's table has columns ``k0``, ``k1``, … for its keys and ``a0``, ``a1``, … for its aggregates. With grouping
+    sets, and with a row of other groups, it also has ``g0``, ``g1``, …: 1 in a row that adds up over the key. There the
+    key is NULL (or a text that no group has). ``outer`` still has the analyst's nodes and is checked by
+    :mod:`rewriter.outer.checks` before it runs. ``tables`` are the public tables and virtual relations that ``outer``
+    reads. ``notes`` tell an analyst which parts were answered from the policy alone.
     """
 
     releases: tuple[Query, ...]

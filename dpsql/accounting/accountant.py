@@ -68,7 +68,7 @@ class Accountant:
             raise ValueError(f"this loss is not of the kind that {self.accounting} accounting adds")
 
     def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
-        """What a statement of this ε costs.
+        """The price of a statement with this ε.
 
         >>> from dpsql.accounting import ZCDP
         >>> Accountant(ZCDP, Fraction(1), Fraction(1, 10**6)).price(Fraction(1, 10), Fraction(0)).rho

@@ -68,7 +68,7 @@ class Accounting(ABC):
 
     @abstractmethod
     def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
-        """What a statement of this ε costs."""
+        """The price of a statement with this ε."""
 
     @abstractmethod
     def delta(self, declared: Fraction, *, selects: bool) -> Fraction:
@@ -97,5 +97,5 @@ class Accounting(ABC):
 
     @abstractmethod
     def tail(self, chance: float) -> float:
-        """How many times its scale the noise of an answer goes beyond, on either side, with such a chance: of the
-        noise with the heaviest tails there may be."""
+        """The multiple of its scale that noise exceeds, on either side, with this chance: for the noise with the
+        heaviest tails of this accounting."""

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class PrivacyLoss:
-    """What a mechanism costs. ``epsilon`` is pure DP, ``rho`` is zero-concentrated DP, ``delta`` adds beside either.
+    """The privacy cost of a mechanism. ``epsilon`` is pure DP, ``rho`` is zero-concentrated DP, ``delta`` adds beside
+    either.
 
     A ledger uses ``epsilon`` or ``rho``, never both. All three are exact and never negative, so that a difference
     raises ValueError where more is taken away than there is.
@@ -68,7 +69,7 @@ class PrivacyLoss:
         return all(mine <= most for mine, most in zip(self.parts, limit.parts, strict=True))
 
     def left_after(self, spent: PrivacyLoss) -> PrivacyLoss:
-        """What is left of this limit; nothing of a part that is overdrawn.
+        """The rest of this limit; 0 for a part that is overdrawn.
 
         >>> PrivacyLoss(rho=Fraction(1), delta=Fraction(1, 4)).left_after(PrivacyLoss(rho=Fraction(2))).parts
         (Fraction(0, 1), Fraction(0, 1), Fraction(1, 4))

@@ -55,7 +55,7 @@ class Pure(Accounting):
         return Fraction(root if Fraction(root) ** 2 >= part else math.nextafter(root, math.inf))
 
     def tail(self, chance: float) -> float:
-        """Of Laplace noise."""
+        """The multiple for Laplace noise."""
         return -math.log(chance)
 
 

@@ -40,7 +40,7 @@ class Target:
 
 
 def target(value: str) -> Target | None:
-    """What ``SET dpsql.target_error`` sets; None for ``off``. Raises DataError 22023.
+    """The target that ``SET dpsql.target_error`` sets; None for ``off``. Raises DataError 22023.
 
     >>> print(target("'5%'"), target("200"), target("off"))
     5% 200 None

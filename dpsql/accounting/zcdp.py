@@ -66,7 +66,7 @@ class Zcdp(Accounting):
         return part
 
     def tail(self, chance: float) -> float:
-        """Of Gaussian noise."""
+        """The multiple for Gaussian noise."""
         return NormalDist().inv_cdf(1 - chance / 2)
 
 

@@ -52,7 +52,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The threshold that decides which groups are named, and the share of the price that pays for it: always enough.
+    """The threshold above which groups are named, and the share of the price for it: always enough.
 
     ``measured``: the noise is that of a block, which pays for it; the share is for δ alone.
     """
@@ -68,7 +68,7 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Peeled:
-    """How the groups that are measured are picked, and the share of the price that pays for it: always enough."""
+    """The mechanism that picks the measured groups, and the share of the price for it: always enough."""
 
     mechanism: TopK
     share: PrivacyLoss
@@ -258,7 +258,8 @@ def _peel(plan: Plan, top: Top, accounting: Accounting, price: PrivacyLoss) -> P
 def _selecting(
     plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction
 ) -> tuple[Selected, PrivacyLoss]:
-    """The threshold for what is measured with the share of its block, and what is left of that for the noise."""
+    """The threshold for weights that are measured within a block at its share, and the rest of this share for the
+    noise."""
     found = _select(plan, selection, accounting, share, delta)
     return Selected(found.threshold, found.share.of_failure, measured=True), found.share.of_noise
 

@@ -119,7 +119,7 @@ class Joined:
         return next((one for one in self.extremes if one.fraction == fraction), None)
 
     def rank_variance(self, place: int) -> float:
-        """Of the rank of one of the fractions, in rows."""
+        """The variance of the rank of one of the fractions, in rows."""
         fraction = self.choice.fractions[place]
         alone = self._extreme(fraction)
         return self.joint.rank_variance(fraction) if alone is None else alone.rank_variance
@@ -160,7 +160,7 @@ class Joined:
 
 
 def joint_cost(extremes: int, *, around: bool) -> Cost:
-    """What a joint pick costs with all that belongs to it, in ε and in ρ of one pick.
+    """The cost of a joint pick and of everything that belongs to it, in ε and in ρ of one pick.
 
     >>> [round(float(cost), 3) for cost in joint_cost(0, around=True)]
     [1.667, 1.361]
@@ -198,8 +198,8 @@ class Modal:
 
 
 def picked(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked | Joined | Modal:
-    """All fractions of a choice: one by one, or together where that is more accurate, and what lies around them where
-    the price is enough for that. Raises :class:`TooFar`.
+    """The way to pick all fractions of a choice: one by one, or together where that is more accurate. Values around
+    them are picked too where the price is enough. Raises :class:`TooFar`.
     """
     if choice.candidates:
         mechanism, paid = _mechanism(choice, accounting, share, (Fraction(1), Fraction(1)))

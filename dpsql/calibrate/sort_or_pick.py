@@ -1,8 +1,8 @@
-"""Where an answer shows only its largest groups: whether these are picked first, or all are measured and sorted.
+"""Answers of only the largest groups: whether these are picked first, or all groups are measured and sorted.
 
-Guarantee: the choice follows from the text, the policy and the price. What decides is how far the answer may be off,
-95 times in 100, by either way: by how much a group that is not shown may be beyond one that is, and the error of the
-numbers that are shown.
+Guarantee: the choice follows from the text, the policy and the price. It compares how far the answer may be off, 95
+times in 100, by either way. Two errors count: the excess of a hidden group over a shown one, and the error of the shown
+numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def ranked(sorted_: Sequence[Calibration], picked: Sequence[Calibration]) -> Cal
 
 
 def picks_note(calibration: Calibration) -> str:
-    """What to say of groups that were picked."""
+    """The notice that groups were picked."""
     way, top = _way(calibration), _top(calibration)
     first = f"the {top.count} groups with the {_most(top)} {top.text} are picked first, and only they are measured"
     if top.count == 1:

@@ -1,4 +1,4 @@
-"""What a person sees of an answer, an explanation and a refusal, drawn with rich.
+"""Answers, explanations and refusals as a person sees them, drawn with rich.
 
 Everything reads without colour and in 80 columns.
 """

@@ -14,9 +14,9 @@ from dpsql.releases import up
 
 
 def faults(charges: Sequence[Charge], limits: Limits) -> Iterator[str]:
-    """What is wrong with charges that were read one by one; opening the ledger has compared its totals with their sums.
+    """Faults of charges that were read one by one. Opening the ledger has already compared its totals with their sums.
 
-    Losses are never below nothing, so that the sum of all charges is the largest there ever was.
+    Losses are never negative, so that the sum of all charges is the largest there ever was.
     """
     if len({charge.id for charge in charges}) < len(charges):
         yield "two charges have one id"

@@ -1,4 +1,4 @@
-"""What every engine is to the proxy."""
+"""Engines: the interface of the owner's database, and one folder for each kind."""
 
 from dpsql.engines.arrow_types import arrow_type
 from dpsql.engines.deadlines import TICK, Cancellation, Patience

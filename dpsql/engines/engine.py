@@ -1,4 +1,4 @@
-"""What dpsql asks of an engine. It knows nothing of noise, and is never given a client's text."""
+"""The interface of an engine. An engine knows nothing of noise, and is never given a client's text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Engine(Protocol):
         ...
 
     def schema(self) -> Schema:
-        """What the database declares: tables, views, columns, keys. It is read once."""
+        """The declared schema: tables, views, columns, keys. It is read once."""
         ...
 
     def rely_on(self, tables: Iterable[str]) -> None:
@@ -61,7 +61,7 @@ class Engine(Protocol):
         ...
 
     def public_profile(self, table: str) -> Profile:
-        """What was measured of a table that the owner declared public; of no other table may it be asked."""
+        """The measured profile of a table that the owner declared public. No other table may be profiled."""
         ...
 
     def lasting(self, table: str) -> bool:
@@ -96,7 +96,7 @@ class Engine(Protocol):
         ...
 
     def concerns(self) -> tuple[Concern, ...]:
-        """What is unwise about the way in which the database is opened."""
+        """Warnings about the way in which the database is opened."""
         ...
 
     def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:

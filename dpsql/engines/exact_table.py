@@ -17,7 +17,7 @@ _DIGITS = Context(prec=80)
 
 
 class Rows(Protocol):
-    """What is needed of a cursor that has run a query."""
+    """A cursor that has run a query, as far as it is read here."""
 
     @property
     def description(self) -> Sequence[Sequence[object]] | None: ...

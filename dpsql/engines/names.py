@@ -31,7 +31,7 @@ def match(name: str, names: Iterable[str]) -> str | None:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """What to try instead of an unknown name.
+    """A hint of the name to try instead of an unknown one.
 
     >>> suggestion("patients", ["patient", "visit"])
     'did you mean patient?'

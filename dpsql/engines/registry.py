@@ -31,7 +31,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What an engine may use: ``threads``, and ``memory`` in MiB. None: what it takes by itself."""
+    """The resources of an engine: ``threads``, and ``memory`` in MiB. None: what it takes by itself."""
 
     threads: int | None = None
     memory: int | None = None

@@ -1,4 +1,4 @@
-"""What a database declares about itself, in no engine's words: tables, columns, keys. Never a row."""
+"""The schema that a database declares, in no engine's words: tables, columns, keys. Never a row."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class ForeignKey:
 class SchemaTable:
     """A table or view. ``unique`` lists the column sets of its primary key and its unique constraints.
 
-    ``loose_keys`` are foreign keys that are declared and not, or not for all rows, enforced, and the ends of those that
-    lead through tables that may not be read: they say what is meant, and nothing else rests on them.
-    ``schema`` is the engine's schema of the table where it is not the default one. A ``view`` has no constraints.
+    ``loose_keys`` are foreign keys that are declared but not enforced for all rows, and the ends of foreign keys
+    through tables that may not be read. They state an intention, and nothing else rests on them. ``schema`` is the
+    engine's schema of the table where it is not the default one. A ``view`` has no constraints.
     """
 
     name: str
@@ -66,7 +66,7 @@ class SchemaTable:
 
     @property
     def references(self) -> tuple[ForeignKey, ...]:
-        """What the database says that columns refer to, enforced or not."""
+        """The foreign keys that the database declares, enforced or not."""
         return (*self.foreign_keys, *self.loose_keys)
 
     def is_unique(self, column: str) -> bool:
@@ -150,7 +150,7 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What was measured of a *public* table: its row count, and, where nobody can write to it meanwhile, the columns
+    """The measured profile of a *public* table: its row count, and, where nobody can write to it meanwhile, the columns
     whose values are distinct and not NULL."""
 
     rows: int
@@ -159,7 +159,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the rows of a table say of some columns: whether two rows share all their values, and whether a row lacks
+    """A look at the rows of a table, for some columns: whether two rows share all their values, and whether a row lacks
     one. ``lasting``: nobody can change the rows while they are open.
 
     It is for the owner's eyes: whether a policy is opened may depend on it, and nothing that an analyst sees.

@@ -88,11 +88,11 @@ class SQLEngine(ABC, Generic[S]):
         """Whether nobody can change the rows of a table while it is open here."""
 
     def _kind(self, error: Exception) -> str:
-        """What the owner's log may say of an error: none of its words."""
+        """The kind of an error, for the owner's log: none of its words."""
         return type(error).__name__
 
     def schema(self) -> Schema:
-        """What the database declares: tables, views, columns, keys. It is read once."""
+        """The declared schema: tables, views, columns, keys. It is read once."""
         if self._schema is None:
             self._schema = self._call(self._read_schema)
         return self._schema

@@ -1,8 +1,8 @@
-"""How many calls an engine computes at once; the others wait, and are told apart.
+"""Turns of an engine: how many calls it computes at once, while the others wait.
 
-Why a turn is taken before a charge: what waits for the engine after it was charged would lose its budget if it waited
-too long. So a statement takes its turn first, is charged then, and whatever it reads is read within that turn, which is
-handed to every call that reads.
+Why a turn is taken before a charge: a statement that waits for the engine after its charge would lose its budget if it
+waited too long. So a statement takes its turn first, and is charged then. The turn is handed to every call that reads,
+so that all reads of the statement are within it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Error bars by trying: the outer SELECT over replicates of what was released, where nothing exact is known.
+"""Error bars by replicates: the outer SELECT over released tables with more noise, where no exact rule is known.
 
 Guarantee: post-processing. It asks the sandbox, reads no data and costs no budget; the same question over the same
-released numbers has the same interval. How much is tried follows from the number of cells, never from the clock.
+released numbers has the same interval. The number of replicates follows from the number of cells, never from the clock.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Key = tuple[Row, int]
 
 
 def effort(tables: Sequence[NoisyTable], plans: Sequence[Plan], families: Sequence[Family]) -> int:
-    """What it takes to infer one replicate, in cells of a table that stands alone.
+    """The work to infer one replicate, in cells of a table that stands alone.
 
     Measurements that are made to agree take about ten times as much, and forty times where their keys cross.
     """
@@ -117,7 +117,7 @@ def _ends(rows: Sequence[Row], at: int, keys: Sequence[Key], found: Sequence[Map
 
 
 def _keys(rows: Sequence[Row], places: Sequence[int]) -> list[Key]:
-    """What a row is known by: its unmeasured columns, and which one of those it is that have the same."""
+    """The identity of each row: its unmeasured columns, and its number among the rows that have the same."""
     seen: Counter[Row] = Counter()
     keys: list[Key] = []
     for row in rows:

@@ -1,8 +1,8 @@
 """Intervals of rows that were chosen by their own noisy numbers: the first ten, those above a limit.
 
 Chosen rows are likelier to be overstated: of the first 5 of 64 equal groups, 95 % intervals hold 73 %. Where R of m
-rows are shown by what was measured of them, intervals of the level 1 - 0.05·R/m hold 95 % of the rows that are shown,
-in the mean, whatever the rule was (Benjamini, Yekutieli 2005, theorem 1: the false coverage-statement rate). So each
+rows are shown because of their measured numbers, intervals of the level 1 - 0.05·R/m hold 95 % of the shown rows, in
+the mean, whatever the rule was (Benjamini, Yekutieli 2005, theorem 1: the false coverage-statement rate). So each
 interval is made that much wider. Post-processing: it reads what is shown, and the statement's text.
 """
 
@@ -23,7 +23,7 @@ Cell = Ends | tuple[str, str] | None
 
 
 def stretch(shown: int, among: int, accounting: Accounting) -> float:
-    """By what the intervals of so many rows among others are longer than 95 % intervals of single rows.
+    """The factor by which intervals of so many chosen rows are longer than 95 % intervals of single rows.
 
     >>> from dpsql.accounting import PURE, ZCDP
     >>> round(stretch(5, 64, ZCDP), 2), round(stretch(5, 64, PURE), 2), stretch(64, 64, PURE)

@@ -119,7 +119,7 @@ def tried_bars(
     cancellation: Cancellation,
     consistent: bool,
 ) -> dict[int, Column]:
-    """The intervals of columns of which nothing exact is known, from replicates of what was released."""
+    """The intervals of columns without an exact rule, from replicates of the released tables."""
 
     def replicates(count: int) -> list[Tables]:
         drawn = replicated(tables, plans, count, generator(f"{prepared.sql} {consistent}", tables))

@@ -1,9 +1,9 @@
-"""What a total leaves when the groups that are shown are taken from it: post-processing of released numbers.
+"""The row of other groups: a total minus the groups that are shown. Post-processing of released numbers.
 
-The difference is taken between noisy integers, before anything is moved into its range, so that it is unbiased; its
-noise is the total's and that of every group that is shown. Where each number of a group is rounded for itself, it is
-rounded before, so that all rows add up to the total as it is shown. It is made anew wherever tables are finished, of
-replicates too, so that what is computed above it knows whose noise it shares.
+The difference is taken between noisy integers, before any number is moved into its range, so that it is unbiased. Its
+noise is that of the total and of every group that is shown. Where each number of a group is rounded for itself, it is
+rounded before the subtraction, so that all rows add up to the total as it is shown. The row is computed anew wherever
+tables are finished, those of replicates too: so each replicate of it shares the noise of its total and groups.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SHOWN = (10, 100)
 def less_shown(
     tables: Sequence[NoisyTable], plans: Sequence[Plan], shapes: Sequence[Shape], derived: Mapping[int, Derived]
 ) -> Measured:
-    """The same, with what is left of a total in the place of the total, wherever a shape has a row of it."""
+    """The measurements, with the row of other groups in place of the total, wherever a shape has such a row."""
     found = list(tables), list(plans), dict(derived)
     for shape in shapes:
         if shape.others:

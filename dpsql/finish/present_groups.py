@@ -1,4 +1,4 @@
-"""Which groups of a release are there, as far as its released numbers tell. Post-processing of these numbers.
+"""Which groups of a release have somebody in them, as far as its released numbers tell. Post-processing of these.
 
 A group is there where its released number of rows is above a threshold that empty groups exceed so rarely that in 99 of
 100 answers none of them does, however many there are. The threshold follows from the noise and the number of groups;
@@ -40,7 +40,7 @@ def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> flo
 def present_columns(
     shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool = False
 ) -> list[ReleasedColumn]:
-    """For each presence that the outer SELECT asks for, the column that says which rows have it.
+    """A column of booleans for each presence that the outer SELECT asks for: whether a row's group is present.
 
     ``tables`` and ``plans`` are those of the shape's measurements, whose rows are one below the other in ``released``.
     ``silent``: no noise was added, whatever the tables say of it.
@@ -69,8 +69,8 @@ def present_columns(
 def _there(
     shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool
 ) -> Iterator[bool]:
-    """Of each row, whether its number of rows says that it is there. A total over all rows is, and a group that was
-    selected."""
+    """For each row, whether its number of rows shows somebody in it. A total over all rows and a selected group always
+    do."""
     name = f"a{shape.counted}"
     counts = next(column.values for column in released.columns if column.name == name)
     declared = [plan.cells is not None for plan in plans]
@@ -101,7 +101,8 @@ def _rows_of(plan: Plan, place: int) -> Linear:
 
 
 def _listed(shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> Iterator[tuple[bool, ...]]:
-    """Of each row, which of its keys have values that the owner listed; those that a total adds up over have."""
+    """For each row, which of its keys have values that the owner listed. A key that a total adds up over counts as
+    listed."""
     for number, (table, plan) in enumerate(zip(tables, plans, strict=True)):
         places = shape.sets[number] if shape.sets else tuple(range(len(shape.keys)))
         for group in table.keys:
@@ -135,7 +136,8 @@ def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) 
 
 
 def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) -> str:
-    """What is paid for the number of rows, of the statement's whole price; "" where what was asked for tells it."""
+    """The part of the whole price that pays for the number of rows; "" where the statement asks for this number
+    anyway."""
     paid = 0.0
     for one in calibrations:
         asked = (output.estimator for output in one.plan.outputs if output.name != f"a{place}")

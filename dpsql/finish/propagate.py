@@ -1,4 +1,4 @@
-"""How far noise carries what was computed from released numbers: sums and quotients, exactly.
+"""How far noise moves numbers computed from released ones: sums and quotients, exactly.
 
 Guarantee: a function of released numbers, their noise and the query. The interval holds, 95 times in 100, what the
 same expression would be over the bounded data; what bounding took away is not in it.
@@ -209,7 +209,7 @@ def _slots(forms: Sequence[Affine]) -> list[int]:
 
 
 def _pattern(slots: Sequence[int], row: Sequence[Row | None]) -> tuple[object, ...]:
-    """What the noise of a row depends on: which pieces, and which slots are the same row."""
+    """The pattern that the noise of a row depends on: its pieces, and which slots are the same row."""
     seen: dict[tuple[str, int], int] = {}
     pattern: list[object] = []
     for slot in slots:
@@ -248,9 +248,10 @@ def _quotient_ends(form: Quotient, rows: Sequence[Sequence[Row | None]]) -> list
 
 
 def most_of_share(form: Quotient, row: Sequence[Row | None]) -> float:
-    """What a quotient cannot exceed, whatever the data, since all that is above the line is below it, too; else inf.
+    """The largest value of a quotient, whatever the data, if its numerator is among the terms of its denominator; else
+    inf.
 
-    So it is of a count with a condition over one without it, and of a count over a sum of counts that it is one of.
+    Examples: a count with a condition over the count without it, and a count over a sum of counts that includes it.
     """
     above, below = (_weights_of_parts(side, row) for side in (form.above, form.below))
     if above is None or below is None or form.above.constant > 0 or form.below.constant < 0:

@@ -1,8 +1,8 @@
-"""Replicates of what was released: the same numbers with more noise of the same law.
+"""Replicates of released tables: the same numbers with more noise of the same law.
 
-The noise here hides nothing: what it is added to is released already. It is drawn by numpy from a seed that follows
-from the released numbers and the question, so that the same question shows the same interval again. What hides people
-is drawn in :mod:`dpsql.mechanisms`, from a source without a seed.
+The noise here hides nothing: the numbers that it is added to are released already. It is drawn by numpy from a seed
+that follows from the released numbers and the question, so that the same question shows the same interval again. The
+noise that hides people is drawn in :mod:`dpsql.mechanisms`, from a source without a seed.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def replicated(
 def _repicked(
     table: NoisyTable, plan: Plan, count: int, rng: np.random.Generator
 ) -> list[Mapping[str, tuple[tuple[int | None, ...], ...]]]:
-    """Quantiles once more: off by normal errors, of which 95 of 100 are as large as the intervals say, mirrored, since
-    where the truth may be far above what was picked, a pick may be far below the truth. None where nothing is known,
-    and for modes.
+    """Replicates of quantiles: off by normal errors, 95 of 100 of which lie within the interval, mirrored. Mirrored,
+    since a pick may be far below the truth where the truth may be far above the pick. None for modes, and where the
+    interval is not known.
     """
     found: list[dict[str, tuple[tuple[int | None, ...], ...]]] = [{} for _ in range(count)]
     for choice in plan.choices:
@@ -117,7 +117,7 @@ def drawn(noise: Additive, count: int, rng: np.random.Generator) -> IntArray:
 def replicate_ends(value: float, replicates: FloatArray) -> Ends | None:
     """The 95 % interval of a number, from what replicates make of it; None where they say too little.
 
-    Replicates err around what was released as that errs around the truth, so their quantiles are turned around it
+    Replicates err around the released number as this errs around the truth, so their quantiles are mirrored at it
     (Davison, Hinkley 1997, basic bootstrap). Where they err to one side mostly, as the greatest of several numbers
     does, they do not tell on which side the truth is: then both ends are as far.
 

@@ -35,11 +35,11 @@ class Failed(Exception):
 
 
 class Lost(Exception):
-    """It went away while a charge was on its way, and did not come back in time: it may be charged."""
+    """The ledger went away during a charge, and did not come back in time: the charge may be in it."""
 
 
 class Unsound(Exception):
-    """It is not a ledger of this kind, or its totals are not the sums of its charges."""
+    """A ledger that is not of this kind, or whose totals are not the sums of its charges."""
 
 
 class Missing(Unsound):
@@ -98,7 +98,7 @@ class Journal(Protocol):
 
 
 class Admission:
-    """What a series of groups comes to, decided one after the other.
+    """The outcome of a series of groups of charges, decided one after the other.
 
     Charges that wait together are admitted together: losses only grow, so that their sum decides. All of it is counted
     in whole units of 1e-40, as losses are recorded: the same decisions as :meth:`Accountant.fits`, and much faster.
@@ -211,7 +211,7 @@ def together(group: Group) -> PrivacyLoss:
 
 
 def exceeded(limits: Limits, spent: Spent, loss: PrivacyLoss) -> list[str]:
-    """Whose limits do not admit a loss after what was spent: everybody's, the analyst's own, both or none."""
+    """The names whose limits a loss would exceed after the spent ones: everybody, the analyst, both or none."""
     return [name for name in spent if name in limits and not limits[name].fits(spent[name], loss)]
 
 

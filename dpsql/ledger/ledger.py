@@ -168,7 +168,7 @@ class Ledger:
         return self.charge_together(analyst, [Due(loss, statement, tuple(tables))], receipt)[0]
 
     def charge_together(self, analyst: str, dues: Sequence[Due], receipt: Receipt | None = None) -> tuple[str, ...]:
-        """The same for several charges that are admitted all or none, and durable together.
+        """Charge several at once: all or none of them are admitted, and they are durable together.
 
         They are written on the ``receipt`` before anybody is told of them.
         """
@@ -222,7 +222,7 @@ class Ledger:
 
     @property
     def limits(self) -> Limits:
-        """What everybody together, under the empty name, and every analyst with a share may spend."""
+        """The limits of every analyst with a share, and, under the empty name, of everybody together."""
         return self._limits
 
     def extent(self) -> tuple[str, int]:

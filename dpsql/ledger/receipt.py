@@ -1,4 +1,4 @@
-"""What one statement was charged: a value that is handed to whoever charges, and read when the statement has ended."""
+"""The receipt of one statement: a value that is handed to every charge, and read when the statement has ended."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class SQLiteJournal:
     def _begin(self, facts: Mapping[str, str]) -> None:
         """Make a ledger beside its place, and move it there when it is whole and on the disk.
 
-        So a file that is there and empty is one that lost what was in it, and not one that nobody has begun.
+        So an empty file at its place is a ledger that lost its content, and never one that nobody has begun.
         """
         if os.path.exists(f"{self._path}-wal"):
             raise Unsound("its log is there without it")

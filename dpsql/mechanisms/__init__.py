@@ -1,4 +1,4 @@
-"""What hides a statistic. To add a mechanism, write its file and put its class into ``NOISES``."""
+"""The mechanisms that hide statistics. To add one, write its file and put its class into ``NOISES``."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""What all mechanisms that add noise have in common."""
+"""The interface of all mechanisms that add noise."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Mechanism(Additive):
 
     @abstractmethod
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
-        """What it costs, exactly. Raises ValueError for a vector that it does not hide."""
+        """The exact privacy loss. Raises ValueError for a vector that the mechanism does not hide."""
 
     @property
     @abstractmethod
     def variance(self) -> float:
-        """Of one draw, in squared steps."""
+        """The variance of one draw, in squared steps."""
 
     @abstractmethod
     def sample(self, sampler: Sampler, count: int) -> list[int]:

@@ -3,9 +3,9 @@
 A key exists in a database when its exact weight is at least one step. Keys without weight (those that only
 units with more than ``max_groups`` groups have, or nobody) are never named, whatever the noise.
 
-**Claim.** With noise that is ρ-zCDP (or ε-DP) for the vector of weights, and τ such that the keys that one unit has
-alone all stay below τ with probability at least 1-δ, naming the keys whose noisy weight reaches τ is
-δ-approximate ρ-zCDP, or (ε, δ)-DP, with the whole δ, whatever is then measured on the named keys and paid for.
+**Claim.** Let the noise be ρ-zCDP (or ε-DP) for the vector of weights. Let τ be such that the keys of one unit alone
+all stay below τ with probability at least 1-δ. Then naming the keys whose noisy weight reaches τ is δ-approximate
+ρ-zCDP, or (ε, δ)-DP, with the whole δ. Further measurements on the named keys are paid for by themselves.
 
 **Proof.** Let D' be D and one unit more, K the keys that exist in D, O the keys that exist in D' only; the new unit
 alone has the keys O. Let M_K be the same mechanism run on the keys K only. Then M(D) = M_K(D), and M_K(D)

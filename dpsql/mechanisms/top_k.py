@@ -9,15 +9,15 @@ order.
 is the width of that interval), in however many groups. The logarithm of a pick's probability is rate · statistic less
 the logarithm of a sum, which moves by between 0 and rate·Δ as well, and by the same for all groups: the log-ratios of
 two neighbours lie in an interval of width rate·Δ. That is bounded range (Durfee, Rogers 2019), hence (rate·Δ)²/8-zCDP
-(Cesar, Rogers 2021; seed 001 has only the weaker 2·rate·Δ-DP). The k picks are adaptive, and their losses add up:
-k(rate·Δ)²/8. Of permute-and-flip each pick is rate·Δ-DP, and all are k·rate·Δ-DP. ∎
+(Cesar, Rogers 2021). The k picks are adaptive, and their losses add up: k(rate·Δ)²/8. Of permute-and-flip each pick is
+rate·Δ-DP, and all are k·rate·Δ-DP. ∎
 
-How many groups a person is in plays no part: a person in all of 1,000 groups moves every statistic, and of two that
-move by as much, neither gains on the other by more than Δ. It is what measuring all groups pays for 1,000 times.
+How many groups a person is in plays no part. A person in all of 1,000 groups moves every statistic, but none of them
+gains on another by more than Δ. Measuring all groups would pay for each of the 1,000.
 
 **What is missed.** A pick is below the best one left by more than ln(d/β)/rate with a probability of at most β, among d
-groups: for β = 5 %/k at each pick, no group that is not shown has more than any that is by more than
-ln(20·d·k)/rate, 95 times in 100.
+groups: with β = 5 %/k at each pick, no group that is left out exceeds one that is shown by more than ln(20·d·k)/rate,
+95 times in 100.
 """
 
 from __future__ import annotations
@@ -119,10 +119,11 @@ class TopK:
 
 
 def part_of_picks(top: Top, cells: int, shown: float, *, concentrated: bool) -> Fraction:
-    """The part of a price that the picks get: that which makes what is missed and what is shown wrong together least.
+    """The part of a price that goes to the picks: it minimises the sum of their error and the error of the numbers
+    shown.
 
-    ``shown`` is the half-width of a number shown, in steps, were the whole price paid for it, at ρ or ε of 1. What
-    either has falls with the root of its ρ, or with its ε. By public facts alone.
+    ``shown`` is the half-width of a shown number, in steps, if the whole price is paid for the numbers, at ρ or ε of 1.
+    Both errors fall with the root of their ρ, or with their ε. The part follows from public facts alone.
 
     >>> part_of_picks(Top("n", "a0", 10, True, 1, ""), 1000, 4.4, concentrated=True)
     Fraction(11, 16)

@@ -37,10 +37,10 @@ def problems(
     referring: Collection[tuple[str, str]] = (),
     agreed: Agreements | None = None,
 ) -> list[Problem]:
-    """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's, ``looks`` what
-    was seen of the keys that :attr:`dpsql.policy.declared_catalog.Fit.claims` names, ``referring`` the columns
-    that seem to hold keys of people, of those that :func:`dpsql.policy.undeclared_people.unsaid` names, and ``agreed``
-    what was seen of the ways that :attr:`dpsql.policy.declared_catalog.Fit.agreements` names."""
+    """All findings, errors first, each in the order of the policy file. ``concerns`` are the engine's warnings.
+    ``looks`` tells whether rows keep to the keys in :attr:`dpsql.policy.declared_catalog.Fit.claims`, and ``agreed``
+    whether they keep to :attr:`dpsql.policy.declared_catalog.Fit.agreements`. ``referring`` are those columns of
+    :func:`dpsql.policy.undeclared_people.unsaid` that seem to hold keys of people."""
     found = fit(policy, schema, looks=looks, agreed=agreed)
     every = [
         *found.problems,

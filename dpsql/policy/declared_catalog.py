@@ -31,8 +31,8 @@ _NOBODY = (
 class Fit:
     """How a policy fits a database. ``catalog`` holds what fits; it may be used only if no problem is an error.
 
-    ``names`` maps the database's name of each table to the policy's. ``claims`` are the keys that are relied on and
-    that no constraint enforces, and ``agreements`` the ways of which it matters that they lead to the same people.
+    ``names`` maps the database's name of each table to the policy's. ``claims`` are the keys that are relied on without
+    a constraint that enforces them. ``agreements`` are the ways that have to lead to the same people.
     """
 
     catalog: Catalog
@@ -57,9 +57,9 @@ def catalog(
     """The catalog of ``policy`` over a database. Raises :class:`dpsql.policy.problem.PolicyError` with every error
     found.
 
-    ``public_profiles`` holds what was measured of public tables, by the policy's or the database's name of the table,
-    ``looks`` what was seen of the keys that no constraint enforces, and ``agreed`` of the ways that lead to people.
-    Problems of the kinds ``let_pass`` are none: for tests alone, over data that hold no secret.
+    ``public_profiles`` holds the measured profiles of public tables, by the policy's or the database's name of the
+    table. ``looks`` tells whether rows keep to the keys that no constraint enforces, and ``agreed`` whether ways lead
+    to the same people. Problems of the kinds ``let_pass`` are ignored: for tests alone, over data that hold no secret.
     """
     found = fit(policy, schema, public_profiles, looks, agreed)
     errors = [problem for problem in found.errors if problem.kind not in let_pass]

@@ -109,7 +109,7 @@ def _decimal(written: Written, type_: Type) -> Decimal:
 
 
 def _double(written: Written, type_: Type) -> float:
-    # A listed value is compared with what the column holds, which is the nearest double.
+    # A listed value is compared with the column's value, which is the nearest double.
     value = float(number(written))
     if value in (float("inf"), float("-inf")):
         raise ValueError(f"{written[:40]} is beyond the range of a double")

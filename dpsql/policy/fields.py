@@ -1,6 +1,6 @@
 """How the values of a policy file are read: each function takes what was written and gives an exact, valid value.
 
-Guarantee: what comes back is valid; what is not raises :func:`wrong`, with a message that says what would be right.
+Guarantee: a returned value is valid. An invalid one raises :func:`wrong`, with a message that says how to correct it.
 No message repeats a password or a whole file.
 """
 

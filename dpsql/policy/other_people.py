@@ -69,7 +69,7 @@ class OtherPeople:
                     yield Problem(self._path(table, column), self._text(table, own, column, key), kind=kind)
 
     def agreements(self) -> Iterator[Agreement]:
-        """What has to be so for each column that is shown to lead to nobody but the owner of its row."""
+        """The claims on which it rests that a column leads to nobody but the owner of its row, for all such columns."""
         for table in self.paths:
             own = self._own(table)
             for key in self.keys(table) if own is not None else ():
@@ -124,7 +124,7 @@ class OtherPeople:
             yield Problem(join("tables", self.names[table], "columns", spelt, "owner"), text)
 
     def _keys(self, table: str) -> list[ForeignKey]:
-        """What the database says that columns refer to, enforced or not, and the steps that the policy's ways take.
+        """The keys of a table: the foreign keys of the database, enforced or not, and the steps of the policy's ways.
 
         A view has no foreign keys: its columns are taken for those of the same name that tables have.
         """
@@ -222,7 +222,7 @@ class OtherPeople:
         )
 
     def _remedy(self, table: str, own: str, key: ForeignKey) -> str:
-        """What else would do, by what was seen of the rows."""
+        """The advice about a key that may lead to other people, by the claims that rows were seen to keep."""
         claims = self._claims(table, key) or []
         if any(self.seen.get(claim) is False for claim in claims):
             return "Some rows lead to two different people"

@@ -93,7 +93,7 @@ class _Section(BaseModel):
 
 
 class Budget(_Section):
-    """What all analysts together may learn about one unit, ever: (ε, δ), and how charges add up.
+    """The limit of what all analysts together may learn about one unit, ever: (ε, δ), and how charges add up.
 
     ``accounting`` is ``zcdp`` where δ > 0 and ``pure`` where δ = 0, unless it is given.
     """
@@ -150,8 +150,8 @@ class Analyst(_Section):
 
 
 class Limits(_Section):
-    """What statements may take: ``seconds`` and ``memory`` (MiB) of the database each time it is asked, ``threads`` of
-    a DuckDB, and how many ``statements`` and ``connections`` there are at once, together and of one analyst.
+    """Resources of statements: ``seconds`` and ``memory`` (MiB) of the database each time it is asked, ``threads`` of a
+    DuckDB, and how many ``statements`` and ``connections`` there are at once, together and of one analyst.
     """
 
     seconds: Seconds = 300.0
@@ -164,8 +164,8 @@ class Limits(_Section):
 
 
 class Column(_Section):
-    """What is declared of a column. Scalars are as written; :mod:`dpsql.policy.declared_catalog` reads them as the
-    column's type.
+    """A column's declarations. Scalars are as written; :mod:`dpsql.policy.declared_catalog` reads them as the column's
+    type.
 
     ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values,
     ``max_total`` the most that one person's values add up to, ``step`` the distance of neighbours in ``range``.
@@ -194,7 +194,7 @@ BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
 
 
 class Table(_Section):
-    """What is declared of a table. ``columns`` is None where it is absent: all columns of a public table.
+    """A table's declarations. ``columns`` is None where it is absent: all columns of a public table.
 
     ``key`` lists sets of columns of which no two rows share all values.
     """

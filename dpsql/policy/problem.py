@@ -1,4 +1,4 @@
-"""What is wrong or unwise in a policy: a key path, a message, and how bad it is."""
+"""Problems of a policy, wrong or unwise: a key path, a message, and how bad it is."""
 
 from __future__ import annotations
 

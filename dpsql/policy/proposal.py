@@ -185,7 +185,7 @@ data_version: '1'
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """What a first policy says of the tables. ``ways`` are those that it declares, with their steps to the unit."""
+    """The tables of a first policy. ``ways`` are those that it declares, with their steps to the unit."""
 
     schema: Schema
     unit: Candidate | None
@@ -242,7 +242,7 @@ class _Draft:
         return _steps((steps[0],)) if len(steps) == 1 else f"column -> {_quoted(str(self.unit), _DOTTED)}"
 
     def _asked(self, table: SchemaTable) -> Iterator[str]:
-        """What the owner has to say of a table that is left out so far."""
+        """Questions to the owner about a table that is left out so far."""
         name = _quoted(table.name)
         if self.unit is None:
             yield f"whose are the rows of {name}? Give its way to the unit once that is known."
@@ -306,7 +306,7 @@ class _Draft:
         }
 
     def _hint(self, table: SchemaTable, column: SchemaColumn) -> str:
-        """What the owner may declare of a column, by its keys and its type."""
+        """A hint of the declarations that fit a column, by its keys and its type."""
         for key in table.foreign_keys:
             if key.columns == (column.name,) and _is_plain(key.parent, *key.parent_columns):
                 parent = _quoted(f"{key.parent}.{key.parent_columns[0]}", _DOTTED)

@@ -22,7 +22,7 @@ _WORD = "leave it out, or say {owner: public}"
 
 
 def spoken(spec: DeclaredTable, table: Table) -> Iterator[tuple[str, DeclaredColumn]]:
-    """What the policy says of columns, by the database's names."""
+    """The policy's declarations of columns, by the database's names."""
     for name, column in (spec.columns or {}).items():
         real = match(name, table.columns)
         if real is not None:
@@ -30,8 +30,8 @@ def spoken(spec: DeclaredTable, table: Table) -> Iterator[tuple[str, DeclaredCol
 
 
 def unsaid(policy: Policy, schema: Schema, found: Fit) -> list[tuple[str, str]]:
-    """The columns of people's tables of which neither the policy nor the database says what their values are, and that
-    could be compared with the key of the people: by table and column."""
+    """Columns of people's tables that could be compared with the key of the people, and whose values neither the policy
+    nor the database explains: by table and column."""
     unit = found.catalog.unit
     if unit is None or unit[0] not in found.catalog.tables:
         return []
@@ -55,7 +55,7 @@ def _is_explained(source: SchemaTable, table: Table, name: str) -> bool:
 
 
 def hints(policy: Policy, schema: Schema, found: Fit, referring: Collection[tuple[str, str]]) -> Iterator[Problem]:
-    """What the owner should look at. ``referring`` are columns of which every value is the key of somebody."""
+    """Columns that the owner should look at. ``referring`` are columns of which every value is the key of somebody."""
     ways = {hop.column.lower(): (name, hop) for name, other in found.catalog.tables.items() for hop in other.path[:1]}
     for real, table in found.catalog.tables.items():
         if table.public:
@@ -92,7 +92,7 @@ class _Hint:
         return f"is named like {table}.{hop.column}, which leads to people: if it names other people, {_WORD}"
 
     def _of_key(self, parent: str) -> str:
-        """Of a foreign key that does not lead to the people of the policy."""
+        """The hint about a foreign key that does not lead to the people of the policy."""
         if self.found.catalog.unit is None:
             text = f"refers to {parent}: whoever is in several rows by it is protected in one row at a time"
             return f"{text}. Name the key of the people as privacy_unit"

@@ -25,9 +25,9 @@ Columns = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Columns that the policy takes for a key of a table, in the database's names, and no constraint makes one.
+    """Columns that the policy takes for a key of a table, in the database's names, without a constraint behind it.
 
-    ``lasting``: what rests on it does not bear that rows change, so that no look helps where they can.
+    ``lasting``: the key has to hold even after rows change, so that a look at rows that can change does not help.
 
     >>> Claim("orders", ("id",)) == Claim("orders", ("id",), lasting=True)
     True
@@ -44,8 +44,8 @@ Looks = Mapping[Claim, Look | None]
 
 @dataclass(slots=True)
 class Known:
-    """What is known of one table's keys: ``certain`` whatever happens, ``claimed`` by the owner's word, and of which a
-    public table is read one row each."""
+    """The keys of one table: ``certain`` whatever happens, ``claimed`` by the owner's word, and those by which a public
+    table is read one row each."""
 
     certain: list[Columns] = field(default_factory=list)
     claimed: list[Columns] = field(default_factory=list)
@@ -54,10 +54,10 @@ class Known:
 
 @dataclass(slots=True)
 class UniqueKeys:
-    """What is known of the keys of the declared tables, by the database's name of each.
+    """The known keys of the declared tables, by the database's name of each table.
 
-    ``names`` are the policy's names of the tables; ``problems`` collects what is wrong, ``claims`` what is relied on
-    without a constraint.
+    ``names`` are the policy's names of the tables; ``problems`` collects the problems, ``claims`` the keys that are
+    relied on without a constraint.
     """
 
     schema: Schema

@@ -201,7 +201,7 @@ def foreign_key_paths(
 
 
 def inexact(key: SchemaColumn) -> str:
-    """What to say of a key of which two values may be read as one: rows of two people would be joined."""
+    """The problem of a key of which two values may be read as one: rows of two people would be joined."""
     better = ", such as numeric(38,0)" if key.engine_type.lower().startswith("numeric") else ""
     return f"has the type {key.engine_type}, of which two keys may be read as one: give it one that is exact{better}"
 

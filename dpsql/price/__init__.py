@@ -1,4 +1,4 @@
-"""What a statement costs, and the error to expect."""
+"""The price of a statement, and the error to expect."""
 
 from dpsql.price.expected_error import error_notes, expected_errors
 from dpsql.price.learn_bounds import Bounds, Settled

@@ -26,8 +26,8 @@ Sizes = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What was released before of the groups that a statement asks about: how large outputs are, and by what their
-    errors differ from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1).
+    """Earlier releases of the groups that a statement asks about: the sizes of outputs, and by what their errors differ
+    from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1).
     """
 
     sizes: Sizes = field(default_factory=dict)
@@ -40,7 +40,7 @@ NOTHING = Known()
 def expected_errors(
     prepared: Prepared, calibrations: Sequence[Calibration], known: Known = NOTHING
 ) -> tuple[float | None, ...]:
-    """The 95 % half-width of every column; None for what is no measured number, or of no form that is known.
+    """The 95 % half-width of every column; None for a column that is no measured number, or has no known form.
 
     Means, quantiles and quotients are those of the groups that were released before; where none were, of a group of
     ``NOMINAL_GROUP`` rows, over which the values of quantiles are spread evenly: what they are above and below the line
@@ -87,7 +87,7 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
 
 
 def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Known:
-    """What is known of the statement's groups from the store."""
+    """Facts of the statement's groups from the releases in the store."""
     errors: dict[str, float] = {}
     for options in prepared.program.options:
         for plan in options.all:
@@ -123,7 +123,7 @@ def excess_of(
     *,
     certain: bool = False,
 ) -> Callable[[Fraction], float]:
-    """By what factor the widest column is wider than it may be, at a price.
+    """The factor by which the widest column is wider than it may be, at a price.
 
     Where a column's error is not known before it is answered, the outputs of the releases stand in for it. ``certain``:
     of those columns alone whose error follows from the noise, whatever the data are.
@@ -172,7 +172,7 @@ def target_notes(
     *,
     reached: bool,
 ) -> tuple[str, ...]:
-    """What to say of a price that came from an error."""
+    """The notices about a price that came from an error."""
     notes = [f"an error of {wanted} takes ε = {float(epsilon):g}"]
     if wanted.relative:
         notes = [f"{notes[0]}; it is a part of what was released before, else of a group of {NOMINAL_GROUP:,} people"]
@@ -256,7 +256,7 @@ def _output(calibration: Calibration, name: str) -> Output:
 
 
 def error_notes(columns: Sequence[AnswerColumn], margins: Sequence[Sequence[float | None]]) -> tuple[str, ...]:
-    """What errors an answer has that was asked for with an error."""
+    """The notice of the errors of an answer whose price came from an error."""
     found = []
     for at, column in enumerate(columns):
         widths = [row[at] for row in margins if row[at] is not None]

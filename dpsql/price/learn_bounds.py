@@ -1,13 +1,13 @@
-"""Bounds that the owner left to be learned: found among what was released, or bought with a part of a price.
+"""Bounds that the owner left to be learned: found among earlier releases, or bought with a part of a price.
 
-A bound is a function of noisy histograms (:mod:`dpsql.inference.estimates.learned_bounds`), which are releases like
-any other: planned by :mod:`rewriter.planner.bound_histogram`, calibrated, charged, and kept in the store, beside the
-ledger that paid for them. So another statement, session or process that reads the same histograms takes the same
-bound, and a store that was lost or a ``data_version`` that was changed means that the bound is paid for again.
+A bound is a function of noisy histograms (:mod:`dpsql.inference.estimates.learned_bounds`), which are releases like any
+other: planned by :mod:`rewriter.planner.bound_histogram`, calibrated, charged, and kept in the store, beside the ledger
+that paid for them. So every statement, session or process with the same histograms takes the same bound. If the store
+is lost or the ``data_version`` changes, the bound is paid for again.
 
-Why histograms of less accuracy serve too: whoever lacks a bound wants it as accurate as an eighth of the part of the
-owner's default price makes it. So a statement that learns several bounds at once leaves them for those that lack one,
-a large price does not pay again for what is good enough, and a tiny one spoils nothing.
+Why less accurate histograms serve, too: a bound is good enough if it is as accurate as an eighth of the usual part of
+the owner's default price makes it. So a bound that was learned together with others serves later statements. A large
+price does not pay again for a bound that is good enough, and a tiny price spoils nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Bound:
 
     @property
     def notice(self) -> str:
-        """What an analyst is told. Released numbers only."""
+        """The notice to an analyst. It holds released numbers only."""
         missing, high = self.learned.missing, _shown(self.learned.high)
         unseen = f"up to about {float(f'{self.unseen:.2g}'):,.0f} people may be beyond it unseen"
         released = f"a bound released at ε = {self.epsilon:.3g}; {unseen}"
@@ -60,7 +60,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """Histograms that are charged and read before a query, by what is missing; ``rest`` is charged for the query."""
+    """Histograms that are charged and read before a query, by the missing bound; ``rest`` is charged for the query."""
 
     calibrations: Mapping[Missing, tuple[Calibration, ...]]
     share: Fraction
@@ -164,7 +164,7 @@ class Bounds:
         return found
 
     def learned(self, settled: Settled, histograms: Mapping[Missing, Sequence[NoisyTable]]) -> Settled:
-        """The query with the bounds that follow from what was bought. A function of released numbers."""
+        """The query with the bounds that follow from the bought histograms. A function of released numbers."""
         bought = [self._bound(missing, tables) for missing, tables in histograms.items()]
         found = {bound.learned.missing: bound for bound in (*settled.bounds, *bought)}
         bounds = [found[missing] for missing in settled.prepared.program.missing]

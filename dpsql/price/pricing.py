@@ -1,7 +1,7 @@
-"""What a statement costs, and the noise that this buys: the part of the flow before the charge.
+"""The price of a statement, and the noise that it buys: the part of the flow before the charge.
 
-Guarantee: no private row is looked at. A price depends on the text, the policy, the settings and what was released
-before; what is released already is free, and of what can be made of other releases only the rest is paid.
+Guarantee: no private row is looked at. A price depends on the text, the policy, the settings and earlier releases. The
+same release is free, and where other releases contribute, only the rest is paid.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _TOPPED_UP = "combined with what was released before: only the rest of the price
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """The releases of a statement, each calibrated at its share of the price; what is stored already is free, and of
-    what is made of other releases only the rest is paid.
+    """The releases of a statement, each calibrated at its share of the price; stored releases are free, and where
+    earlier releases contribute, only the rest is paid.
 
     ``epsilon`` is what the statement would pay if nothing was, ``notes`` say how it came about.
     """
@@ -47,7 +47,7 @@ class Priced:
 
     @property
     def releases(self) -> tuple[Calibration, ...]:
-        """One for each identity: what is charged is what is measured. A second place of the same release is neither.
+        """One for each identity: only measurements are charged. A second place of the same release is neither.
 
         >>> from dpsql.accounting import PURE
         >>> from rewriter.plan import Block, Sensitivity, Statistic
@@ -138,7 +138,7 @@ class Pricing:
         settings: Settings,
         turn: Turn | None,
     ) -> Mapping[str, Offer]:
-        """What can be made of other releases."""
+        """The releases that can be made of earlier ones."""
         missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
         found = {name: self._reuse.offer(c, turn) for name, c in missing.items()} if settings.reuse else {}
         return {name: offer for name, offer in found.items() if offer is not None}
@@ -185,7 +185,7 @@ class Pricing:
         return found.epsilon, notes
 
     def known(self, prepared: Prepared) -> Known:
-        """What was released before of the groups of a statement."""
+        """Earlier releases of the groups of a statement."""
         return released_before(prepared, self._stored_before)
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
@@ -268,7 +268,7 @@ def _total_variance(calibration: Calibration) -> float:
 
 
 def notices(priced: Priced) -> tuple[str, ...]:
-    """What to tell of a price and of what bounds the answer."""
+    """The notices about a price, and about the limits of the answer."""
     notes: dict[str, None] = dict.fromkeys(priced.notes)
     for calibration in priced.calibrations:
         notes.update(dict.fromkeys(calibration.plan.notes))

@@ -1,7 +1,7 @@
-"""By what a released number may be off: the law of its noise, which is public.
+"""The noise of a released number: its law, which is public.
 
-A mechanism is its noise: :mod:`dpsql.mechanisms` has one file and one class for each. What is stored is its name and
-its scale, and ``NOISES`` there says which class a stored name stands for.
+A mechanism is its noise: :mod:`dpsql.mechanisms` has one file and one class for each. A release is stored with the name
+and the scale of its noise, and ``NOISES`` there maps a stored name to its class.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The store of releases: the same release asked again is answered again, with the same numbers, and costs nothing.
 
-Why it is free. What was released is public to everybody whom the ledger's total protects against: repeating it tells
-nobody anything about the data that the total has not paid for. So an entry is visible to every analyst of the ledger,
-and it is free towards their own shares too. A share caps what an analyst may *cause to be released*; it does not
-bound what an analyst can learn from the releases of others, as talking to them does not either. Whether there is a
-hit is decided by released facts alone: the plan's identity, the owner's data version, and the noise.
+Why it is free. A release is public to everybody against whom the ledger's total protects: repeating it tells nobody
+anything about the data that the total has not paid for. So an entry is visible to every analyst of the ledger, and it
+is free towards their own shares too. A share caps what an analyst may *cause to be released*; it does not bound what an
+analyst can learn from the releases of others, as talking to them does not either. Whether there is a hit is decided by
+released facts alone: the plan's identity, the owner's data version, and the noise.
 
 Why it depends on its ledger. A release that another ledger paid for, or that a ledger restored from a backup does not
 know of any more, is not paid for here. Each entry therefore names its ledger and how many charges it had when the
@@ -12,8 +12,8 @@ entry was made, and is used only while its ledger is the same one and has as man
 thrown away without loss: the file ``<ledger>-releases`` may be deleted at any time. Beside a ledger in PostgreSQL
 stands a file of each machine, which asks the ledger how far it has come whenever it is used.
 
-An entry is found by the identity of its plan, or by the families of its statistics (:mod:`rewriter.planner.lineage`),
-in which other questions about the same rows look for what they can be made of.
+An entry is found by the identity of its plan, or by the families of its statistics (:mod:`rewriter.planner.lineage`):
+there other questions about the same rows look for releases to be made of.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ Paid = Callable[[], tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a release without its numbers: enough to tell which others are sums of it.
+    """The facts of a release without its numbers: enough to tell which others are sums of it.
 
     ``keys`` are the families of its keys, ``statistics`` the family of each statistic by name, ``exhaustive`` as in
     the plan. ``scope`` names the declarations that it was planned under: others may have other groups.

@@ -67,7 +67,7 @@ class ReleasedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTable:
-    """What the outer SELECT sees: key columns first, then outputs, rows sorted by key.
+    """A table as the outer SELECT sees it: key columns first, then outputs, rows sorted by key.
 
     ``shrunk``: by what the standard deviation of a row's noise is multiplied, where other measurements joined in.
     """

@@ -1,4 +1,4 @@
-"""Answers made of what was released before."""
+"""Answers made of earlier releases."""
 
 from dpsql.reuse.derive import Made, Offer, refined
 from dpsql.reuse.offers import Reuse

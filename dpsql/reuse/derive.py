@@ -1,13 +1,14 @@
-"""Answers made of what was released before. Post-processing: it sees released numbers and public facts alone.
+"""Answers made of earlier releases. Post-processing: it sees released numbers and public facts alone.
 
 A coarser table is the sum of a finer one that is public and has everybody in it: the sums of its noisy integers are
 unbiased, and their variances add up. Several independent tables of the same groups are combined by inverse variance.
-Where that is less accurate than was asked, only the rest is measured afresh: independent information adds up, so with
-V the variance that was asked and D what there is, the fresh measurement needs 1/V - 1/D of it. Gaussian noise costs in
-proportion to information, ρ·(1 - V/D); Laplace noise in proportion to its root, ε·√(1 - V/D).
+Where that is less accurate than was asked, only the rest is measured afresh. Independent information, 1/variance, adds
+up: with V the variance that was asked for and D that of the earlier releases, the fresh measurement needs 1/V - 1/D of
+it. Gaussian noise costs in proportion to information, ρ·(1 - V/D); Laplace noise in proportion to its root, ε·√(1 -
+V/D).
 
-What a statement costs follows from text, policy, and which releases there were before, never from their numbers. What
-is combined is not stored, only what is measured is: everything in the store is independent of everything else in it.
+The price of a statement follows from the text, the policy, and the list of earlier releases, never from their numbers.
+Only measured tables are stored, and no combined ones: so all tables in the store are independent of each other.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ class Offer:
 def offer(
     wanted: Calibration, sources: Sequence[Source], groups: Sequence[Key], accounting: Accounting
 ) -> Offer | None:
-    """The cheapest way to what was asked with what there is; None where a release of its own is as good."""
+    """The cheapest way to the wanted table from earlier releases; None where a release of its own is as good."""
     chosen: list[tuple[Source, ...]] = []
     fresh: list[Measured] = []
     for one in wanted.measured:
@@ -245,11 +246,11 @@ def _combined_variance(
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A table that was made of others, and its plan, whose lattice may be finer than the one that was planned.
+    """A table that was made of earlier releases, with its plan. Its lattice may be finer than the planned one.
 
     The noise of a statistic is a bound for every group: of the same kind and at least its variance. A group's own
-    standard deviation is ``derived.shrunk`` times that. A sum of Laplace noises is nearer to a Gaussian than the
-    Laplace noise of the same variance that it is said to have: the half-width is up to 8 % larger than need be.
+    standard deviation is ``derived.shrunk`` times that. A sum of Laplace noises is treated as Laplace noise of the same
+    variance, though it is nearer to a Gaussian: the half-width is up to 8 % larger than need be.
     """
 
     plan: Plan
@@ -267,7 +268,7 @@ class Made:
 
 
 def made(found: Offer, fresh: NoisyTable | None) -> Made:
-    """The table that was asked: sums of what was released before, combined with what was measured afresh."""
+    """The table that was asked: sums of earlier releases, combined with the fresh measurement."""
     plan = found.wanted.plan
     groups = found.groups if fresh is None else fresh.keys
     refinement: dict[str, int] = {}
@@ -300,7 +301,8 @@ def _evidence(found: Offer) -> tuple[Evidence, ...]:
 
 
 def _agreeing(found: Offer, table: NoisyTable, plan: Plan, shrunk: Sequence[float]) -> list[Column] | None:
-    """Finished parts that agree with what was shown of the finer table, where all was made of tables of its keys."""
+    """Finished parts that agree with the shown numbers of the finer table, if the table was made of tables with its
+    keys alone."""
     sources = found.sources[0]
     if len({frozenset(one.keys) for one in sources}) != 1 or any(other != sources for other in found.sources):
         return None

@@ -1,8 +1,8 @@
-"""What a release can be made of: the stored releases of its families, under the same policy and data version.
+"""Offers: the stored releases from which another can be made, of its families, policy and data version.
 
-Guarantee: whether anything is found, and what it costs, follows from text, policy and what was released before. The
-groups that are compared are public: no row of people is read for a price. What was free once is made of the same
-releases again while it is remembered, whatever was released since: the same question has the same answer.
+Guarantee: whether an offer is found, and its price, follow from the text, the policy and the list of earlier releases.
+The groups that are compared are public: no row of people is read for a price. An answer that was free once is made of
+the same releases again while it is remembered, whatever was released since: the same question has the same answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the sandbox's DuckDB says, in our own words.
+"""Errors of the sandbox's DuckDB, in our own words.
 
 The sandbox knows released numbers, public tables and the analyst's own text, so its errors hold no secret; but they
 name tables and functions that the analyst never wrote, and are another database's words. Only names are taken over.

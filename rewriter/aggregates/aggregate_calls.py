@@ -1,8 +1,7 @@
 """The aggregates over people: how each is checked.
 
-COUNT in all its spellings becomes one thing, the number of rows that satisfy a condition, so that the planner sees
-which counts overlap: COUNT(x) counts ``x IS NOT NULL``, ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` and ``COUNT_IF(p)``
-count p.
+Every spelling of COUNT becomes the number of rows that satisfy a condition, so the planner sees how counts overlap:
+COUNT(x) counts ``x IS NOT NULL``, ``SUM(CASE WHEN p THEN 1 ELSE 0 END)`` and ``COUNT_IF(p)`` count p.
 """
 
 from __future__ import annotations
@@ -228,7 +227,7 @@ def _moment(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dial
 
 
 def _moment_of_two(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
-    """Of (y, x), over the rows that have both. What is of one of them alone is that aggregate of these rows."""
+    """An aggregate of (y, x), over the rows that have both. One of x or y alone is its plain aggregate over these."""
     y, x = (_number(part, scope, dialect, _word(node)) for part in (node.this, node.expression))
     if type(node) not in _OF_ONE_OF_TWO:
         return Aggregate(type(node), y, test, False, text, second=x)

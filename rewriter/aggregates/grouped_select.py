@@ -1,4 +1,4 @@
-"""Taking a SELECT with aggregates apart: what is measured, and what is done with the measurements.
+"""A SELECT with aggregates, taken apart: the aggregates that are measured, and the expressions over them.
 
 ``SELECT 2 * COUNT(*) AS n FROM patient GROUP BY sex HAVING COUNT(*) > 5`` measures COUNT(*) by sex; ``2 * a0 AS n`` and
 ``a0 > 5`` are post-processing. The same cut serves releases, where the rest runs over noisy tables, and per-person

@@ -1,19 +1,21 @@
-"""The balls that hold what one unit adds, and the one factor that shortens a unit's vectors into all of theirs.
+"""How people are clipped: a ball for each vector, and one factor that scales all vectors of a unit into their balls.
 
 **One factor.** All vectors over the same rows (counts, sums, means, moments, with whatever conditions) are multiplied
 by one number: the least of C/‖x‖ over the vectors that leave their balls. So a person who has too much counts with
-less, in the same direction, and every quotient of what is measured keeps its value: means, shares, correlations, a sum
-over a count. Each vector keeps the sensitivity of its own ball: what is shortened by more than it needs moves less.
-The people of COUNT(DISTINCT unit) have a factor of their own, since a person of many rows is one person all the same,
-and distinct values have none: people are credited with some of them (:mod:`rewriter.bound.credited_values`).
+less, in the same direction, and every quotient of measured numbers keeps its value: means, shares, correlations, a sum
+over a count. Each vector keeps the sensitivity of its own ball: a vector that is scaled by more than its own ball asks
+for only moves less. The people of COUNT(DISTINCT unit) have a factor of their own, since a person of many rows is one
+person all the same, and distinct values have none: people are credited with some of them
+(:mod:`rewriter.bound.credited_values`).
 
-**Scaled, never bent.** A cell is cut before only at 2¹⁰ times the radius, so that squares are integers of 127 bits
-for any unit with fewer than 2³¹ groups; direction is lost only beyond that. Where cells are so long that their squares
-would not fit, the norm is computed of them rounded up to a coarser lattice, which is never too small.
+**Scaled, never bent.** Before it is scaled, a cell is cut only at 2¹⁰ times the radius, so that squares are integers of
+127 bits for any unit with fewer than 2³¹ groups; direction is lost only beyond that. Where the squares of long cells
+would not fit, the norm is computed from cells rounded up to a coarser lattice: it is never too small.
 
-**By rows where that is possible.** What every row moves by as much, as counts, means and moments, is shortened by the
-number of rows: N/‖n‖. Under L2 the norm of a mean's two sums depends on where in the range the rows lie, and people in
-its middle would count with more rows than others; by their rows all count alike, and alike in every statement.
+**By rows where that is possible.** Counts, means and moments, which every row moves by the same amount, are clipped by
+the number of rows, with the factor N/‖n‖. Under L2 the norm of a mean's two sums depends on where in the range the rows
+lie, and people in its middle would count with more rows than others; by their rows all count alike, and alike in every
+statement.
 
 Why scaling is sound in floating point: the factor is computed with a relative error below 2⁻⁵⁰ and made smaller by
 2⁻⁴⁰; truncation then only shortens. Squares are summed as integers, so no order of rows can change a factor. Why a
@@ -54,8 +56,9 @@ class Ball:
     """The ball that one vector is scaled into, in steps: ``radius_squared`` of the chosen norm, exactly.
 
     ``scaled``: by a factor, else it is one cell in the only group of its unit, and clipped. ``single``: the vector is
-    one number of one group, whose norms are all the same. ``counter`` is the column of the rows that it is shortened
-    by, of which ``most_rows`` is the norm that is kept, squared for L2; "" where its own norm is computed.
+    one number of one group, whose norms are all the same. ``counter`` is the column with the unit's numbers of rows,
+    for a vector that is clipped by them, and ``most_rows`` the norm of these numbers up to which nothing is clipped,
+    squared for L2. ``counter`` is "" where the vector's own norm is computed.
     """
 
     vector: Vector
@@ -80,7 +83,7 @@ class Ball:
         return Sensitivity(l1=None, l2_squared=self.radius_squared * self.refinement * self.refinement)
 
     def block(self) -> Block:
-        """What is measured of the vector, and how far one unit moves it."""
+        """The statistics of the vector, and how far one unit moves them."""
         statistics = tuple(
             Statistic(cell.name, cell.granularity / self.refinement, self.cell_bound, cell.text)
             for cell in self.vector.cells
@@ -89,7 +92,7 @@ class Ball:
 
     @property
     def beyond(self) -> int:
-        """Where a cell is cut: at its bound, or far above it where a factor shortens it."""
+        """The value at which a cell is cut: its bound, or far above it where a factor scales the cell."""
         radius = math.isqrt(self.radius_squared)
         return radius << _BEYOND_BITS if self.scaled else radius
 
@@ -118,7 +121,7 @@ class Ball:
 
     @property
     def most(self) -> int:
-        """What a unit's size is compared with: C for L1, C² for L2."""
+        """The limit of a unit's size: C for L1, C² for L2."""
         if self.counter:
             return self.most_rows
         if self.norm is Norm.L1:
@@ -165,7 +168,7 @@ class Ball:
         return case([(self.outside(size), factor)], exp.Null())
 
     def scaled_cell(self, column: exp.Expr, factor: exp.Expr, dialect: Dialect) -> exp.Expr:
-        """A cell on the finer lattice: shortened by ``factor``, which is NULL for a unit that is inside of all."""
+        """A cell on the finer lattice, scaled by ``factor``, which is NULL for a unit that is inside of all balls."""
         refined: exp.Expr = column
         product: exp.Expr = exp.Mul(this=dialect.cast(column.copy(), DOUBLE), expression=factor.copy())
         if self.refinement > 1:
@@ -214,9 +217,10 @@ def factors(balls: Sequence[Ball], limits: tuple[Ball, ...] | None = None) -> tu
 
 
 def deciding(vectors: Sequence[Vector]) -> list[Vector]:
-    """The vectors that factors are the least of: one of those that are shortened by the same rows in the same norm.
+    """The vectors that decide the factor of a unit: one of those that are clipped by the same rows in the same norm.
 
-    Where one is by all rows, no unit that is inside of its ball leaves another one, whose radius is for as many rows.
+    If one is clipped by all rows, a unit inside of its ball is inside of the others too: their radii are for as many
+    rows.
     """
     found: dict[object, Vector] = {}
     whole = {vector.prefix is None for vector in vectors if vector.rows == ALL_ROWS}
@@ -231,7 +235,7 @@ ALL_ROWS = Addend(1)
 
 
 def counters(vectors: Sequence[Vector]) -> dict[Addend, str]:
-    """The columns of the rows by which vectors are shortened: cells, where they are measured themselves, or others."""
+    """The columns with the numbers of rows that clip vectors: cells, where these numbers are measured, or others."""
     counts = [v for v in vectors if v.rows is not None and len(v.cells) == 1 and v.cells[0].addends == (v.rows,)]
     cells = {v.rows: v.cells[0].name for v in counts if v.rows is not None}
     others = dict.fromkeys(v.rows for v in vectors if v.rows is not None and v.rows not in cells)
@@ -239,7 +243,7 @@ def counters(vectors: Sequence[Vector]) -> dict[Addend, str]:
 
 
 def measured(statistics: tuple[Statistic, ...], sensitivity: Sensitivity, vector: Vector) -> Block:
-    """The block with the sensitivity of what is measured. For a prefix strategy the vector is clipped in L1."""
+    """The block of statistics with their sensitivity. For a prefix strategy the vector is clipped in L1."""
     prefix = vector.prefix
     if prefix is None:
         return Block(statistics, sensitivity, weight=vector.weight)
@@ -257,7 +261,8 @@ def balls_of(
     *,
     alike: bool = False,
 ) -> list[Ball]:
-    """How far one unit's vectors may reach. ``alike``: what can be below 0 is shortened by rows and not clipped."""
+    """How far one unit's vectors may reach. ``alike``: a vector with negative cells is scaled by the number of rows,
+    and not clipped cell by cell."""
     alone = sum(not vector.distinct for vector in vectors) == 1
     columns = counters(vectors)
     found = []
@@ -274,7 +279,7 @@ def balls_of(
 def _ball_of(
     vector: Vector, norm: Norm, contribution: ContributionBound, one_group: bool, query: Query, alone: bool
 ) -> Ball:
-    """``alone``: no other vector has to be shortened with it."""
+    """``alone``: no other vector has to be scaled with it."""
     norm = Norm.L1 if vector.prefix is not None else norm
     reach = reach_squared(vector, norm, contribution)
     if reach is None:

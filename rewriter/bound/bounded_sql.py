@@ -61,7 +61,7 @@ def bound(
     alike: bool = False,
 ) -> Bounded:
     """Write the bounded SQL. ``contribution`` is the bound within this grouping, ``one_group`` the fact that no unit
-    has rows in two groups. ``alike``: units are shortened as in other groupings of the same rows."""
+    has rows in two groups. ``alike``: units are clipped as in other groupings of the same rows."""
     keys = [f"k{place}" for place in range(len(query.keys))]
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
@@ -426,7 +426,7 @@ def _with_keys(
     if keys:
         order = [exp.Ordered(this=exp.column(key, source), nulls_first=False) for key in keys]
         tree.set("order", exp.Order(expressions=order))
-    # Only what is read twice is kept: a CTE that has one reader is better folded into it.
+    # Only CTEs with two readers are kept: one with a single reader is better folded into it.
     shared = {"suspect", "clamped"} if any(name == "scale" for name, _ in ctes) else {"suspect"}
     definitions = [dialect.cte(name, query, shared=name in shared) for name, query in ctes]
     tree.set("with_", exp.With(expressions=definitions))

@@ -11,9 +11,9 @@ from rewriter.release import Query
 
 
 def limits(query: Query, balls: Sequence[Ball]) -> tuple[Ball, ...]:
-    """The balls that the factor of all groupings is the least of: of rows, or of sums, over all groups.
+    """The balls that decide the factor of a person in all groupings: of rows, or of sums, over all groups.
 
-    The ball of this grouping is among them where it is smaller than so many rows fill.
+    The ball of this grouping is among them where it is smaller than the ball of so many rows.
     """
     rows = _all_rows(query)
     decisive = deciding([ball.vector for ball in balls])

@@ -1,14 +1,14 @@
-"""Distinct values that people are credited with: what COUNT(DISTINCT x) counts where many people can have one value.
+"""COUNT(DISTINCT x) where many people can have one value: it counts the values that people are credited with.
 
 Guarantee: the counts of all groups together move by at most ``most`` in L1, and by at most ``√(most · within)`` in L2,
 as one person comes or goes, whatever the rows hold.
 
 Why: each person keeps some of the (group, value) pairs of their own rows: at most ``within`` values in a group and
 ``most`` pairs in all. Which ones are kept depends on that person's rows alone, so nobody else's pairs change when a
-person comes or goes. A group's count is the size of the union of what was kept there, and a union grows by no more than
-what is added to it (Knop, Steinke 2023, person-level distinct counts; their matching would credit each value to the
-owner who needs it most, which no plain aggregation finds: passing values on to owners with fewer of them moves as many
-values as a person *has*, not as many as are kept).
+person comes or goes. A group's count is the size of the union of the values kept there, and a union grows by no more
+than the values that are added to it (Knop, Steinke 2023, person-level distinct counts; their matching would credit each
+value to the owner who needs it most, which no plain aggregation finds: passing values on to owners with fewer of them
+moves as many values as a person *has*, not as many as are kept).
 
 Why kept by a hash of person and pair: were the first in order kept, everybody would keep the same values, and the union
 would be small. Why a total order, by the values too after the hash: rows must not matter in their order.
@@ -46,7 +46,8 @@ class Kept:
 
 
 def kept(each: int | None, contribution: ContributionBound, *, one_group: bool) -> Kept | None:
-    """What the bounds leave to a person; None where nothing bounds it. A row has one value, so rows bound values.
+    """The number of values that the bounds leave to a person; None without a bound. A row has one value, so rows bound
+    values.
 
     >>> kept(None, ContributionBound(rows=40, groups=12, rows_per_group=2), one_group=False)
     Kept(within=2, most=24)
@@ -140,7 +141,7 @@ def counted(
 
 
 def _many(people: exp.Select, keys: Sequence[str], most: Kept, dialect: Dialect) -> exp.Select:
-    """Who has more rows than values may be kept, in all or in a group."""
+    """The units with more rows than values may be kept, in all or in a group."""
     number_of = exp.Count(this=exp.Star())
     if not keys or most.within == most.most:
         many = _selecting(people, ["u"])
@@ -163,7 +164,7 @@ def _many(people: exp.Select, keys: Sequence[str], most: Kept, dialect: Dialect)
 def _kept_of(
     people: exp.Select, keys: Sequence[str], columns: Sequence[str], most: Kept, dialect: Dialect
 ) -> exp.Select:
-    """What is kept of the values of whoever has many rows."""
+    """The values that are kept of units with many rows."""
     is_many = exp.In(this=exp.column("u", "r"), query=exp.Subquery(this=exp.select("u").from_("many")))
     pairs = _selecting(people, ["u", *columns], is_many)
     pairs.set("distinct", exp.Distinct())
@@ -209,7 +210,7 @@ def _as(select: exp.Query, name: str) -> exp.Subquery:
 
 
 def credit_notes(work: Workload, blocks: Sequence[Block]) -> tuple[str, ...]:
-    """What people count with, in words. The blocks are those of the workload's vectors, in order."""
+    """Notices of the values that people are credited with. The blocks are those of the workload's vectors, in order."""
     notes = []
     for vector, block in zip(work.vectors, blocks, strict=False):
         if vector.credit is None:

@@ -1,4 +1,4 @@
-"""Quantiles: the SQL that tells, group by group, how much weight lies where around them.
+"""Quantiles: the SQL that reads, group by group, the weight of the values around them, and the weight below these.
 
 Rows are weighed, not sampled: each row of a unit weighs 2ʳ steps, and less where the unit has so many rows that the
 vector of its weights in the groups would leave the ball that counts are clipped into
@@ -141,7 +141,7 @@ def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
 
 
 def _rounded_to_steps(value: Value) -> str:
-    """What is said where rows may have values between the steps that the owner declared."""
+    """The notice that quantiles round a column to its declared step; "" where rows have no values between steps."""
     step, variable = _declared_step(value), variable_behind(value.sql)
     if step is None or variable is None or value.type.temporal or step in (lattice_of(value.type), 0):
         return ""
@@ -193,7 +193,7 @@ def _weights(query: Query, norm: Norm, contribution: ContributionBound, one_grou
 
 
 def _scale(rows: exp.Select, keys: Sequence[str], weights: _Weights, dialect: Dialect) -> exp.Select:
-    """What a row weighs, of the units that have so many rows that it is less than usual."""
+    """The weight of a row, for each unit with so many rows that they weigh less than usual."""
     radius = math.sqrt(weights.reach_squared) * weights.row * SHRINK
     if weights.norm is Norm.L1 or weights.one_group:
         source: exp.Expr = from_rows(rows)
@@ -283,7 +283,7 @@ def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Int
 
 
 def _declared_step(value: Value) -> Fraction | None:
-    """What all values of a column are whole multiples of, by the step that its owner declared."""
+    """The number of which all values of a column are whole multiples, by the step that its owner declared."""
     variable = variable_behind(value.sql)
     if variable is None or variable.column.step is None or variable.column.range is None:
         return None
@@ -317,13 +317,13 @@ def _steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dia
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What is near a quantile: less than ``size`` of weight between its target and a value's rows."""
+    """The values near a quantile: with less than ``size`` of weight between its target and the value's rows."""
 
     fractions: tuple[Fraction, ...]
     size: int
 
     def test(self, dialect: Dialect) -> exp.Expr:
-        """Of columns ``below``, ``w`` and ``n``: whether any of the rows of a value, or of a bucket, is near."""
+        """Whether any of the rows of a value or of a bucket is near, from the columns ``below``, ``w`` and ``n``."""
         return exp.or_(*(self._near(fraction, dialect) for fraction in self.fractions), copy=False)
 
     def _near(self, fraction: Fraction, dialect: Dialect) -> exp.Expr:

@@ -1,9 +1,9 @@
-"""How large engine SQL becomes when its subqueries are put in: what is linear in text can be exponential there.
+"""The size of engine SQL after its subqueries are expanded: a short text can become exponentially large.
 
-Guarantee: a tree that passes has at most ``MAX_EXPANDED_SQL`` syntax nodes after columns of subqueries were replaced
-by the expressions behind them. PostgreSQL's planner does that to every subquery that it can pull up, and to conditions
-on any subquery, which it pushes down: ``x + x AS x``, nested, doubles with every level. It takes 1 KB and 30 µs for
-each of these nodes. What is aggregated or numbered is computed once, wherever it is named.
+Guarantee: a tree that passes has at most ``MAX_EXPANDED_SQL`` syntax nodes after columns of subqueries were replaced by
+the expressions behind them. PostgreSQL's planner expands every subquery that it can pull up, and conditions that it
+pushes down into a subquery: ``x + x AS x``, nested, doubles with every level. It takes 1 KB and 30 µs for each of these
+nodes. An aggregate or a row number is computed once, however often it is named.
 """
 
 from __future__ import annotations

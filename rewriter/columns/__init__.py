@@ -1,4 +1,4 @@
-"""What the owner and a statement's own conditions say of a column."""
+"""Columns, with the limits that follow from the owner's declarations and from a statement's own conditions."""
 
 from rewriter.columns.column_limits import Facts, Limits, Path, column_of, named
 from rewriter.columns.most_total import most_in_total, open_totals

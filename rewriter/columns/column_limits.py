@@ -1,8 +1,8 @@
-"""What a statement's own conditions say of a declared column, whichever function of it they compare.
+"""Limits of a declared column that follow from the conditions of a statement, on the column or on a function of it.
 
-``WHERE created_at::date >= '2026-10-01' AND date_trunc('year', created_at) = '2026-01-01'`` says that ``created_at``
-lies from 2026-10-01 to the last microsecond of that year, and that it is not NULL. Only conditions that hold on every
-row count: conjuncts of WHERE and of inner joins. It depends on text alone.
+``WHERE created_at::date >= '2026-10-01' AND date_trunc('year', created_at) = '2026-01-01'`` limits ``created_at`` to
+the time from 2026-10-01 to the last microsecond of that year, without NULL. Only conditions that hold on every row
+count: conjuncts of WHERE and of inner joins. The limits depend on the text alone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Facts:
-    """What conditions say. A column that has limits is not NULL, nor is one that equals another.
+    """Facts that follow from conditions. A column that has limits is not NULL, nor is one that equals another.
 
     ``among`` are columns all of whose values a column of a public table has.
     """
@@ -218,7 +218,8 @@ def _keeps(kind: Type, to: exp.DataType) -> bool:
 
 
 def _pushed(node: exp.Expr, path: Path, sign: str, end: Fraction) -> tuple[Variable, Limits] | None:
-    """What ``node sign end`` says of the column that it is a non-decreasing function of."""
+    """The column of which ``node`` is a non-decreasing function, with its limits by ``node sign end``; None without
+    one."""
     while True:
         if (variable := column_of(node, path)) is not None:
             return variable, _rounded(variable.column.type, sign, end)

@@ -1,4 +1,4 @@
-"""What one person's values of an expression add up to, in absolute value, by the owner's word about columns.
+"""The largest total of one person's values of an expression, in absolute value, by the owner's word about columns.
 
 A column's ``max_total`` bounds the sum of the magnitudes of one person's values. For an expression that is a multiple
 of the column, or the column on some rows alone, it is as good a bound. Nothing here is trusted to be true of the data:

@@ -1,4 +1,4 @@
-"""What a query's own conditions say of a value's range: ``WHERE cost BETWEEN 0 AND 100`` bounds ``SUM(cost)``.
+"""The range of a value under a query's own conditions: ``WHERE cost BETWEEN 0 AND 100`` bounds ``SUM(cost)``.
 
 The range that follows is where values lie on the rows that are counted, so clipping into it changes nothing; it is
 narrower than the declared one, or stands for one that was not declared. It depends on the query's text alone.

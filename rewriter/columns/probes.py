@@ -41,7 +41,8 @@ def admits(limits: Limits, value: Scalar) -> bool:
 
 
 def probes_of(variable: Variable, use: Use, limits: Limits) -> list[Probe]:
-    """One value of each region that comparisons with literals tell apart, of those that conditions leave; not NULL."""
+    """One value of each region that comparisons with literals tell apart, for the regions that conditions leave; not
+    NULL."""
     kind = variable.column.type.kind
     texts = {cut for cut in (*use.cuts, *(limits.values or ())) if isinstance(cut, str)}
     if kind is Kind.TEXT:

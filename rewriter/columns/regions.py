@@ -153,7 +153,7 @@ def _is_exact(node: exp.Expr, to: exp.DataType) -> bool:
 
 
 def _step(node: exp.Expr) -> Fraction:
-    """What every value of a subject is a multiple of, by its type."""
+    """The number of which every value of a subject is a multiple, by its type."""
     behind = BEHIND.of(node)
     if not isinstance(behind, Variable):
         return Fraction(1) if LIMITS.is_on(node) else Fraction(0)

@@ -30,8 +30,8 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What stands for a missing bound: at most ``high`` rows, values between ``low`` and ``high``, or
-    values of one person that add up to ``high``.
+    """A learned bound in place of a missing one: at most ``high`` rows, values between ``low`` and ``high``, or values
+    of one person that add up to ``high``.
 
     It was released, so that it is as public as what the owner declares; it says where people are clipped, and never
     which groups there are.

@@ -16,7 +16,7 @@ from rewriter.dialects.nodes import call, text
 
 
 class Read(Enum):
-    """What is read off a calendar, by the name that our nodes have."""
+    """The kinds of calendar readings, by the names of our nodes for them."""
 
     START = "dpsql.start"
     FIELD = "dpsql.field"
@@ -25,7 +25,7 @@ class Read(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CalendarReading:
-    """What a node reads off ``moment``: the start of the ``unit`` around it, its field of that name, or its print.
+    """A reading of ``moment``: the start of the ``unit`` around it, its field of that name, or its print.
 
     A print has the ``unit`` that is the finest of its pattern's.
     """
@@ -56,7 +56,7 @@ def print_of(pattern: str, moment: exp.Expr) -> exp.Expr:
 
 
 def reading_of(node: exp.Expr | None) -> CalendarReading | None:
-    """What a node reads off a calendar; None for any other node.
+    """The calendar reading that a node stands for; None for any other node.
 
     >>> reading_of(print_of("%Y-%m-%d %H", exp.column("t"))).unit
     'hour'

@@ -1,4 +1,4 @@
-"""What every engine has to be able to say, and how it says it: the spellings of a dialect.
+"""Dialects: the expressions that every engine has to offer, each with the engine's spelling.
 
 Guarantee: an engine that lacks a spelling is found when its class is made, and inherits none from another engine by
 accident. Only what follows from other spellings is written here.
@@ -233,7 +233,8 @@ class Dialect(ABC):
 
     @abstractmethod
     def in_zone(self, sql: exp.Expr, place: str) -> exp.Expr:
-        """AT TIME ZONE: of a timestamp the instant at which clocks there show it, of an instant what they show."""
+        """AT TIME ZONE: for a timestamp the instant at which clocks there show it, for an instant the time that they
+        show."""
 
     # -- text ----------------------------------------------------------------------------------------------------
 
@@ -289,7 +290,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def fence(self, rows: exp.Select) -> exp.Select:
-        """The same rows; their columns are computed once, however often what is around them reads them."""
+        """The same rows; their columns are computed once, however often the query around reads them."""
 
     # -- reading and measuring -----------------------------------------------------------------------------------
 

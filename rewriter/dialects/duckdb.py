@@ -12,10 +12,10 @@ from rewriter.dialects.postgres_family import PostgresFamily
 
 
 class DuckDB(PostgresFamily):
-    """What is relied on (``ieee_floating_point_ops`` on, which is its default): double arithmetic and double
-    functions never raise but give NaN or ±inf; ``//`` and ``%`` truncate toward zero; casts of doubles to integers
-    round half to even, of decimals half away from zero; NULLIF and SPLIT_PART are macros that repeat their argument
-    (never used here: nested ones take exponential time).
+    """Relied on, with ``ieee_floating_point_ops`` on, its default: double arithmetic and double functions never raise
+    but give NaN or ±inf; ``//`` and ``%`` truncate toward zero; casts of doubles to integers round half to even, of
+    decimals half away from zero; NULLIF and SPLIT_PART are macros that repeat their argument (never used here: nested
+    ones take exponential time).
 
     >>> DUCKDB.is_finite(exp.column("x")).sql("duckdb")
     'x BETWEEN (-1.7976931348623157e308) AND 1.7976931348623157e308'

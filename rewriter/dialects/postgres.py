@@ -41,8 +41,8 @@ _FORMATS = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "HH24", "%M": "MI", "%S"
 
 
 class Postgres(PostgresFamily):
-    """What is relied on: extended regular expressions without back references are matched in linear time;
-    float8 to integer rounds half to even, numeric to integer half away from zero; NaN sorts above every number.
+    """Relied on: extended regular expressions without back references are matched in linear time; float8 to integer
+    rounds half to even, numeric to integer half away from zero; NaN sorts above every number.
 
     >>> POSTGRES.read(exp.column("t"), TEXT, "text").sql("postgres")
     '(t COLLATE "C")'

@@ -23,7 +23,7 @@ _TYPES = {
 
 
 class PostgresFamily(Dialect, family=True):
-    """What is relied on: NaN sorts above every number; a SUM of integers is wider than they are; FILTER, ordered-set
+    """Relied on: NaN sorts above every number; a SUM of integers is wider than they are; FILTER, ordered-set
     aggregates, MATERIALIZED and generate_series are there, and a text such as '1 months 2 days' is an interval.
     """
 

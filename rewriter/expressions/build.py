@@ -47,7 +47,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a rule may ask for: the compiled operands of its node, and the engine's spelling."""
+    """The context of a rule: the compiled operands of its node, and the engine's spelling."""
 
     scope: Scope
     dialect: Dialect

@@ -437,7 +437,7 @@ def _between_times(value: Value, type_: Type, dialect: Dialect) -> Value:
 
 
 def _from_instant(value: Value, type_: Type, dialect: Dialect) -> Value:
-    """What the clocks of the session's zone show."""
+    """The time that clocks of the session's zone show."""
     return convert_to(to_local(value, dialect.zone, dialect), type_, dialect)
 
 

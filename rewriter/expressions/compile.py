@@ -1,9 +1,9 @@
 """Analysts' expressions, checked and compiled to expressions that never raise, whatever a row holds.
 
 Why: whether an error happens is itself a leak, and engines put row values into error texts. So the syntax nodes and
-functions that may occur are listed (:mod:`rewriter.expressions.scalar_functions`), everything else is refused, and
-what is listed is rebuilt from our own nodes in a form that gives NULL where PostgreSQL, whose meaning the text has,
-would raise. Totality rests on types alone, never on declared ranges: rows may break what was declared.
+functions that may occur are listed (:mod:`rewriter.expressions.scalar_functions`), and everything else is refused.
+Listed ones are rebuilt from our own nodes. They mean what they mean in PostgreSQL, but give NULL where PostgreSQL would
+raise. Totality rests on types alone, never on declared ranges: rows may break a declaration.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
 
 
 def _named(node: exp.Expr) -> Rule:
-    """The rule of a function that the parser has no class for, or a refusal that says what would work."""
+    """The rule of a function without a class of its own in the parser. An unknown function is refused, with a hint."""
     if type(node) is exp.Anonymous and isinstance(node.this, str) and (found := NAMED.get(node.this.upper())):
         return found
     raise _refusal(node)

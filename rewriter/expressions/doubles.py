@@ -68,7 +68,8 @@ def _held(value: Value, most: int, context: Context) -> Value:
 
 
 def _unguarded(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-    """What a CASE gives where it is finite, which closer bounds imply."""
+    """The value inside a CASE that only guards it against being infinite: closer bounds already imply that it is
+    finite."""
     if isinstance(sql, exp.Case) and sql.args.get("default") is None and len(sql.args["ifs"]) == 1:
         branch = sql.args["ifs"][0]
         held: exp.Expr = branch.args["true"]

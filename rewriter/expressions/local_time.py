@@ -41,7 +41,7 @@ _MICROSECOND = Fraction(1, 86_400_000_000)
 
 
 def to_local(value: Value, zone: str, dialect: Dialect, *, guarded: bool = True) -> Value:
-    """What clocks in ``zone`` show at an instant.
+    """The time that clocks in ``zone`` show at an instant.
 
     Not ``guarded``, it may lie a day outside of the calendar, for what is computed of it and guarded then.
     """

@@ -1,13 +1,13 @@
 """How long a text can become: bounded statically, and by a guard where the rows decide.
 
-Guarantee: no text that an expression makes has more than ``LONGEST`` characters; what could be longer is NULL. No
-expression may make ``MOST_GROWTH`` times as much text as is stored, through all subqueries; what could is refused.
-Why both: a text that an engine cannot hold makes it raise, which would tell that some row is so long, and an
-expression that makes gigabytes of every row keeps the database busy.
+Guarantee: no text that an expression makes has more than ``LONGEST`` characters; a text that could be longer is NULL.
+No expression may make ``MOST_GROWTH`` times as much text as is stored, through all subqueries; one that could is
+refused. Why both: an engine raises when it cannot hold a text, and the error would tell that some row is so long. And
+an expression that makes gigabytes of every row keeps the database busy.
 
-The guard is of lengths that are read before anything is put together: ``CASE WHEN strlen(a) + strlen(b) <= 65534 THEN
-a || ', ' || b END``. Lengths are compared as bytes where they are read, and taken for characters where they are
-written, which never says less. Functions that make a text longer share one guard when they are nested.
+The guard compares lengths before any text is put together: ``CASE WHEN strlen(a) + strlen(b) <= 65534 THEN a || ', ' ||
+b END``. Lengths are compared in bytes, and the bound is stated in characters: there are never more characters than
+bytes. Nested functions that make a text longer share one guard.
 """
 
 from __future__ import annotations

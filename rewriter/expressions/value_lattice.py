@@ -51,7 +51,8 @@ def lattice(kind: Type, interval: Interval, size: Fraction | None = None, *, lea
 
 
 def held(interval: Interval, kind: Type, granularity: Fraction) -> Interval:
-    """What a type can hold of an interval, ending on the lattice: powers of two that were learned can lie beyond.
+    """The part of an interval that a type can hold, with its ends on the lattice: learned powers of two can lie beyond
+    it.
 
     >>> held(Interval.of(0, 1 << 20), Type(Kind.DECIMAL, precision=8, scale=2), Fraction(1)).high
     Fraction(999999, 1)

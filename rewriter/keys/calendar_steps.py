@@ -1,4 +1,4 @@
-"""Days that keys only use by their month or year, listed as such: the groups of two nations and a year are 25 · 25 · 7.
+"""Days listed by month or year, if keys use no more of them: two nations and a year have 25 · 25 · 7 groups.
 
 Guarantee: the same groups. A key that reads a day through ``EXTRACT(YEAR FROM day)`` alone is the same for all days of
 a year, so one of them stands for all, once those conditions have been asked that tell days apart. A condition that
@@ -79,7 +79,8 @@ def coarse(
 
 
 def _unit_of_uses(node: exp.Expr, table: str) -> str | None:
-    """The finest unit by which an expression uses the days, "none" where it does not, None where by the day."""
+    """The coarsest calendar unit that serves an expression: "month", "year", "none" without days; None: the day
+    itself."""
     units = {_unit_of(column) for column in node.find_all(exp.Column) if column.table == table}
     if None in units:
         return None

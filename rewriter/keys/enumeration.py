@@ -7,7 +7,7 @@ values. The engine evaluates keys and conditions as they are over these lists, a
 Why expressions fall back to their own domains: a column of doubles cannot be enumerated, but ``FLOOR(x / 10)`` of it
 can. The smallest subexpression with a finite domain stands for itself.
 
-What is not decided on these lists may be true or false. A group is left out where no row of it can satisfy the
+A condition that these lists do not decide may be true or false. A group is left out where no row of it can satisfy the
 conditions, in three-valued logic: NULL satisfies none that compares it.
 """
 
@@ -238,7 +238,8 @@ class Enumeration:
     # -- conditions --------------------------------------------------------------------------------------------------
 
     def narrow(self) -> list[exp.Expr]:
-        """What the conditions say of the variables of keys, and of public rows that equalities tie to these."""
+        """The conditions that narrow the variables of keys, and the public rows that equalities tie to these
+        variables."""
         self.closed = True
         found: list[exp.Expr] = []
         tied = -1
@@ -255,7 +256,8 @@ class Enumeration:
             self.path = ()
 
     def _possible(self, node: exp.Expr, *, wanted: bool) -> exp.Expr | None:
-        """What holds wherever ``node`` can be ``wanted``, exactly there if it is decided. None: anywhere."""
+        """A condition that holds wherever ``node`` can be ``wanted``, and only there if it is decided. None:
+        anywhere."""
         self.budget.spend()
         while isinstance(node, exp.Paren):
             node = node.this
@@ -486,7 +488,7 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _own_domain(node: exp.Expr) -> Domain | None:
-    """The finite domain of an expression, whatever it reads; what was learned of a column says where to clip, and not
+    """The finite domain of an expression, whatever it reads; a learned bound of a column says where to clip, and not
     which groups there are. Then it is what holds whatever the column does: WIDTH_BUCKET has limits."""
     domain, limits = DOMAIN.of(node), LIMITS.of(node)
     if not isinstance(domain, IntegerRange):

@@ -46,7 +46,7 @@ class PublicKeys:
 
     @property
     def exhaustive(self) -> bool:
-        """By proof, every row of people is in one of the groups."""
+        """Whether every row of people is in one of the groups, by proof."""
         return all(self.closed)
 
 
@@ -108,8 +108,8 @@ def _few(why: str) -> tuple[str, ...]:
 def _listed(
     enumeration: Enumeration, keys: Sequence[exp.Expr], needed: Sequence[exp.Expr], conditions: Sequence[exp.Expr]
 ) -> list[Part]:
-    """What is listed apart, by as many of the conditions as can be asked: those that tie lists to each other need not
-    be, where these have too many values together."""
+    """Separate lists, by as many of the conditions as can be asked. A condition that ties lists together may be left
+    out, where they have too many values together."""
     for tight in (True, False):
         items, left = enumeration.items(keys, needed, conditions, tight=tight)
         found = parts(keys, items, left)

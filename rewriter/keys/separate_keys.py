@@ -40,7 +40,7 @@ def tables_of(node: exp.Expr) -> frozenset[str]:
 
 
 def parts(keys: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[exp.Expr]) -> tuple[Part, ...]:
-    """What is listed apart, in the order of the keys. Lists that no key needs are left out, and what is asked of them.
+    """The lists, in the order of the keys. Lists that no key needs are left out, with their conditions.
 
     >>> import sqlglot
     >>> keys = [sqlglot.parse_one(sql) for sql in ("hour(a.x)", "b.x + c.x", "dow(a.x)", "1")]

@@ -1,7 +1,7 @@
-"""Rows whose keys are not among the declared values: whether there can be any, and what is said of them.
+"""Rows whose keys are not among the declared values: whether there can be any, and the notices about them.
 
-What is declared is the owner's word, which rows need not keep to: it proves nothing. Proof is what the database itself
-enforces, what the conditions of the statement leave, and what an expression can be whatever it reads.
+A declaration is the owner's word. Rows need not keep to it, so it proves nothing. Proofs come from constraints that the
+database enforces, from the conditions of the statement, and from the values that an expression can have at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rewriter.release import Key
 
 @dataclass(slots=True)
 class Undeclared:
-    """What may be outside of the lists of an enumeration that ``conditions`` narrow."""
+    """Values that rows may have outside of the lists of an enumeration, which ``conditions`` narrow."""
 
     enumeration: Enumeration
     conditions: Sequence[exp.Expr]
@@ -40,14 +40,15 @@ class Undeclared:
         return tuple(said)
 
     def _tied(self, tables: frozenset[str]) -> frozenset[str]:
-        """The lists that conditions tie to some, since a row that is outside of one may be what a condition needs."""
+        """``tables``, and all lists that conditions tie to them: a condition may need a row that is outside of such a
+        list."""
         sets = [_tables(condition) for condition in self.conditions]
         while any(one & tables and not one <= tables for one in sets):
             tables = tables.union(*(one for one in sets if one & tables))
         return tables
 
     def _outside(self, table: str, expression: exp.Expr, key: Key) -> str:
-        """Which values of a list rows may have that are not on it, in words; "" where there is none, by proof."""
+        """The values that rows may have beside those of a list, in words; "" where there are none, by proof."""
         for variable, use in self.enumeration.uses.items():
             if table_for(variable) == table:
                 if variable.table.public or not use.whole or self._runs_through(expression, variable):
@@ -59,8 +60,8 @@ class Undeclared:
         return ""
 
     def _of_derived(self, read: Sequence[Variable | None], key: Key, low: bool, high: bool) -> str:
-        """Which values of the columns that an expression reads give it a value that is not listed: among those below
-        their range if ``low``, among those above if ``high``."""
+        """The values of columns for which an expression may have a value that is not listed, in words: values below a
+        column's range if ``low``, above it if ``high``."""
         said = []
         for variable in dict.fromkeys(read):
             limits = Limits() if variable is None else self.enumeration.facts.of_column(variable)

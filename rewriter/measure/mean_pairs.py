@@ -1,17 +1,18 @@
 """Means, and the sums and counts beside them: pairs of sums over the same rows.
 
-With x in [L, U], one row adds x-L to the one and U-x to the other: U-L in L1, and no more in L2. A mean is their
-quotient, and the pair holds more than that: Σx is U·a + L·b and the number of rows a + b, over U-L, so that neither is
-paid for beside a mean. Against a vector of its own for each, at a share of the price:
+With x in [L, U], one row adds x-L to the sum a and U-x to the sum b: U-L in L1, and no more in L2. The mean follows
+from a and b. So do Σx, as (U·a + L·b)/(U-L), and the number of rows, as (a + b)/(U-L): neither is paid for beside a
+mean. Compared with separate vectors, each at a share of the price:
 
-- *a mean and COUNT(x)*, or COUNT(*) of what is never NULL: the mean as if it was alone, the count at twice the variance
-  that it has alone, where halves of the price give twice that to both under zCDP, and four times that under ε.
-- *a mean and COUNT(*)* over NULLs: they are a third cell of the same vector, since a row is in it or in the pair. The
-  mean as if it was alone, the count at three times the variance. Under L2 a row without a value counts 9/16 in the
-  number of rows too, whose noise is then the smaller: the count at 2.11 times the variance, the mean no more than 1.05
-  times as far off as alone (:data:`rewriter.measure.pair_cells.WEIGHTS`).
-- *a sum and COUNT(*)*: a pair over the range and 0, where NULL counts as 0, for its row adds nothing to the sum. The
-  sum is as good as alone where 0 is an end of the range, the count has twice the variance.
+- *a mean and COUNT(x)*, or COUNT(*) where x is never NULL: the mean is as accurate as alone, and the count has twice
+  the variance that it has alone. With half of the price for each, both would have twice their variance under zCDP, and
+  four times under ε.
+- *a mean and COUNT(*)* over NULLs: the NULLs are a third cell of the same vector, since a row is in that cell or in the
+  pair. The mean is as accurate as alone, the count has three times the variance. Under L2 a row without a value also
+  counts 9/16 in the number of rows, whose noise is smaller then: the count has 2.11 times the variance, and the mean is
+  no more than 1.05 times as far off as alone (:data:`rewriter.measure.pair_cells.WEIGHTS`).
+- *a sum and COUNT(*)*: a pair over the range and 0. NULL counts as 0, since its row adds nothing to the sum. The sum is
+  as good as alone where 0 is an end of the range, the count has twice the variance.
 - *several values of the same rows*: the pair of one holds the number of rows for all
 (:mod:`rewriter.measure.same_rows`).
 
@@ -160,7 +161,7 @@ class _Planned:
         )
 
     def _apart(self, variance: float) -> float:
-        """What a vector of its own for one more output adds to this variance of all, where shares are the best."""
+        """The variance that a separate vector for one more output adds to the total, at the best shares."""
         power = 3 if self._norm is Norm.L1 else 2
         return float((variance ** (1 / power) + 1) ** power) - variance
 

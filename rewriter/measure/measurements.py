@@ -1,10 +1,11 @@
-"""What is measured for the aggregates of one SELECT, and how outputs come from it.
+"""The measurements for the aggregates of one SELECT, and how its outputs are estimated from them.
 
 All aggregates of a SELECT are planned together. Counts over the same rows are one family, sums of one value another:
-they are measured by the strategy with the smallest predicted variance (:mod:`rewriter.strategies.conditional_sums`;
-seed 001, Algorithm 1: four counts, 128/ε² split evenly, 12/ε² as atoms). AVG(x) is measured as the pair Σ(x-L),
-Σ(U-x), whose joint L1 sensitivity is U-L per row; counts and the sum of the same rows come with the pair and are not
-paid again, and so does the count beside a sum (:mod:`rewriter.measure.mean_pairs`).
+they are measured by the strategy with the smallest predicted variance (:mod:`rewriter.strategies.conditional_sums`).
+Two disjoint counts and a part of each have the total variance 128/ε² if ε is split evenly among the four, and 12/ε² as
+disjoint atoms. AVG(x) is measured as the pair Σ(x-L), Σ(U-x), whose joint L1 sensitivity is U-L per row; counts and the
+sum of the same rows come with the pair and are not paid again, and so does the count beside a sum
+(:mod:`rewriter.measure.mean_pairs`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Variances, covariances and regressions: what is measured for them.
+"""Variances, covariances and regressions: the sums that are measured for them.
 
 Guarantee: one row adds non-negative integers to the cells of a vector that sum to exactly one unit, whatever the row
 holds, so a row's L1 norm is one unit; the L2 norm is bounded by the same integers.
@@ -193,7 +193,7 @@ class Moments:
         return frozenset() if test is None else frozenset(self._builder.spelt(one) for one in _conjuncts(test.sql))
 
     def _wanted(self, aggregates: Sequence[Aggregate]) -> dict[tuple[Rows, frozenset[str]], _Wanted]:
-        """What must be measured: pairs first, so that a variable of a pair is not measured again."""
+        """The moments that must be measured: pairs first, so that a variable of a pair is not measured again."""
         wanted: dict[tuple[Rows, frozenset[str]], _Wanted] = {}
         for aggregate in sorted(aggregates, key=lambda one: one.second is None):
             x, y = _axes(aggregate)

@@ -220,7 +220,7 @@ class _Measurement:
         self.builder.vectors.append(replace(vector, most_rows=self.family.most_rows))
 
     def _rows(self, any_of_them: Addend | None = None) -> Addend | None:
-        """What counts the rows that the members of a family of counts are of, where that is known."""
+        """The addend that counts the rows behind the members of a family of counts; None where it is not known."""
         if self.family.summed is not None:
             return None
         if any(member.test is None for member in self.members):

@@ -1,6 +1,6 @@
 """The cells of means, and of the sums and counts beside them: a pair, and differences of the same rows beside it.
 
-Which of them are measured, and what is read off them, is decided in :mod:`rewriter.measure.mean_pairs`.
+:mod:`rewriter.measure.mean_pairs` decides which of them are measured, and which outputs are read off them.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _MOST_BITS = 46
 
 
 class Nulls(Enum):
-    """What rows without a value add: nothing, a cell of their own, one and a part of the number of rows, or what a row
-    with the value 0 adds."""
+    """How rows without a value count: not at all, in a cell of their own, in such a cell and with a part in the number
+    of rows, or as rows with the value 0."""
 
     NOTHING = auto()
     CELL = auto()
@@ -169,7 +169,7 @@ class Wanted:
 
     @property
     def row(self) -> tuple[int, int]:
-        """What a row adds to its pair at most: in L1, and the square of L2."""
+        """The most that a row adds to its pair: in L1, and squared in L2."""
         width = self.steps[2]
         if self.nulls is Nulls.WEIGHED:
             return WEIGHTS.l1 * width, WEIGHTS.l2_squared * width * width
@@ -178,7 +178,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What Σt, Σ(1-t) and the number of rows without a value are of the cells, t = (x-L) / (U-L)."""
+    """Σt, Σ(1-t) and the number of rows without a value, as terms over the cells, with t = (x-L) / (U-L)."""
 
     above: Terms
     below: Terms
@@ -219,7 +219,7 @@ def _added(*sums: tuple[Fraction, Terms]) -> Terms:
 
 
 def fits(row: int, builder: Builder) -> bool:
-    """Whether what one person adds is within what is added up exactly, where a row adds so many steps."""
+    """Whether one person's total is small enough to be added up exactly, where a row adds so many steps."""
     return row * max(1, builder.rows) < 1 << _MOST_BITS
 
 
@@ -337,7 +337,7 @@ def measured(wanted: Mapping[Rows, Wanted], builder: Builder, norm: Norm) -> dic
 
 
 def _pair(cells: Sequence[Cell], wanted: Wanted, factor: int = 1) -> Pair:
-    """What is read off the two cells of a pair, and that of NULLs."""
+    """A pair, with its two sums and its number of NULLs as terms over the measured cells."""
     unit, names = Fraction(1, wanted.steps[2] * factor), [cell.name for cell in cells]
     if wanted.nulls is not Nulls.WEIGHED:
         sides: list[Terms] = [((name, unit),) for name in names[:2]]
@@ -356,14 +356,14 @@ def _declared(wanted: Wanted, builder: Builder) -> Interval:
 
 
 def _counted(wanted: Wanted, builder: Builder) -> Addend:
-    """What counts the rows that a pair is of."""
+    """The addend that counts the rows of a pair."""
     one = wanted.aggregate
     test = both(one.condition, present(one.argument)) if wanted.nulls is Nulls.NOTHING else one.condition
     return Addend(1, test=builder.condition(test))
 
 
 def _own_numbers(known: Sequence[Signature]) -> dict[Signature, int | None]:
-    """Of conditions of which at most one holds, the number of the one that does."""
+    """The number of the condition that holds, for conditions of which at most one does."""
     return {signature: signature.bit_length() - 1 if signature else None for signature in known}
 
 

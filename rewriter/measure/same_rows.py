@@ -1,18 +1,19 @@
-"""Which values of the same rows are measured as one vector: the pair of one value, and differences of the others.
+"""Several values of the same rows, measured as one vector: a pair for one value, a difference for each of the others.
 
-K pairs hold the number of rows K times. The pair of one value holds it once, and of another value s = Σ(2t-1) is enough
-then, t = (x-L) / (U-L): of n rows, Σt is (n + s) / 2 and Σ(1-t) is (n - s) / 2. A row moves s by 1 at most, as it moves
-a pair; but half of s has a quarter of the variance of s, so that a mean in the middle of its range has half the
-variance that a pair of the same size gives, and no mean has more where the number of rows has no more than three times
-the variance of s. What may be missing has a cell of its own for its m rows without a value, of which a row is in one or
-in s, and n - m in the place of n.
+K pairs hold the number of rows K times. Once is enough: the pair of one value holds it, and every other value needs
+only the difference s = Σ(2t-1), with t = (x-L) / (U-L). Of n rows, Σt is (n + s) / 2 and Σ(1-t) is (n - s) / 2. A row
+moves s by 1 at most, as it moves a pair. But half of s has a quarter of the variance of s, so a mean in the middle of
+its range has half the variance that a pair of the same size gives. No mean has more, as long as the variance of the
+number of rows is at most three times that of s. A value that may be missing has one more cell, for its m rows without a
+value: a row is in that cell or in s, and n - m takes the place of n.
 
-*Sizes.* With P and v the most that a row adds to the pair and to a difference, all that is read has the total variance
-A/P² + Σ C/v², times (P + Σv)² under L1 and P² + Σv² under L2, so that the best P and v are as the third and the fourth
-roots of A and C.
+*Sizes.* Let a row add at most P to the pair and v to a difference. The total variance of the outputs is A/P² + Σ C/v²,
+times (P + Σv)² under L1 and P² + Σv² under L2. So the best P and v are as the third roots of A and C under L1, and as
+their fourth roots under L2.
 
-*Never worse.* One vector is measured only where no output is farther off than with pairs apart, at their best shares of
-a price, wherever in its range a mean is. It takes the shares of the pairs together: what is beside it loses nothing.
+*Never worse.* One vector is measured only where no output is farther off than with separate pairs at their best shares
+of the price, wherever in its range a mean lies. The vector takes the shares of these pairs together: other measurements
+lose nothing.
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ def shared(wanted: Mapping[Rows, Wanted], builder: Builder, norm: Norm) -> Share
 
 
 def _forms(base: Wanted, norm: Norm) -> tuple[Nulls, ...]:
-    """What rows without a value may add, so that the pair and the cell beside it hold every row."""
+    """The ways to count rows without a value by which the pair and the cell beside it hold every row."""
     if not base.nullable:
         return (base.nulls,)
     return (Nulls.CELL,) if norm is Norm.L1 else (Nulls.WEIGHED, Nulls.CELL)
 
 
 def _sets(wanted: Mapping[Rows, Wanted]) -> Iterator[list[Rows]]:
-    """All of them; without sums that need no pair; without values that may be missing."""
+    """Sets of values to measure together: all; without sums that need no pair; without values that may be missing."""
     tried: list[list[Rows]] = []
     for offered in (True, False):
         for nullable in (True, False):
@@ -104,7 +105,7 @@ class _Trial:
 
     @property
     def _units(self) -> list[float]:
-        """What a row adds to each at most, by a factor of 1."""
+        """The most that a row adds to each, by a factor of 1."""
         l1, squared = self.base.row
         return [float(l1) if self.norm is Norm.L1 else sqrt(squared), *(float(one.steps[2]) for one in self.others)]
 
@@ -127,7 +128,7 @@ class _Trial:
         return [float(one ** (1 / (3 if self.norm is Norm.L1 else 4))) for one in variances]
 
     def _whole(self, sizes: Sequence[float]) -> tuple[int, ...]:
-        """By what whole numbers the units are multiplied to be nearly as ``sizes``."""
+        """Whole numbers that bring the units nearly to the proportions of ``sizes``."""
         exact = [size / unit for size, unit in zip(sizes, self._units, strict=True)]
         exact = [one / min(exact) for one in exact]
         while any(abs(round(one) - one) > _EVEN * one for one in exact):

@@ -64,7 +64,7 @@ def is_integer(aggregate: Aggregate) -> bool:
 
 
 def unit_of(aggregate: Aggregate, granularity: Fraction) -> Fraction:
-    """What a finished sum is a multiple of."""
+    """The number of which a finished sum is a multiple."""
     kind = sum_type(aggregate)
     return {Kind.INTEGER: Fraction(1), Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
 
@@ -105,7 +105,7 @@ def note_once(notes: Sequence[str], builder: Builder) -> None:
 
 
 def clipping_note(name: str, value: Value, interval: Interval) -> tuple[str, ...]:
-    """What is said of a value that is clipped; nothing where no row can have one outside of the range."""
+    """The notice that a value is clipped; none where no row can have a value outside of the range."""
     if stays_within(value, interval):
         return ()
     return (f"{name} is clipped into [{show(interval.low)}, {show(interval.high)}]",)

@@ -1,4 +1,4 @@
-"""What is measured: vectors of cells, each an integer that is added up over the rows of a group."""
+"""Vectors of cells, in which statistics are measured: a cell adds up an integer over the rows of a group."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """What a vector of one cell counts: distinct combinations of the row columns ``values`` where ``test`` holds.
+    """The distinct values that a vector of one cell counts: combinations of the row columns ``values`` where ``test``
+    holds.
 
     ``each`` is the most values that one person is credited with in a group, where less than their rows.
     """
@@ -57,13 +58,13 @@ class Credit:
 class Vector:
     """Cells that are clipped together. One row adds at most ``row_l1`` in L1 and √``row_l2_squared`` in L2.
 
-    ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. What has a
-    ``prefix`` is clipped in L1. ``weight`` is its share of the price, see
+    ``signed``: cells can be negative. ``distinct`` vectors count a unit once per group, whatever its rows. A vector
+    with a ``prefix`` is clipped in L1. ``weight`` is its share of the price, see
     :func:`rewriter.strategies.conditional_sums.weight`. ``credit``: the one cell counts distinct values, and is no sum
-    over people. ``rows``: what counts the rows of which each moves the vector by its most, so that a unit with too
-    many is shortened by their number alone, whatever values they have; None where the norm of the vector itself says
-    by how much. ``most_rows``: one person moves it by no more than so many of the largest rows, however many rows
-    there are; None where only the number of rows bounds it.
+    over people. ``rows`` counts the rows of a vector that each row moves by the full amount: a unit with too many rows
+    is clipped by their number, whatever their values. It is None where the norm of the vector itself decides.
+    ``most_rows``: one person moves the vector by no more than so many of the largest rows, however many rows the person
+    has; None where only the number of rows bounds it.
     """
 
     cells: tuple[Cell, ...]

@@ -1,4 +1,4 @@
-"""How large an outer SELECT becomes when DuckDB binds it: what is bounded in text can be exponential there.
+"""The size of an outer SELECT once DuckDB has bound it: a short text can become exponentially large.
 
 Guarantee: a tree that passes has a bounded number of expressions, columns and grouping sets *after* binding. DuckDB
 puts the expression of a select item in the place of its alias, NULLIF and a named window repeat what they are given,

@@ -20,7 +20,7 @@ _Schema = Mapping[str, Mapping[str, Type]]
 
 
 def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
-    """What a number is computed from by arithmetic, and the steps in between."""
+    """The operands from which arithmetic computes a number, and the steps in between."""
     stack = [node]
     while stack:
         found = stack.pop()

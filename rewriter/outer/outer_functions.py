@@ -1,4 +1,4 @@
-"""What the outer SELECT may consist of: syntax and functions that read only their inputs.
+"""The allow-list of the outer SELECT: syntax and functions that read only their inputs.
 
 A wide list, for the service's protection and not for privacy's: the outer SELECT runs where nothing secret is. Still
 it is a list of what may, since DuckDB has functions that read files, settings and clocks. Not on it, besides those:

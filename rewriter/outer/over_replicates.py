@@ -1,4 +1,4 @@
-"""The outer SELECT, asked many times at once: over tables that hold many replicates of what was released."""
+"""The outer SELECT, asked many times at once: over tables that hold many replicates of the released ones."""
 
 from __future__ import annotations
 

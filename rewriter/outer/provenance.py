@@ -1,4 +1,4 @@
-"""How a number is made of released numbers, where that is simple enough to carry an error bar over exactly.
+"""Provenance: how a number follows from released numbers, where it is simple enough to carry error bars over exactly.
 
 A *slot* stands for one row of a release that an answer's row was made from; a *form* says how a column follows from the
 released outputs of the slots. What is no sum and no quotient of sums is :class:`Other`: its error is found by trying.
@@ -59,12 +59,12 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """It depends on released numbers in another way."""
+    """A value that depends on released numbers in another way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Public:
-    """It depends on no released number: a key, a column of a public table, a text."""
+    """A value that depends on no released number: a key, a column of a public table, a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def running(one: Measured, name: str, window: Along) -> Measured:
 
 
 def unknown(*parts: Measured) -> Measured:
-    """Of parts that were put together in a way that no rule knows."""
+    """The provenance of parts that are combined in a way without a rule."""
     found = OTHER if any(part.noisy for part in parts) else PUBLIC
     return replace(found, nonnegative=len(parts) == 1 and parts[0].nonnegative)
 

@@ -58,7 +58,7 @@ Ctes = Mapping[str, Table]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What names mean in one SELECT; ``outside`` is the scope around it, ``aliases`` are the select items so far.
+    """The meaning of names in one SELECT; ``outside`` is the scope around it, ``aliases`` are the select items so far.
 
     ``tested``: its own conditions compare released numbers.
     """
@@ -93,7 +93,7 @@ Subquery = Callable[[exp.Expr, Scope], Table]
 
 
 def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
-    """What is known of an expression.
+    """The provenance of an expression.
 
     >>> import sqlglot
     >>> from rewriter.outer.provenance import output
@@ -177,7 +177,7 @@ def _inner(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
 
 
 def _first(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
-    """``NULLIF(x, 0)`` and ``COALESCE(x, 0)``: x, wherever that is what is shown."""
+    """``NULLIF(x, 0)`` and ``COALESCE(x, 0)``: x, wherever x is shown."""
     hidden = isinstance(node, exp.Coalesce) and parts[0].guarded
     return unknown(*parts) if hidden or any(part.constant is None for part in parts[1:]) else parts[0]
 

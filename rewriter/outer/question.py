@@ -1,4 +1,4 @@
-"""The outer SELECT that replicates of the released tables are asked."""
+"""The outer SELECT, as it is run over replicates of the released tables."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rewriter.declared import UTC
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of every replicate: as it is, and of all at once. Rows are matched by the columns at ``keys``.
+    """The SELECT for one replicate, and for all replicates at once. Rows are matched by the columns at ``keys``.
 
-    ``wanted`` are the columns that nothing is known of, of which the ``nonnegative`` are never below 0, and those of
-    ``most`` never above a number.
+    ``wanted`` are the columns without an exact rule. Those in ``nonnegative`` are never below 0, and those in ``most``
+    never above a number.
     """
 
     sql: str

@@ -7,7 +7,7 @@ ROW = "dpsql_row"
 
 
 def row_column(slot: int) -> str:
-    """The column that says which released row a row is made of, in the slot of that number."""
+    """The column numbered ``slot`` among those that name the released rows behind each row."""
     return f"{ROW}_{slot}"
 
 

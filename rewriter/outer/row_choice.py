@@ -1,4 +1,4 @@
-"""Whether a statement shows some rows and not others by what is measured of them."""
+"""Whether a statement chooses the rows that it shows by their measured numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a share cannot exceed: a number that is never negative, over a sum that it is one of the terms of.
+"""The limit of a share: of a number that is never negative, over a sum that has this number among its terms.
 
 ``100.0 * COUNT(*) / SUM(COUNT(*)) OVER ()`` is at most 100, whatever was measured, and so is a number of a WITH query
 over ``(SELECT SUM(n) FROM g)``.
@@ -47,7 +47,7 @@ def _has_digits(parts: Sequence[Measured]) -> bool:
 
 
 def _scaled(node: exp.Expr) -> tuple[Fraction, exp.Expr]:
-    """A number that is written out, and what it is multiplied with."""
+    """The factor of a product with literals, and the rest of it."""
     node = _bare(node)
     if isinstance(node, exp.Mul):
         for one, other in ((node.this, node.expression), (node.expression, node.this)):

@@ -1,4 +1,4 @@
-"""The outer SELECT, read for how its columns follow from released ones, and made to say which rows each row came from.
+"""The outer SELECT, traced: how its columns follow from released ones, and which released rows each row is made of.
 
 Guarantee: the traced tree answers the same columns and rows, and then one column per slot: the number of the
 released row, or NULL where an outer join had none. What is not understood is never guessed: its form is ``Other``.

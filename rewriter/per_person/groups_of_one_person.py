@@ -1,7 +1,7 @@
 """How many groups one person's rows make, where they are grouped by more than the person.
 
-Not trusted to be true of the data, as no bound is: a person who has more rows of this kind is clipped. So what counts
-here is that a person who keeps to the owner's bounds is not.
+The data need not keep to this number, nor to any bound: a person with more of these rows is clipped. The number only
+has to be so large that nobody who keeps to the owner's bounds is clipped.
 """
 
 from __future__ import annotations

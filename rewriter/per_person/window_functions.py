@@ -1,4 +1,4 @@
-"""The functions of windows: a list, with what each takes and what is known of its result.
+"""The functions of windows: a list, with the arguments of each and the facts about its result.
 
 Nothing on the list can raise: sums run over integers or over a lattice, as they do for aggregates per person, and
 offsets are constants. Where ORDER BY leaves ties, and the result would depend on the engine's choice among them, our

@@ -27,7 +27,7 @@ _X, _NEIGHBOUR = "x", "neighbour"
 class Gap:
     """``x - window`` or ``window - x``, or EXTRACT(EPOCH FROM …) of it; ``window`` is LAG(x) or LEAD(x).
 
-    ``later_first``: the row that is later in the window's order is the one that the other is taken from.
+    ``later_first``: the earlier row, in the window's order, is subtracted from the later one.
     """
 
     node: exp.Expr

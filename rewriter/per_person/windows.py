@@ -238,7 +238,8 @@ class _Reader:
         return tuple(found)
 
     def _ties(self) -> tuple[exp.Expr, ...]:
-        """What tells rows apart that ORDER BY does not: a key of the one table, else all columns that are read."""
+        """The columns that break ties of ORDER BY: a key, if there is one table with a key, else all columns that are
+        read."""
         key = self._key()
         return tuple(value.sql.copy() for value in self.columns.values()) if key is None else (key,)
 

@@ -1,17 +1,18 @@
 """One factor for each person in all groupings of the same rows, so that a total is the sum of its parts.
 
 Grouping sets are measured apart, each with a norm of its own: the norm of a person's rows by month is less than that of
-all of them, and the same person would be shortened by more in the total than in its parts. Then no total is the sum of
-its parts, and inference that makes them agree bends both. So where groupings are shown together, people are shortened
-by what is the same in all of them:
+all of them, and the same person would be clipped by more in the total than in its parts. Then no total is the sum of
+its parts, and inference that makes them agree bends both. So where groupings are shown together, people are clipped by
+a size that is the same in all of them:
 
-- by their number of rows, N/n, what every row moves by at most as much (counts, means, moments, signed sums);
-- by their own sum, C/Σ|c|, what has no cell below 0, of which each row moves one: it adds up over any groups.
+- vectors that every row moves by at most the same amount (counts, means, moments, signed sums) by the person's number
+  of rows, N/n;
+- vectors without negative cells, of which each row moves one, by their own sum, C/Σ|c|: it adds up over any groups.
 
-By either a vector comes to lie in the ball of every grouping whose radius is that of N rows: ‖v‖₂ ≤ ‖v‖₁ for what adds
-up, and ‖v‖₂ ≤ n·r for what a row moves by no more than r, however rows fall into groups. Where the owner bounds the
-rows of one group too, the ball is smaller; there the factor is the least of both, and the grouping adds up with others
-only if the database itself enforces that bound.
+Either way a vector comes to lie in the ball of every grouping whose radius is that of N rows: ‖v‖₂ ≤ ‖v‖₁ for a vector
+that adds up, and ‖v‖₂ ≤ n·r for a vector that a row moves by no more than r, however rows fall into groups. Where the
+owner bounds the rows of one group too, the ball is smaller; there the factor is the least of both, and the grouping
+adds up with others only if the database itself enforces that bound.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from rewriter.release import Query
 
 
 def together(releases: Sequence[Query]) -> tuple[Query, ...]:
-    """The releases, with those marked that ask the same of the same rows as another one, by other keys."""
+    """The releases. Marked are those that measure the same of the same rows as another one, by other keys."""
     asked = [measured_by(query) for query in releases]
     groupings: dict[str, set[tuple[str, ...]]] = {}
     varying: set[str] = set()
@@ -43,10 +44,10 @@ def together(releases: Sequence[Query]) -> tuple[Query, ...]:
 
 
 def alike(query: Query, vectors: Sequence[Vector], norm: Norm) -> tuple[Vector, ...] | None:
-    """The vectors with what they are shortened by in all groupings; None where each grouping needs a factor of its own.
+    """The vectors, with the rows that clip them in all groupings; None where each grouping needs a factor of its own.
 
-    That is so where nothing bounds the rows of a person over all groups, where running sums are measured, and where the
-    bound of a person's total is one of numbers with a sign.
+    Each needs its own where nothing bounds the rows of a person over all groups, where running sums are measured, and
+    where the owner bounds a person's total of numbers with a sign.
     """
     if not query.together or query.bound.unique or query.bound.rows is None:
         return None
@@ -69,7 +70,7 @@ def _adds_up(vector: Vector, norm: Norm) -> bool:
 
 
 def said(query: Query, vectors: Sequence[Vector], norm: Norm, contribution: ContributionBound) -> Alike:
-    """What these vectors are shortened by in all groupings, and whether that is all in the one of ``contribution``."""
+    """The numbers that clip these vectors in all groupings, and whether no others clip in that of ``contribution``."""
     rows = _all_rows(query)
     found, smaller = [], False
     for vector in deciding(vectors):
@@ -83,7 +84,7 @@ def said(query: Query, vectors: Sequence[Vector], norm: Norm, contribution: Cont
 
 
 def _enforced(query: Query, contribution: ContributionBound) -> bool:
-    """Whether what makes balls of this grouping smaller is true of all data: the database leaves a person one row in
-    each group, and who has no more than N of these is inside of a ball of radius √N."""
+    """Whether the smaller balls of this grouping hold all data as they are: the database leaves a person one row in
+    each group, and a person with no more than N of these is inside of a ball of radius √N."""
     alone = query.bound.differ_by(plain_columns(query.keys))
     return alone and contribution.rows_per_group == 1 and contribution.l2_squared == query.bound.rows

@@ -1,4 +1,4 @@
-"""How large are the contributions of people, where nothing declares it: a histogram of one number per person.
+"""The histogram from which an undeclared bound is learned: of one number per person, the size of a contribution.
 
 For ``max_rows`` of a table it is a person's number of rows; for the range of a column a person's greatest value, and,
 in a histogram of its own, the least one, the signs apart; for ``max_total`` of a column what the magnitudes of a
@@ -87,8 +87,8 @@ def _exponent(number: Fraction) -> int:
 
 
 def histogram_plans(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Plan, ...]:
-    """The plans of the histograms that a missing bound is learned of. A person is in one bin of each, so that there is
-    nothing to shorten, in neither norm."""
+    """The plans of the histograms from which a missing bound is learned. A person is in one bin of each, so nobody is
+    clipped, in either norm."""
     return tuple(plan(query, Norm.L1, dialect) for query in histograms(missing, catalog, dialect))
 
 

@@ -1,4 +1,4 @@
-"""One spelling for queries that read the same rows, so that releases which differ in their keys alone are found."""
+"""One spelling for queries over the same rows, by which releases are recognised that differ in their keys alone."""
 
 from __future__ import annotations
 

@@ -28,9 +28,8 @@ class Shape:
 
     ``sets`` are the places of each measurement's keys among ``keys``; none where there is one measurement and its table
     is read as it is. ``summed``: the outer SELECT adds up over the table's rows, so their sum must be an unbiased one.
-    ``others``: the second measurement is the total, of which one row is left that the groups do not have.
-    ``presences`` say which of its groups are read, by the output at the place ``counted``, which is ``bought`` where
-    nobody asked for it.
+    ``others``: the second measurement is the total, from which the row of other groups is computed. ``presences`` say
+    which of its groups are read, by the output at the place ``counted``, which is ``bought`` where nobody asked for it.
     """
 
     name: str

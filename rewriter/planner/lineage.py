@@ -1,18 +1,18 @@
-"""Names of what is measured: two statistics share one only when the coarser is the sum of the finer, for all data.
+"""Names of statistics: two share a name only when the coarser one is the sum of the finer one, for all data.
 
-Strictly: over the same rows of the same people, the same values on the same lattice, and what one unit adds to a group
-is, integer for integer, the sum of what it adds to the finer groups that the group is made of. That is so
+Strictly: both are over the same rows of the same people, and add up the same values on the same lattice. And a unit's
+contribution to a group is, integer for integer, the sum of its contributions to the finer groups within it. That is so
 
 - where a unit has one row: nothing is clipped after the row's own value;
 - where all keys are constant per unit: a unit has one group, finer or coarser, and there its vector is clipped alike;
 - otherwise only where the keys are the same ones, in any order. Clipping a person's year is not the sum of clipping
   their months, so an answer of one is never made of the other, however near they are.
 
-Groupings of the same rows that are shown together are shortened alike (:mod:`rewriter.planner.alike`), so that totals
-are the sums of their parts there, but for less than a step of a very fine lattice. ``Plan.sums`` is the name that
-these share: inference makes them agree, since they do.
+Groupings of the same rows that are shown together are clipped alike (:mod:`rewriter.planner.alike`). There totals are
+the sums of their parts, up to less than a step of a very fine lattice. ``Plan.sums`` is the name that such groupings
+share, and inference makes their tables agree.
 
-A name tells of text and policy alone.
+A name depends on the text and the policy alone.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def _trees(*values: Value | None) -> list[exp.Expr]:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What units are shortened by in all groupings: sums over their rows, each with the most that is kept of it.
+    """The sums over a unit's rows that clip it in all groupings, each with the most that is kept of it.
 
-    ``adds_up``: nothing else shortens them in this grouping, whatever the data.
+    ``adds_up``: nothing else clips units in this grouping, whatever the data.
     """
 
     limits: tuple[tuple[tuple[Cell, ...], int], ...]
@@ -75,8 +75,8 @@ def with_families(
 ) -> Plan:
     """The plan with the families of its keys and statistics. Its blocks are the workload's vectors, in order.
 
-    ``one_group`` is the fact that no unit has rows in two groups of the key set. ``alike`` says what units are
-    shortened by where it is the same in other groupings.
+    ``one_group`` is the fact that no unit has rows in two groups of the key set. ``alike`` has the sums that clip
+    units, where these are the same in other groupings.
     """
     tests = [sql for _, sql in work.columns]
     rows, texts = canonical(
@@ -137,10 +137,11 @@ def _named(
     groups: tuple[object, ...],
     clipped: tuple[object, ...],
 ) -> Block:
-    """Where more than a row is clipped, what a unit adds depends on its whole vector, on the ball that holds it, and on
-    those that its factor is the least of.
+    """The block, with a family name for each statistic. Where more than a row is clipped, a unit's contribution depends
+    on its whole vector, on the vector's ball, and on all balls that decide the unit's factor: ``clipped`` holds these.
 
-    What is measured of running sums is no number of a group, and distinct values do not add up.
+    Statistics of running sums and of distinct values get no name: the first are no numbers of a group, and the second
+    do not add up.
     """
     if block.prefix is not None or any(addend.distinct for cell in vector.cells for addend in cell.addends):
         return block
@@ -153,7 +154,7 @@ def _named(
 
 
 def _cell(cell: Cell, columns: Mapping[str, str]) -> str:
-    """What a cell adds up, whatever our own names for its columns."""
+    """The addends of a cell as text, whatever our own names for its columns."""
     addends = [
         (
             one.weight,

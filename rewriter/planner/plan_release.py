@@ -63,7 +63,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = 
     picked = quantiles(query, norm, contribution, cells, dialect, one_group=one_group)
     shortened = alike(query, work.vectors, norm)
     work = work if shortened is None else replace(work, vectors=shortened)
-    # Where groupings are shortened alike, rows of no group count too: one public group is not all that a person has.
+    # Where groupings are clipped alike, rows of no group count too: one public group is not all that a person has.
     one_group = constant if shortened is not None else one_group
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
     tree = dialect.spelt(bounded.tree)
@@ -113,7 +113,7 @@ def _counts_people(aggregate: Aggregate) -> bool:
 
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:
-    """The keys with what is known of the values that are listed."""
+    """The keys, with the facts about their listed values."""
     columns = (KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(keys))
     if public is None:
         return tuple(columns)

@@ -1,4 +1,4 @@
-"""The plan of the total that the row of other groups is left of."""
+"""The plan of the total from which the row of other groups is computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewriter.plan import Plan, statistics_of
 def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
     """The plan of a total, with no more measured than what these aggregates are made of.
 
-    Where that is everything it is the same plan, and what is released of it serves whoever asks for the total.
+    Where that is everything it is the same plan, and its release serves everybody who asks for the total.
     """
     # What decides in a row is the noise of that row, and not the total's.
     outputs = tuple(replace(plan.outputs[place], decides="") for place in sorted(aggregates))

@@ -1,6 +1,7 @@
 """Which bounds an expression lacks: the columns of people without a range, and tables without ``max_rows``, behind it.
 
-What is found is a superset of what is needed: in ``CASE WHEN a > 0 THEN b END`` the range of ``a`` does not matter.
+The bounds that are found are a superset of the needed ones: in ``CASE WHEN a > 0 THEN b END`` the range of ``a`` does
+not matter.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rewriter.release import Aggregate, Query
 
 
 def missing_ranges(node: exp.Expr) -> frozenset[Missing]:
-    """What would have to be known for the range of an expression to be."""
+    """The bounds without which the range of an expression is not known."""
     return _found(node, learned=False)
 
 

@@ -1,13 +1,13 @@
-"""Aggregates over rows whose group was chosen by an aggregate over people, where the totals have to follow the choice.
+"""Totals of chosen groups: aggregates over rows whose group was chosen by an aggregate over people.
 
 ``SELECT item, COUNT(*) FROM sale WHERE item IN (SELECT item … ORDER BY COUNT(*) DESC LIMIT 5) GROUP BY ROLLUP (item)``
 counts the rows of five items, and its total is theirs. Rows of people are not compared with released numbers, and
-HAVING would drop the total, which is of no item. So all groups are measured by every key, and those that were chosen
-are added up above: ``SELECT c0, SUM(s0) FROM (SELECT item AS c0, COUNT(*) AS s0 FROM sale GROUP BY item) WHERE c0 IN
-(…) GROUP BY ROLLUP (c0)``. The same holds where the chosen key is in no GROUP BY.
+HAVING would drop the total, which is of no item. So all groups are measured by every key, and the chosen groups are
+added up above: ``SELECT c0, SUM(s0) FROM (SELECT item AS c0, COUNT(*) AS s0 FROM sale GROUP BY item) WHERE c0 IN (…)
+GROUP BY ROLLUP (c0)``. The same holds where the chosen key is in no GROUP BY.
 
-Guarantee: the meaning is the same, since counts and sums of groups add up to those of their rows. Anything else that is
-asked of such rows is left as it is, and refused.
+Guarantee: the meaning is the same, since counts and sums of groups add up to those of their rows. Any other question
+about such rows is left as it is, and refused.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def over_chosen(select: exp.Select, tests: Sequence[exp.Expr]) -> exp.Select | N
 
 
 def _compared(test: exp.Expr) -> Iterator[exp.Expr]:
-    """What a condition compares with the groups of a subquery."""
+    """The keys that a condition compares with the groups of a subquery."""
     for node in walk(test):
         if isinstance(node, exp.In):
             yield from node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]

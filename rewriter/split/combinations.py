@@ -1,4 +1,4 @@
-"""Sums of aggregates of which only the result is shown, measured themselves: ``SUM(a) - SUM(b)`` as one sum.
+"""Sums of aggregates, measured as one statistic where only the result is shown: ``SUM(a) - SUM(b)`` as one sum.
 
 Why it is better: with the aggregates apart, one person's row moves each of them, and the noise of all is in the result.
 Measured itself, a row moves the result by no more than the values that it adds to it; and where at most one of the
@@ -167,7 +167,8 @@ def _rename(outer: exp.Query, table: str, sums: Sequence[_Sum], kept: Sequence[i
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """What a row adds: ``factor`` times ``steps`` of ``granularity``, between ``low`` and ``high``, where ``test``."""
+    """The contribution of a row: ``factor`` times ``steps`` of ``granularity``, between ``low`` and ``high``, where
+    ``test``."""
 
     factor: int
     steps: exp.Expr
@@ -259,7 +260,7 @@ def _ends(terms: Sequence[_Term], filters: Sequence[Value]) -> tuple[Fraction, F
 
 
 def _sum(terms: Sequence[_Term], step: Fraction, dialect: Dialect) -> exp.Expr:
-    """What a row adds, in steps: a BIGINT, never NULL."""
+    """The contribution of a row, in steps: a BIGINT, never NULL."""
     found: exp.Expr | None = None
     for term in terms:
         steps = dialect.cast(term.steps, BIGINT)
@@ -372,7 +373,7 @@ class _Spread:
         return cls(one, found, float(whole) ** (2 if norm is Norm.L1 else 1))
 
     def of_sum(self, factors: Mapping[int, int]) -> float:
-        """Of a sum of outputs that are sums of statistics."""
+        """The variance of a sum of outputs, each of them a sum of statistics."""
         weights: dict[str, Fraction] = {}
         for place, factor in factors.items():
             estimator = self.plan.outputs[place].estimator
@@ -383,7 +384,7 @@ class _Spread:
         return sum(float(weight) ** 2 * self.variances[statistic] for statistic, weight in weights.items()) or math.inf
 
     def of_output(self, place: int) -> float:
-        """Of an output; of what is no sum, that of a statistic that it is made of."""
+        """The variance of an output. One that is no sum has the largest variance of its statistics."""
         estimator = self.plan.outputs[place].estimator
         if isinstance(estimator, Linear):
             return self.of_sum({place: 1})

@@ -1,9 +1,9 @@
-"""Groups of people that are only counted, as distinct values: ``SELECT COUNT(*) FROM (SELECT DISTINCT a, b FROM t)``.
+"""Groups that are only counted, measured as distinct values: ``SELECT COUNT(*) FROM (SELECT DISTINCT a, b FROM t)``.
 
-How many groups there are is a number of values that people have, and not of groups that a policy declares or that are
-large enough to be named: it is ``COUNT(DISTINCT (a, b))``, in which NULL is a value as it is a group.
+The number of groups is the number of different values that people have: ``COUNT(DISTINCT (a, b))``, in which NULL is a
+value as it is a group. It is not the number of groups that a policy declares or that are large enough to be named.
 
-Guarantee: the meaning is the same. What is counted beside, and conditions on the groups, are put over the rows of
+Guarantee: the meaning is the same. Other counts beside it, and conditions on the groups, are put over the rows of
 people; a query that does anything else with the groups is left as it is.
 """
 
@@ -197,7 +197,7 @@ def _distinct(call: exp.AggFunc, keys: list[exp.Expr]) -> None:
     if not isinstance(call, exp.Count) or isinstance(call.this, exp.Distinct):
         return
     counted, values = call.this, [key.copy() for key in keys]
-    # A row of one value is that value, of which NULL is not counted.
+    # A row of one value is that value, and NULLs are not counted.
     every = exp.Tuple(expressions=values if len(values) > 1 else [*values, exp.true()])
     again = exp.Count(this=exp.Distinct(expressions=[every]), big_int=True)
     if isinstance(counted, exp.Star | exp.Literal):

@@ -1,4 +1,4 @@
-"""Which groups an answer shows: whether it needs no others than the largest or smallest ones of a release.
+"""Whether an answer shows only the largest or the smallest groups of a release, and so needs no others.
 
 ``ORDER BY … LIMIT`` may stand on the SELECT that aggregates, or on one around it, as BI tools write it: ``SELECT * FROM
 (SELECT item, COUNT(*) AS n FROM bought GROUP BY item) AS virtual_table ORDER BY n DESC LIMIT 10``, a WITH query that is
@@ -111,7 +111,7 @@ class _Level:
         return {f"k{number}" for number in range(keys)} <= named
 
     def order(self, below: _Order | None) -> _Order | None:
-        """What the rows are sorted by: its own ORDER BY, or the one below where nothing is gathered."""
+        """The order of the rows: by its own ORDER BY, or by the one below where nothing is gathered."""
         order = self.select.args.get("order")
         if order is None:
             return None if self._groups else below
@@ -177,7 +177,7 @@ class _Level:
 
 
 def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Table]]) -> Ranked | None:
-    """What the first LIMIT around a release's table keeps of its groups."""
+    """The groups that the first LIMIT around a release's table keeps."""
     names = [f"k{number}" for number in range(len(query.keys))]
     names += [f"a{number}" for number in range(len(query.aggregates))]
     columns: _Columns = tuple((name, name) for name in names)

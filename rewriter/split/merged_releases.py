@@ -147,7 +147,7 @@ def _conditions(block: Block) -> list[str]:
 
 
 def _rows_of(site: Site) -> str:
-    """What is read, but for WHERE, by whom it is owned and how far a person reaches."""
+    """The rows of a SELECT without its WHERE, their owner and the bounds of a person, as a text to compare."""
     block = site.block
     unit = exp.Null() if block.unit is None else block.unit
     parts = [*site.select.expressions, *filter(None, [site.select.args.get("where")])]
@@ -159,7 +159,7 @@ def _rows_of(site: Site) -> str:
 
 
 def _bound(bound: ContributionBound) -> ContributionBound:
-    """Without what is only known where rows are grouped, under names that differ from SELECT to SELECT."""
+    """The bound without the facts of a grouping, whose names differ from SELECT to SELECT."""
     return replace(bound, apart=())
 
 
@@ -191,7 +191,7 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _alike(site: Site, made: tuple[Block, Query], first: tuple[Block, Query]) -> bool:
-    """Whether a release that was compiled again measures what was asked, over the rows of the first one of them."""
+    """Whether a release that was compiled again measures the same as asked, over the rows of the first release."""
     rows = [canonical([one.rows, one.unit], [value.sql for value in one.filters]) for _, one in (made, first)]
     sources = [[source.alias for source in block.scope.sources] for block, _ in (made, first)]
     asked = site.query
@@ -201,7 +201,8 @@ def _alike(site: Site, made: tuple[Block, Query], first: tuple[Block, Query]) ->
 
 
 def _kind(aggregate: Aggregate) -> tuple[object, ...]:
-    """What an aggregate is, whatever it is of: SUM(CASE WHEN p THEN 1 ELSE 0 END) is a count with FILTER, too."""
+    """The kind of an aggregate, whatever its argument: SUM(CASE WHEN p THEN 1 ELSE 0 END) is a count with FILTER,
+    too."""
     one = aggregate.within or aggregate
     return one.function, one.distinct, one.fraction, bool(one.decides)
 
@@ -216,7 +217,7 @@ def _place(aggregate: Aggregate, known: list[Aggregate]) -> int:
 
 
 def _name(query: Query) -> str:
-    """What is measured of which rows, whatever it is grouped by."""
+    """The rows and aggregates of a query, whatever its keys, as a text to compare."""
     rows, _ = canonical([query.rows, query.unit], [])
     return "\n".join([rows, *(_spelt(query, one) for one in query.aggregates)])
 

@@ -108,7 +108,7 @@ class _Flattener:
     # FROM
 
     def _from(self, select: exp.Select, rows: Mapping[str, _Row | None]) -> bool:
-        """Put columns in the place of what is read, where all of that is one row; whether anything was."""
+        """Put columns in the place of the queries in FROM, where all of these have one row; whether anything was."""
         items = _items(select)
         found = [(item.alias_or_name, self._item(item, rows)) for item in items]
         known = {alias.lower(): row for alias, row in found if row is not None}

@@ -1,9 +1,9 @@
-"""The row of the groups that are not shown: what a total leaves when the groups that are shown are taken from it.
+"""The row of other groups: a total minus the groups that are shown.
 
 Where groups are selected under δ, those of few people are not named. What they add up to is known all the same, once
-the total is measured beside the groups: it is the total less what is shown, which is post-processing. Whether there is
-such a row follows from text and policy alone, and so does what it has: aggregates that add up over groups, and what is
-made of such sums. A median of the groups that are not shown is not known.
+the total is measured beside the groups: it is the total less the shown groups, which is post-processing. Whether there
+is such a row follows from text and policy alone, and so does what it has: aggregates that add up over groups, and
+figures that are made of such sums. A median of the groups that are not shown is not known.
 
 Why contributions agree: a person who keeps to the declared bounds is clipped in neither measurement, and so the total
 is the sum of all groups.

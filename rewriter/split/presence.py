@@ -1,14 +1,14 @@
-"""Which groups of a release act as rows: those that are there, as far as released numbers tell.
+"""Which groups of a release act as rows: those with somebody in them, as far as released numbers tell.
 
-A public key set has groups that nobody is in. SQL has no row for them, and whatever stands above a release may read
-which rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. So the outer
+A public key set has groups that nobody is in. SQL has no row for them, and a SELECT above a release may depend on which
+rows there are: LIMIT, joins, DISTINCT, IN, averages and counts over groups, windows over neighbours. So the outer
 SELECT reads only those groups whose released number of rows is above what an empty group reaches
 (:mod:`dpsql.finish.present_groups`). At the outermost level a reader also expects the values that the owner listed one
-by one, empty or not. Sums read numbers and not which groups there are: they have all groups, since what is dropped
-would be missing in them, and an empty group adds nothing but noise around 0. So have running sums.
+by one, empty or not. Sums and running sums are taken over all groups: a group that is dropped would be missing in them,
+and an empty group adds nothing but noise around 0.
 
-What is decided here follows from text and policy alone: which condition each release's table is read under, and whether
-the number of rows has to be measured for it.
+Text and policy alone decide under which condition each release's table is read, and whether its number of rows has to
+be measured for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Columns = Mapping[str, exp.Expr | None]
 
 
 class Empty(StrEnum):
-    """What becomes of groups that nobody may be in."""
+    """Whether groups that nobody may be in are shown."""
 
     AUTO = "auto"
     SHOW = "show"
@@ -67,8 +67,7 @@ def with_presence(
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """What the declared groups of a release are, over all of its grouping sets: how many, and whether all of them are
-    listed."""
+    """The declared groups of a release, over all of its grouping sets: how many, and whether all of them are listed."""
 
     cells: int
     listed: bool
@@ -222,7 +221,7 @@ class _Reader:
         return replace(rows, presence=replace(rows.presence, places=places))
 
     def _upwards(self, query: exp.Expr, rows: _Rows) -> Presence | None:
-        """Who reads the rows that a query answers."""
+        """The groups that are read from a query, by the queries around it."""
         parent = query.parent
         while isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.Subquery | exp.SetOperation):
             query, parent = parent, parent.parent
@@ -261,7 +260,8 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows of groups on their way up: which groups are read, what their columns are, and which numbers add up."""
+    """The rows of groups at one level of the outer SELECT: the groups read, their columns, and the numbers that add
+    up."""
 
     presence: Presence
     columns: _Columns
@@ -284,7 +284,7 @@ class _Rows:
         return replace(self, columns=columns)
 
     def together(self, read: Sequence[Presence | None]) -> Presence | None:
-        """What all readers of a WITH query can be given."""
+        """The groups that serve all readers of a WITH query."""
         asked = [one for one in read if one is not None]
         if not asked:
             return None

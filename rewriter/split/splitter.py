@@ -64,7 +64,7 @@ _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GRO
 class Outer:
     """A query over released tables and public ones, rebuilt on our table names.
 
-    ``source`` and ``scope`` are what it was made of, for the case that a public subquery joins rows of people.
+    It was made of ``source`` and ``scope``, which are kept for a public subquery that joins rows of people.
     """
 
     tree: exp.Query
@@ -93,10 +93,10 @@ def split(
 ) -> Split:
     """The releases of a query and the outer SELECT over them. Raises :class:`Refused`; looks at no data.
 
-    ``database`` is what a table's catalog may be, as in ``clinic.public.patient``; None lets any name pass.
-    ``norms`` are those that people may be clipped in, by which it is chosen what is measured.
-    ``with_others``: releases have a row of the groups that are selected and not shown, where there can be one.
-    ``empty`` says which public groups are read that nobody may be in.
+    ``database`` is the name that a table's catalog may have, as in ``clinic.public.patient``; None lets any name pass.
+    ``norms`` are the norms in which people may be clipped: the choice of statistics depends on them. ``with_others``:
+    releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
+    groups are read that nobody may be in.
     """
     splitter = _Splitter(catalog, dialect, with_others)
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
@@ -440,7 +440,7 @@ class _Splitter:
             self._aliases, self.notes = aliases, notes
 
     def _measured(self, grouped: Grouped, block: Block) -> Grouped:
-        """The same with what is measured in the place of what was asked, where that is something else."""
+        """Rewrites aggregates that are not measured as asked: BOOL_OR as two counts, MIN and MAX as declared ends."""
         grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
         if self._catalog.declared_extremes:
             grouped, notes = with_declared_extremes(grouped)

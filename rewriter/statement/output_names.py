@@ -73,7 +73,7 @@ def _of_cast(node: exp.Cast) -> str:
 
 
 def _of_case(node: exp.Case) -> str:
-    """What ELSE is called, if that is a column or a function."""
+    """The name of a CASE: that of its ELSE if this is a column or a function, otherwise "case"."""
     default = node.args.get("default")
     while isinstance(default, exp.Paren):
         default = default.this

@@ -6,7 +6,7 @@ exactly, so that the outputs are unbiased whatever was rounded on the way to A. 
 A. With noise for the largest column, the total variance of the outputs is Δ²·ΣE², times a factor of the noise alone; Δ
 is the L1 norm for Laplace, the L2 norm for Gaussian noise.
 
-The candidates (seed 001, Constrained Inference; Li, Miklau, Hay, McGregor, Rastogi 2015, the matrix mechanism):
+The candidates (Li, Miklau, Hay, McGregor, Rastogi 2015, the matrix mechanism):
 
 - *direct*: the outputs themselves, A = W.
 - *atoms*: each combination alone, A = 1.

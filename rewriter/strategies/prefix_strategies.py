@@ -1,14 +1,15 @@
-"""Strategies for running sums: what is measured in place of the groups, so that sums of them have little noise.
+"""Strategies for running sums: integers that are measured in place of the groups, so that sums have little noise.
 
 ``SUM(COUNT(*)) OVER (ORDER BY day)`` over n days that are measured one by one adds up to n noises. A strategy measures
-``B·x`` for the exact integers x of the ordered groups and an integer matrix B, and what is wanted is solved from that.
-It moves by no more than B lets it: for a unit with Σ|x| ≤ C, by at most C times the longest column of B in either norm.
+``B·x`` for the exact integers x of the ordered groups and an integer matrix B, and the running sums are solved from
+that. How far one unit moves B·x follows from B: for a unit with Σ|x| ≤ C, by at most C times the longest column of B in
+either norm.
 
 Windows that move, ``SUM(COUNT(*)) OVER (ORDER BY day ROWS BETWEEN 6 PRECEDING AND CURRENT ROW)``, are sums of ``width``
 neighbours. The same strategies serve them: the square root of their matrix, and a tree of two levels.
 
-Why integers: then the sensitivity is exact. A matrix that was rounded to integers is another matrix, and it is that one
-which is solved, so nothing is biased.
+Why integers: then the sensitivity is exact. A matrix that was rounded to integers is another matrix. The sums are
+solved from the rounded one, so nothing is biased.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Toeplitz:
 
     @property
     def weight(self) -> tuple[int, ...]:
-        """What step j is multiplied by: longer series have longer columns at their beginning."""
+        """The factor of step j: longer series have longer columns at their beginning."""
         return _weights(self.steps, self.width)
 
     @property
@@ -75,7 +76,7 @@ class Toeplitz:
 
     @property
     def variance(self) -> float:
-        """Of a sum, on average over the steps, for noise of variance 1: what is predicted, a little too much.
+        """The predicted variance of a sum, on average over the steps, for noise of variance 1; a little too large.
 
         That of the matrix without weights, which only make it smaller.
         """
@@ -89,7 +90,7 @@ class Toeplitz:
 
     @property
     def unit(self) -> int:
-        """What one step of a group is worth in what is measured of it first: the size of a step."""
+        """How far one step of a group moves the first integer that it is in: the size of a step."""
         return self.root[0] * self.weight[0]
 
     def size(self, steps: int) -> int:
@@ -144,12 +145,13 @@ class Tree:
 
     @property
     def unit(self) -> int:
-        """What one step of a group is worth in what is measured of it first."""
+        """How far one step of a group moves the first integer that it is in."""
         return 1
 
     @property
     def variance(self) -> float:
-        """Of a sum, on average over the steps, for noise of variance 1: as if every node had all its children.
+        """The variance of a sum, on average over the steps, for noise of variance 1, as if every node had all its
+        children.
 
         A prefix takes k whole children and a share f of the next one on each level; with the parent known, what is
         left of their noise has the variance v·(k + f² - (k + f)²/branching).
@@ -328,7 +330,8 @@ class Prefix:
         ]
 
     def sensitivity(self, l1: int) -> Sensitivity:
-        """Of what is measured, where one unit's integers have at most this L1 norm over all series together.
+        """The sensitivity of the measured integers, where one unit's integers have at most this L1 norm over all
+        series.
 
         A matrix moves by no more than the sum of its columns, each as often as the unit moves its group.
         """

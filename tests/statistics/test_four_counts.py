@@ -1,4 +1,4 @@
-"""The seeds' example (seed 001, Algorithm 1): four counts, 128/ε² when ε is split evenly, 12/ε² as disjoint atoms.
+"""Two disjoint counts and a part of each: 128/ε² when ε is split evenly among the four, 12/ε² as disjoint atoms.
 
 With Gaussian noise the atoms have 6σ², and the best strategy there is 5.236σ².
 """

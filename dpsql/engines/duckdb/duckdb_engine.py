@@ -171,7 +171,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         return rows
 
     def public_profile(self, table: str) -> Profile:
-        """What was measured of a table that the owner declared public; of no other table may it be asked."""
+        """The measured profile of a table that the owner declared public. No other table may be profiled."""
         source = self.schema().table(table)
         rows = self._count(table)
         names = [column.name for column in source.columns.values() if column.type is not None]

@@ -59,7 +59,7 @@ def connect(url: str, work_mem: str = WORK_MEM) -> Connection:
 
 
 def check(connection: Connection) -> None:
-    """Raise :class:`OperationalError` for a server whose answers would not be those that were planned."""
+    """Raise :class:`OperationalError` for a server whose answers would differ from the planned ones."""
     version = connection.info.server_version // 10_000
     if version < OLDEST:
         raise OperationalError(

@@ -115,11 +115,12 @@ class PostgresEngine(SQLEngine[Line]):
         return read_schema(session.connection)
 
     def concerns(self) -> tuple[Concern, ...]:
-        """What is unwise about the role, and whether policies hide rows from it."""
+        """Warnings about the role, and about row-level policies that hide rows from it."""
         return self._call(lambda line: read_concerns(line.connection))
 
     def _unreadable(self, session: Line, name: str, columns: Sequence[str]) -> str | None:
-        """A view whose tables its owner may not read or that are gone, or a table of a server that does not answer."""
+        """Why a view or a foreign table cannot be read: its tables are gone or forbidden, or its server does not
+        answer."""
         table = self.schema().table(name)
         items = [self._read(table, column) for column in columns] or [exp.Literal.number(1)]
         try:

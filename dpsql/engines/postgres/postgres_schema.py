@@ -1,9 +1,9 @@
 """Reading a PostgreSQL's schema from its own catalog: names, types and constraints, never a row and no statistics.
 
-What is relied on later (NOT NULL, unique, foreign keys) is read here only where the server enforces it for every row
-that a SELECT of the table gives: so not of views and foreign tables, not of tables with inheriting children, not where
-a constraint is not validated or its triggers are off. A deferrable constraint counts: a transaction may break it, but
-does not commit then, and nobody else reads what is not committed.
+Constraints that are relied on later (NOT NULL, unique, foreign keys) are read only where the server enforces them for
+every row of a SELECT from the table: so not of views and foreign tables, not of tables with inheriting children, not
+where a constraint is not validated or its triggers are off. A deferrable constraint counts: a transaction may break it,
+but does not commit then, and nobody else reads what is not committed.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def read_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> Schema:
 
 
 def read_concerns(connection: psycopg.Connection[tuple[Any, ...]]) -> tuple[Concern, ...]:
-    """What is unwise about the role that we are, and what it does not see."""
+    """Warnings about dpsql's role: rights that it should not have, and tables that it does not see."""
     found: list[Concern] = []
     [(superuser, bypasses, mighty)] = _fetch(connection, _ROLE)
     if superuser:

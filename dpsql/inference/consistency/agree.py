@@ -1,12 +1,13 @@
-"""A table that agrees with the finer one that it was made of, as that one was shown.
+"""Makes a coarser table equal to the sums of the finer table that the analyst has already seen.
 
-What was shown of a finer table is rounded, and nothing in it is below 0. Its sums are what a reader compares the
-coarser table with; but numbers that were cut off at 0 and added up are too high, and where most groups are empty far
-too high. So a group agrees exactly where it has few parts, or where that moves it by no more than a fraction of its own
-standard deviation; elsewhere it is the unbiased sum.
+The shown numbers of the finer table are rounded, and none is below 0. A reader compares their sums with the coarser
+table. But sums of numbers that were cut off at 0 are too high, and far too high where most groups are empty. So a group
+agrees exactly where it has few parts, or where agreement moves it by no more than a fraction of its own standard
+deviation; elsewhere it is the unbiased sum.
 
-Why four: of so many empty groups, the sum of what is shown is still as accurate as the unbiased sum, its 95 % interval
-still holds it 95.8 % of the time, and with fewer empty ones it is better. Of eight it is worse (1.27 times; 91 %).
+Why four parts: even where all four are empty, the sum of their shown numbers is as accurate as the unbiased sum, and
+the 95 % interval still holds 95.8 % of the time. With fewer empty parts it is better, with eight it is worse (1.27
+times; 91 %).
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def agreeing(
 
 
 def _bias(deviation: float) -> float:
-    """What rounding and cutting off at 0 add to a part that is 0, at most: the upper half of Laplace noise from 1/2 on,
-    and more than that of Gaussian noise; inf where rounding adds more noise than it removes."""
+    """A bound on the bias that rounding and cutting off at 0 give to a part that is 0: the upper half of Laplace noise
+    from 1/2 on, which is more than that of Gaussian noise; inf where rounding adds more noise than it removes."""
     if deviation > SMALL:
         return math.inf
     return 0.5 / -math.expm1(-math.sqrt(2) / deviation) * math.exp(-math.sqrt(0.5) / deviation) if deviation else 0.0

@@ -1,4 +1,4 @@
-"""Earlier releases among the measurements of a statement, each once, so that what is made of them agrees with the rest.
+"""Earlier releases among the measurements of a statement, each once, so that tables made of them agree with the rest.
 
 Two tables that are sums of one finer table have the same noise. Least squares would count it twice if both of them were
 measurements. So in their place the finer table is one, of groups that the statement does not show, and the tables that
@@ -30,11 +30,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """What is known of a table that was made of others.
+    """A table that was made of earlier releases: its accuracy, and the measurements that it was made of.
 
-    ``columns`` are finished parts that agree with what was shown of a finer table, where there is one. ``shrunk`` is
-    each group's standard deviation over that of the table's noise. ``evidence`` and ``fresh`` are what it was made of,
-    and ``planned`` what was asked.
+    ``columns`` are finished parts that agree with the shown numbers of a finer table, where there is one. ``shrunk`` is
+    each group's standard deviation over that of the table's noise. The table was made of ``evidence`` and ``fresh``,
+    and ``planned`` is the plan that was asked for.
     """
 
     columns: list[Column] | None

@@ -1,8 +1,8 @@
 """Tables that agree with each other: the measurements of one family, made consistent. It sees released numbers alone.
 
 Generalised least squares with the true variances, then non-negative from the top down, then integers by largest
-remainder: a total equals the sum of its parts, exactly, in every table that is answered (Hay et al. 2010; seed 001,
-Constrained Inference). Nothing is clamped before it was added up.
+remainder: a total equals the sum of its parts, exactly, in every table that is answered (Hay, Rastogi, Miklau, Suciu
+2010). Nothing is clamped before it was added up.
 
 Measurements join in where their groups are public; rows that are in none of them are a group of their own, which
 nobody measured, unless there are no such rows by proof (:mod:`dpsql.inference.consistency.leaves`). Selected groups
@@ -74,7 +74,7 @@ def infer_all(
 
 
 def _alike(family: Family, plans: Sequence[Plan]) -> list[Family]:
-    """The measurements of a family in which people are shortened alike: their totals are the sums of their parts."""
+    """The measurements of a family in which people are clipped alike: their totals are the sums of their parts."""
     found: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
     for place, keys in zip(family.measurements, family.keys, strict=True):
         found.setdefault(plans[place].sums, []).append((place, keys))
@@ -269,7 +269,7 @@ def _estimate(joint: _Joint, all_: Measurements, parts: Sequence[Part]) -> _Esti
 
 
 def _ratio(after: FloatArray, said: FloatArray) -> FloatArray:
-    """What inference left of the variances that were said; 1 where nothing was said."""
+    """The variances after inference over those that the noise states; 1 where it states none."""
     known = (said > 0) & np.isfinite(said)
     return np.divide(after, said, out=np.ones_like(after), where=known)
 
@@ -313,7 +313,7 @@ def _rounded(
     if not joint.groupings[0].size:  # nobody can be in any group: a WHERE that no declared key satisfies
         return tuple([0] * size for size in joint.sizes)
     levels = [estimates[at] for at in joint.chain]
-    # Of what nothing determines, an estimate is any number that adds up.
+    # Where nothing determines a number, its estimate is any number that adds up.
     told = [np.isfinite(spread) for spread in posterior]
     negative = nonnegative and any(
         bool((estimate[sure] < -_WHOLE).any()) for estimate, sure in zip(estimates, told, strict=True)
@@ -402,7 +402,7 @@ def _side(joint: _Joint, all_: Measurements, name: str) -> list[FloatArray]:
 
 
 def _shrinkage(joint: _Joint, at: int, estimated: Sequence[_Estimated]) -> FloatArray:
-    """By how much the standard deviation of each cell of a measurement fell; the same for each part of it."""
+    """The factor by which the standard deviation of each cell of a measurement fell; the same for each part of it."""
     size = joint.sizes[at]
     if not estimated:
         return np.ones(size)

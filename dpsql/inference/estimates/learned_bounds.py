@@ -1,9 +1,9 @@
-"""From noisy histograms to bounds. Post-processing: the numbers were released, and what is chosen here is as public.
+"""Bounds learned from noisy histograms. Post-processing: the histograms are released, so the bounds are public, too.
 
 Why never the greatest value: it is one person's. A bin counts only where its noisy count is larger than noise alone
-makes any of them, but for one time in ten thousand. Up to there, and a little further, the bound is what balances two
-errors: clipping into τ takes from a total what goes beyond, and the noise of a total grows with τ (Amin, Kulesza,
-Muñoz Medina, Vassilvitskii 2019, "Bounding user contributions").
+makes any of them, but for one time in ten thousand. Up to there, and a little further, the bound balances two errors:
+clipping into τ takes from a total all that exceeds τ, and the noise of a total grows with τ (Amin, Kulesza, Muñoz
+Medina, Vassilvitskii 2019, "Bounding user contributions").
 
 Why a little further: under ε-noise a tail of 50 people in the next bin is not seen, and costs a total of 5,000 people
 four times the error that it could have (simulated: log-normal, ε = 1, a fifth of it for the bound). In two bins beyond
@@ -29,7 +29,8 @@ _TYPICAL = 0.75
 
 
 def threshold(noise: Additive, bins: int) -> float:
-    """What noise alone exceeds in none of ``bins`` bins, with probability 1 - β: ln(bins/2β)·b for Laplace noise.
+    """The number that noise alone exceeds in none of ``bins`` bins, with probability 1 - β: ln(bins/2β)·b for Laplace
+    noise.
 
     >>> from dpsql.mechanisms import Gaussian, Laplace
     >>> round(threshold(Laplace(Fraction(1)), 21), 2), round(threshold(Gaussian(Fraction(1)), 21), 2)

@@ -18,7 +18,7 @@ Noises = Mapping[str, Additive]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What each statistic adds to a and to b, by name, as whole numbers; one row adds ``row`` to a + b.
+    """The weights of each statistic in a and in b, by name, as whole numbers; one row adds ``row`` to a + b.
 
     >>> half = Fraction(1, 2)
     >>> Share.of(Ratio((("n", half), ("s", half)), (("n", half), ("s", -half)), Fraction(0), Fraction(9)))

@@ -39,7 +39,7 @@ LAPLACE_ALONE = math.log(20) / math.sqrt(2)
 class Sums:
     """Of every group: the number of rows n, p = 2Σt, q = 2Σs, xx = 4Σt², xy = 4Σts, yy = 4Σs², of t and s in [0, 1].
 
-    What is of a degree that was not measured is None.
+    Sums of a degree that was not measured are None.
     """
 
     n: Numbers
@@ -133,7 +133,7 @@ class _Group:
         return min(max(self.n * second - first * first, 0), most) if degree == 2 else most
 
     def most(self, which: str) -> int:
-        """What it is at most for the mean that there is: all at the ends of the range."""
+        """The largest spread that values with this mean can have: all of them at the ends of the range."""
         first = min(max(self.p if which == "x" else self.q, 0), 2 * self.n)
         return first * (2 * self.n - first)
 

@@ -1,4 +1,4 @@
-"""The row of the groups that are not shown, among those that are: what it is called, and what it does not have."""
+"""The row of other groups among those of the shown ones: its name, and the columns that it lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewriter.front_door import label
 
 
 def completed(left: ReleasedTable, groups: ReleasedTable, keys: int) -> ReleasedTable:
-    """What is left of a total, with every output of the groups: NULL where it does not add up over them."""
+    """The row of other groups, with every output of the groups: NULL where an output does not add up over groups."""
     known = {column.name: column for column in left.columns}
     columns = tuple(known.get(column.name) or _unknown(column) for column in groups.columns[keys:])
     return replace(left, columns=columns)
@@ -30,7 +30,7 @@ def _unknown(column: ReleasedColumn) -> ReleasedColumn:
 
 
 def named(column: ReleasedColumn) -> ReleasedColumn:
-    """A key whose last row is that of the groups that are not shown: called by a name that none of the others has.
+    """A key column whose last row is that of the other groups: named there by a text that no shown group has.
 
     >>> from rewriter.declared.types import TEXT
     >>> named(ReleasedColumn("k0", TEXT, ("flu", None, None))).values

@@ -49,8 +49,8 @@ def spread(noisy: NoisyTable, estimator: Linear, unit: Fraction) -> float:
 def finished(noisy: NoisyTable, plan: Plan, *, summed: bool) -> list[Column]:
     """Every part of one measurement on its own: rounded, and moved just so far that no output is out of its range.
 
-    ``summed``: what is added up over groups must stay unbiased, so what is cut off below 0 in one group is taken from
-    the others (clamping before summing takes the error of a total from 503 to 3,966 where most groups are empty).
+    ``summed``: sums over groups must stay unbiased, so the part below 0 that is cut off in one group is taken from the
+    others (clamping before summing takes the error of a total from 503 to 3,966 where most groups are empty).
     """
     columns: list[Column] = []
     for part in plan.parts:

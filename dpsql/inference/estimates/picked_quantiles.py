@@ -98,7 +98,7 @@ def _chained(choice: Choice, values: Sequence[int | None], ends: Sequence[int | 
 
 
 def joint_of(choice: Choice, noise: Noise) -> Joint:
-    """The mechanism that picked what is not picked alone, from its noise."""
+    """The mechanism of a joint pick, from its noise."""
     inner = tuple(fraction for fraction in choice.fractions if fraction not in (0, 1))
     return Joint(choice, inner, Exponential(1 / noise.scale, concentrated=choice.sensitivity.l1 is None))
 

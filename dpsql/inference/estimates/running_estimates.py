@@ -106,7 +106,7 @@ def running_margins(plan: Plan, noise: Mapping[str, Additive], window: Along | N
 
 
 def _mean_variance(block: Block, plan: Plan, window: Along | None) -> float | None:
-    """Of a sum, on average over its steps, for noise of variance 1; None where that is not known."""
+    """The variance of a sum, on average over its steps, for noise of variance 1; None where it is not known."""
     if block.prefix is not None:
         strategy = block.prefix.strategy
         frame = _own_frame(strategy) if window is None else window.frame
@@ -276,7 +276,8 @@ def _inverse(strategy: Toeplitz, size: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _tree_windows(strategy: Tree, size: int, frame: Frame) -> FloatArray:
-    """Of sums over frames, in a tree of two levels: k of a node's c children have k - k²/(c + 1) together.
+    """The variances of sums over frames, in a tree of two levels: k of a node's c children have k - k²/(c + 1)
+    together.
 
     The covariance of children whose sum is measured too is 1 - 1/(c + 1) on the diagonal and -1/(c + 1) elsewhere
     (Sherman, Morrison 1950); that of a deeper tree is no larger, since more is measured.
@@ -293,9 +294,10 @@ def _tree_windows(strategy: Tree, size: int, frame: Frame) -> FloatArray:
 
 
 def _tree_variances(strategy: Tree, size: int) -> FloatArray:
-    """Of running sums, up the tree: a child takes of what its parent differs by in proportion to its variance.
+    """The variances of running sums over a tree: each child takes a part of its parent's correction, in proportion to
+    its own variance.
 
-    Of each prefix, ``share`` is the part of the node that it ends in which moves with that node's estimate.
+    A prefix ends within a node: ``share`` is the part of that node's estimate by which the prefix moves.
     """
     place, share, total = np.arange(size), np.ones(size), np.zeros(size)
     own = np.ones(size)

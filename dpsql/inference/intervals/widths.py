@@ -93,10 +93,10 @@ def common_law(noises: Sequence[Additive]) -> type[Additive] | None:
 
 
 def variance(noise: Additive) -> float:
-    """Of one draw, in squared steps; for the Gaussian the continuous one, which is never smaller.
+    """The variance of one draw, in squared steps; for the Gaussian that of the continuous one, which is never smaller.
 
-    No noise is taken for quieter than ``LEAST``: least squares weighs by what is returned, and a draw that is 0 in any
-    lifetime says no more than one that is 0 in ten thousand answers.
+    It is never below ``LEAST``. Least squares weighs numbers by it, and noise that is 0 throughout a lifetime makes a
+    number no better than noise that is 0 in ten thousand answers.
 
     >>> from dpsql.mechanisms import Gaussian, Laplace
     >>> variance(Laplace(Fraction(1, 50))) == variance(Gaussian(Fraction(1, 10**6))) == LEAST

@@ -29,7 +29,7 @@ class Grouping:
         return np.bincount(self.cells + 1, minlength=self.size + 1)[1:]
 
     def sums(self, finest: FloatArray) -> FloatArray:
-        """What the cells are, if the finest cells are these."""
+        """The values of the cells, if the finest cells are these."""
         sums = np.bincount(self.cells + 1, weights=finest, minlength=self.size + 1)
         return np.asarray(sums[1:], dtype=np.float64)
 

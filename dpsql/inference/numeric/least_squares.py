@@ -105,7 +105,7 @@ def lattice(
 
 
 class Unsolved(ArithmeticError):
-    """Numbers came out that no noise can have made of what was measured: doubles do not suffice for them."""
+    """The estimates are so far from the measurements that no noise can explain it: doubles do not suffice for them."""
 
 
 def check_reach(

@@ -209,7 +209,7 @@ def _inverse(information: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def variance_bounds(groupings: Sequence[Grouping]) -> list[FloatArray]:
-    """What posterior variances do not exceed: the variance of the cell, or of a sum of finer cells that makes it up."""
+    """Upper bounds of posterior variances: the variance of the cell, or of a sum of finer cells that makes it up."""
     bounds = []
     for coarse in groupings:
         bound = np.where(coarse.counts > 0, coarse.variances, 0.0)

@@ -221,7 +221,7 @@ class Connection:
         self.answer(f"SET dpsql.{name} = '{quoted}'")
 
     def budget(self) -> Budget:
-        """What this analyst has spent and has left; free."""
+        """The budget that this analyst has spent and has left; free."""
         with self._running:
             self.check_open()
             return self._session.budget()

@@ -122,7 +122,7 @@ class Cursor:
 
     @property
     def price(self) -> PrivacyLoss:
-        """What the last statement was charged, exactly."""
+        """The exact charge of the last statement."""
         return self._last().price
 
     @property
@@ -136,7 +136,7 @@ class Cursor:
 
     @property
     def remaining(self) -> Budget:
-        """What was left after the last statement."""
+        """The budget left after the last statement."""
         return self._last().remaining
 
     def _last(self) -> Answer:

@@ -24,8 +24,8 @@ hardly ever are from their targets. One unit moves their distances within the sa
 
 **Together.** The quantiles of a column move together: a row of weight s that is to the left of the q-quantile spreads
 the distances by (1-q+M)·s, any other by (q+M)·s, of the 2·M·s that are paid; and a row is to the left of all quantiles
-above some place and of no other. So the sum over the fractions is largest for one of these places, and what
-is paid is that (:func:`together`), for rows by the triangle inequality, in either norm.
+above some place and of no other. So the sum over the fractions is largest for one of these places, and that largest sum
+is paid (:func:`together`), for rows by the triangle inequality, in either norm.
 
 Why a cap: a value farther than the cap is as unlikely as one at it, about 2⁻²⁰ for all of them together, so the engine
 need not tell of them. Candidates between two neighbouring values have the same distance and are picked as one.
@@ -114,7 +114,7 @@ class Exponential:
         return PrivacyLoss(rho=self.epsilon**2 / 8) if self.concentrated else PrivacyLoss(epsilon=self.epsilon)
 
     def loss_of(self, cost: Cost) -> PrivacyLoss:
-        """What picks lose together that cost so many times what one does."""
+        """The privacy loss of picks that together cost ``cost`` times as much as one pick."""
         linear, squared = cost
         return PrivacyLoss(self.loss.epsilon * linear, self.loss.rho * squared)
 
@@ -153,7 +153,7 @@ class Quantile:
         return 2 if self.is_extreme else max(q.numerator, q.denominator - q.numerator)
 
     def ends(self) -> tuple[Quantile, Quantile]:
-        """What aims below it and above it. Raises :class:`TooFar`."""
+        """The quantiles that aim below and above this one. Raises :class:`TooFar`."""
         mechanism = Exponential(self.mechanism.epsilon * END, self.mechanism.concentrated)
         row = self.scale * self.choice.row
         shift = math.ceil(APART * row / -math.expm1(-float(self.rate * row)))
@@ -165,12 +165,12 @@ class Quantile:
 
     @property
     def candidates(self) -> int:
-        """What all lattice values weigh, and NULL."""
+        """The total weight of all lattice values and NULL."""
         return self._values * (1 + NOBODY)
 
     @property
     def roundness(self) -> Roundness:
-        """What lattice values weigh against each other; MIN and MAX have them all alike."""
+        """The weights of lattice values relative to each other; for MIN and MAX all are alike."""
         if self.is_extreme:
             return PLAIN
         return Roundness.of(self.choice.granularity, self.choice.high - self.choice.low)
@@ -202,7 +202,7 @@ class Quantile:
 
     @property
     def rank_variance(self) -> float:
-        """Of the answer's rank, in rows: of noise whose exponent is that of its distance."""
+        """The variance of the answer's rank, in rows: of noise whose exponent is that of its distance."""
         return 2 / float(self.rate * self.scale * self.choice.row) ** 2
 
     @property
@@ -266,7 +266,7 @@ class Quantile:
 
 
 def together(fractions: Sequence[Fraction], *, ends: bool) -> Cost:
-    """What quantiles of one column cost together, in ε and in ρ of one of them: never more than their number.
+    """The joint cost of quantiles of one column, in ε and in ρ of one of them: never more than their number.
 
     >>> [float(cost) for cost in together([Fraction(1, 2)], ends=False)]
     [1.0, 1.0]

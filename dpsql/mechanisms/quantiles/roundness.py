@@ -37,7 +37,7 @@ class Roundness:
         return cls((1, *_tens(granularity, size)))
 
     def mass(self, first: int, count: int) -> int:
-        """What ``count`` values from ``first`` on weigh together."""
+        """The total weight of ``count`` values from ``first`` on."""
         return sum(unit * self._multiples(unit, first, count) for unit in self.units)
 
     def at(self, first: int, count: int, place: int) -> int:

@@ -114,8 +114,8 @@ class Joint:
         )
 
     def rank_variance(self, fraction: Fraction) -> float:
-        """Of a quantile's rank, in rows: the noises of the gaps below it and above it add up to what the weight of the
-        group is off."""
+        """The variance of a quantile's rank, in rows: the noises of the gaps below it and above it add up to what the
+        weight of the group is off."""
         below = self.fractions.index(fraction) + 1
         above = len(self.fractions) + 1 - below
         return 2 * below * above / (below + above) / float(self.rate * self.choice.row) ** 2
@@ -150,7 +150,7 @@ class Joint:
         return total, None if found is None else tuple(Part(*one) for one in found)
 
     def chain(self, ranks: Sequence[Rank], total: int) -> Chain:
-        """What is picked from, around the targets that follow from a noisy weight."""
+        """The candidates to pick from, around the targets that follow from a noisy weight."""
         parts = self._parts(total)
         scale = 2 * parts * math.lcm(*(q.denominator for q in self.fractions))
         cap = min(math.ceil(self._needed(_RARE, 5, total)), self.choice.window)

@@ -34,7 +34,7 @@ _DIGITS = 50
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What a vector is drawn from. Secret, but for ``few`` and ``targets``, the rate and the cap.
+    """The distribution of a vector. Secret, but for ``few`` and ``targets``, the rate and the cap.
 
     What all positions are measured against ends at ``end``. ``few``: there is nobody to draw from.
     """

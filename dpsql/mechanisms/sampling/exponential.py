@@ -6,10 +6,10 @@ and integer distances. No float is involved.
 How: rejection from integer weights that are known to be a little too large. Each weight 2¹²⁸·exp(-rate·d) is bracketed
 by integers W ≤ weight < W + 64. A uniform integer r below the sum of count·(W + 64) falls into the stretch of some i,
 at the offset o in it; it is accepted with the probability with which o + V < count·weight for a uniform V in [0, 1).
-For o < count·W that is certain; else, about once in 2¹²⁰ times, the bits of V and the digits of
-the weight are drawn and computed further until the comparison is decided. So i is accepted with
-probability ∝ count·weight, exactly. Canonne, Kamath, Steinke 2020 sample exp(-γ) in the same spirit; what is exact here
-is the comparison with an irrational number, of which as many digits are computed as it takes.
+For o < count·W that is certain; else, about once in 2¹²⁰ times, the bits of V and the digits of the weight are drawn
+and computed further until the comparison is decided. So i is accepted with probability ∝ count·weight, exactly.
+Canonne, Kamath, Steinke 2020 sample exp(-γ) in the same spirit; comparisons with an irrational number are exact: as
+many of its digits are computed as it takes.
 
 Why digits can be trusted: ``decimal`` rounds ``exp`` correctly (libmpdec), so the neighbours of a result enclose the
 true value, and the arguments are rounded outward before.

@@ -34,7 +34,7 @@ class Near:
 
     @classmethod
     def of(cls, stretches: Sequence[tuple[int, int, int, int]], largest: int) -> Near:
-        """Of (first, values, base, half); ``largest`` is what no number that is computed of them exceeds."""
+        """Of (first, values, base, half); ``largest`` bounds every number that is computed from them."""
         kind: type = np.int64 if largest < 1 << 62 else object
         return cls(*np.array(stretches, dtype=kind).reshape(-1, 4).T)
 

@@ -148,7 +148,7 @@ def _scaled(weights: Floats) -> tuple[Floats, int]:
 
 
 def _spread(weights: Floats, powers: Floats) -> Floats:
-    """What walks weigh after one more step: each cell's, times the power of how far it is away.
+    """The weights of walks after one more step: each cell's, times the power of its distance.
 
     ``powers`` of no cell and of one are 1, so what comes from each side is one cell ahead.
     """

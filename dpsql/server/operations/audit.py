@@ -1,11 +1,11 @@
 """The owner's record of who asked what at which price: one JSON object a line, only ever added to.
 
 Guarantee: a statement's line has been given to the operating system before its answer leaves, in one write at the end
-of the file; so it outlives this process, and the disk's losing power at most takes the last lines. What was charged is
-in the ledger in any case, flushed, under the ids in ``charges``. Each file is flushed when it is left.
+of the file; so it outlives this process, and the disk's losing power at most takes the last lines. Charges are in the
+ledger in any case, flushed, under the ids in ``charges``. Each file is flushed when it is left.
 
-Where a line cannot be written, its answer is withheld, though it may have been charged, and nothing is answered until
-a line can be written again: what waits is tried anew before each statement, before anything is charged for it.
+Where a line cannot be written, its answer is withheld, though it may have been charged. No statement is answered until
+lines can be written again: waiting lines are tried anew before each statement, and before its charge.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What happens on a server that its owner wants to know: plain values, told to whoever observes.
+"""Events of a server that its owner wants to know of: plain values, told to every observer.
 
-An analyst's text, with its literals, and the client's own words are in here, since the audit is about them. Nothing of
-a row, and no engine's words, ever is.
+Events hold an analyst's text, with its literals, and the client's own words, since the audit is about them. They never
+hold a part of a row, nor an engine's words.
 """
 
 from __future__ import annotations

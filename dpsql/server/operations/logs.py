@@ -193,7 +193,7 @@ def _restore(handlers: list[logging.Handler], level: int, without_words: bool) -
 
 
 def _hook(main: Any, thread: Any, unraisable: Any) -> None:
-    """Who is told of what nobody caught."""
+    """Sets the hooks for exceptions that nobody caught: of the main thread, of other threads, and unraisable ones."""
     sys.excepthook, threading.excepthook, sys.unraisablehook = main, thread, unraisable
 
 
@@ -202,7 +202,7 @@ def _unhandled_in(raised: Any) -> None:
 
 
 def _unhandled(kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-    """What nobody caught: its class and where it was raised, none of its words."""
+    """Logs an exception that nobody caught: its class and where it was raised, none of its words."""
     place = "?"
     while traceback is not None:
         place = f"{traceback.tb_frame.f_code.co_filename}:{traceback.tb_lineno}"

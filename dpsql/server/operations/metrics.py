@@ -81,7 +81,7 @@ class Metrics:
 
 
 class _Now(Collector):
-    """What is true at the moment at which it is asked."""
+    """Gauges with the state of the server at the moment at which they are read."""
 
     def __init__(self, state: State) -> None:
         self._state = state

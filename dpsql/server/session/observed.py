@@ -1,7 +1,7 @@
 """A session whose statements take turns with the others', and whose every statement is told to the owner's observers.
 
 Guarantee: a statement runs only where it has a turn and could be told; what it came to is told before its answer
-leaves, whoever refused it and wherever it failed. What it was charged is on the receipt that it was handed.
+leaves, whoever refused it and wherever it failed. Its charges are on the receipt that it was handed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What goes into a session and what comes out of it: a bound statement, and what it came to."""
+"""The input and the output of a session: a bound statement, and its outcome."""
 
 from __future__ import annotations
 

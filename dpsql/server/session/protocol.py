@@ -42,7 +42,7 @@ _ENDED = "the connection is closed"
 
 
 class Upgrade(StrEnum):
-    """What the transport has to do after the bytes that were sent."""
+    """The transport's next step, once the bytes of a response are sent."""
 
     NONE = "none"
     TLS = "tls"

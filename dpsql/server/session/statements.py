@@ -119,7 +119,7 @@ class Discard:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """What has no effect on a session that only reads: UNLISTEN, and LISTEN to what nobody tells."""
+    """A statement without effect on a session that only reads: UNLISTEN, or LISTEN, since nobody notifies."""
 
     tag: str
 

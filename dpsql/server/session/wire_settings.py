@@ -1,6 +1,6 @@
-"""Settings as the wire sees them: what a client is told of, what it may bring along, and what is spoken at all.
+"""Settings as the wire sees them: those reported to a client, those it may send, and those supported at all.
 
-Guarantee: a client is never told that a setting is on which changes the bytes that it gets, and is not.
+Guarantee: a setting that changes a client's bytes is never reported as on unless it is on.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _OPTIONS = frozenset({"format", "header", "delimiter", "null", "quote", "escape"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What COPY was asked for. ``force`` is whether every value that is not NULL is quoted."""
+    """The options of a COPY. ``force`` is whether every value that is not NULL is quoted."""
 
     format: str = "text"
     header: bool = False
@@ -73,7 +73,7 @@ def _one(text: str, name: str) -> bytes:
 
 
 def _check(chosen: Options) -> None:
-    """What would make a file that cannot be read back."""
+    """Refuses options that would make a file that cannot be read back."""
     csv = chosen.format == "csv"
     if b"\n" in chosen.null or b"\r" in chosen.null:
         raise error("COPY null representation cannot use newline or carriage return", sqlstate="22023")
