@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,7 +13,7 @@ from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import DUCKDB, Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
-from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan, Ratio
+from rewriter.plan import KeyColumn, Plan
 from rewriter.planner.alike import alike, said
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
@@ -68,12 +68,12 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
     check_expanded(bounded.tree)
     outputs = (
-        *(replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs),
+        *(replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs),
         *picked.outputs,
     )
     is_empty = not query.keys and not work.vectors
     parts = tuple(
-        replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
+        replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
     planned = Plan(
@@ -126,18 +126,6 @@ def _named(work: Workload, places: Sequence[int]) -> Workload:
     """The outputs of some of the aggregates, with the names of their places among all of them."""
     outputs = (replace(output, name=f"a{place}") for place, output in zip(places, work.outputs, strict=True))
     return replace(work, outputs=tuple(outputs))
-
-
-def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
-    """Weights per step of the lattice that the bounded query really counts in."""
-    if isinstance(estimator, Moment | Ratio):
-        return estimator.finer(refinement)
-    return estimator if not isinstance(estimator, Linear) else _refined_sum(estimator, refinement)
-
-
-def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
-    terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
-    return replace(estimator, terms=terms)
 
 
 def _clips(contribution: ContributionBound, work: Workload) -> bool:

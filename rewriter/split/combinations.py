@@ -24,7 +24,7 @@ from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Norm, Type, decima
 from rewriter.dialects import Dialect, double, number
 from rewriter.expressions import Value, both, clipped_steps, held, lattice, present
 from rewriter.measure import clipping_note, signatures
-from rewriter.plan import Linear, Plan, statistics_of
+from rewriter.plan import Plan
 from rewriter.planner import plan
 from rewriter.refused import Refused
 from rewriter.relations import learned_ranges
@@ -377,17 +377,17 @@ class _Spread:
         outputs = {output.name: output.estimator for output in self.plan.outputs}
         weights: dict[str, Fraction] = {}
         for name, factor in factors.items():
-            estimator = outputs[name]
-            if not isinstance(estimator, Linear):
+            total = outputs[name].as_sum
+            if total is None:
                 return math.inf
-            for statistic, weight in estimator.terms:
+            for statistic, weight in total.terms:
                 weights[statistic] = weights.get(statistic, Fraction(0)) + factor * weight
         return sum(float(weight) ** 2 * self.variances[statistic] for statistic, weight in weights.items()) or math.inf
 
     def of_output(self, name: str) -> float:
         """Of an output; of what is no sum, that of a statistic that it is made of."""
         estimator = next(output.estimator for output in self.plan.outputs if output.name == name)
-        if isinstance(estimator, Linear):
+        if estimator.as_sum is not None:
             return self.of_sum({name: 1})
         steps = {one.name: float(one.granularity) for one in self.plan.statistics}
-        return max((self.variances[one] * steps[one] ** 2 for one in statistics_of(estimator)), default=self.picked)
+        return max((self.variances[one] * steps[one] ** 2 for one in estimator.statistics), default=self.picked)
