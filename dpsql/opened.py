@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from dpsql.accounting import Accountant, Accounting
-from dpsql.engines import Engine, Look, Patience, Schema, Way, busy
-from dpsql.errors import Error, NotSupportedError, OperationalError
+from dpsql.engines import ENGINES, Engine, Look, Patience, Resources, Schema, Way, busy
+from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger
 from dpsql.policy import (
     DATABASE,
@@ -97,21 +97,8 @@ def open_policy(path: str | os.PathLike[str], let_pass: Collection[Kind] = ()) -
 
 def open_engine(database: Place, limits: Limits | None = None) -> Engine:
     """The engine of a database. Raises :class:`dpsql.errors.Error`."""
-    memory = limits.memory if limits is not None else None
-    if database.kind == "duckdb":
-        from dpsql.engines.duckdb import DuckDBEngine
-
-        threads = limits.threads if limits is not None else None
-        return DuckDBEngine.open(database.path, threads=threads, memory_limit=f"{memory}MiB" if memory else None)
-    if database.kind == "postgresql":
-        from dpsql.engines.postgres import PostgresEngine
-
-        return PostgresEngine.open(with_secret(database.target, DATABASE), work_mem=f"{memory}MB" if memory else None)
-    raise NotSupportedError(
-        f"databases of kind {database.kind} are not served yet",
-        sqlstate="0A000",
-        hint="use duckdb:PATH or postgresql://USER@HOST/DATABASE",
-    )
+    resources = Resources() if limits is None else Resources(limits.threads, limits.memory)
+    return ENGINES[database.kind].open(with_secret(database.target, DATABASE), resources)
 
 
 def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:

@@ -42,6 +42,7 @@ from rewriter.statement import (
     SetSetting,
     ShowSetting,
     Transaction,
+    folded,
     parse,
 )
 from rewriter.strategies import Prefix, PrefixStrategy, Toeplitz, Tree
@@ -81,6 +82,7 @@ __all__ = [
     "Transaction",
     "Tree",
     "exponents",
+    "folded",
     "has_mode",
     "histogram_plans",
     "label",

@@ -5,21 +5,28 @@ from dpsql.engines.deadlines import TICK, Cancellation, Patience
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy, cancelled
 from dpsql.engines.names import PEOPLE, match, suggestion
-from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable
+from dpsql.engines.registry import ENGINES, POSTGRESQL, SQLITE, Address, EngineKind, Resources
+from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.engines.turns import Load
 from dpsql.engines.way_check import Way
 
 __all__ = [
+    "ENGINES",
     "PEOPLE",
+    "POSTGRESQL",
+    "SQLITE",
     "TICK",
+    "Address",
     "Cancellation",
     "Concern",
     "Engine",
+    "EngineKind",
     "ForeignKey",
     "Load",
     "Look",
     "Patience",
     "Profile",
+    "Resources",
     "Schema",
     "SchemaColumn",
     "SchemaTable",
@@ -27,6 +34,7 @@ __all__ = [
     "arrow_type",
     "busy",
     "cancelled",
+    "enumerated",
     "match",
     "suggestion",
 ]

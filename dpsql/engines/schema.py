@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -167,3 +168,14 @@ class Look:
     repeats: bool
     nulls: bool
     lasting: bool
+
+
+def enumerated(engine_type: str) -> tuple[str, ...] | None:
+    """The labels of an enumeration, as every schema spells it; None for another type.
+
+    >>> enumerated("ENUM('a', 'it''s')"), enumerated("VARCHAR")
+    (('a', "it's"), None)
+    """
+    if not (engine_type.startswith("ENUM(") and engine_type.endswith(")")):
+        return None
+    return tuple(label.replace("''", "'") for label in re.findall(r"'((?:[^']|'')*)'", engine_type))

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, match, suggestion
-from dpsql.engines.duckdb import enumerated
+from dpsql.engines import Profile, Schema, SchemaColumn, SchemaTable, enumerated, match, suggestion
 from dpsql.policy import policy as declared
 from dpsql.policy.declared_literals import typed, typed_range, typed_step
 from dpsql.policy.other_people import Agreement, Agreements, OtherPeople

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
 
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from dpsql.engines import ENGINES, SQLITE, Address
 from dpsql.policy.yaml_text import Written, date, number, timestamp
 from dpsql.postgresql import without_password
 from rewriter.declared import Hop, Scalar
@@ -274,21 +274,23 @@ class Place:
     '/srv/clinic.duckdb'
     """
 
-    kind: Literal["duckdb", "sqlite", "postgresql", "spark"]
+    address: Address
     target: str = field(repr=False)
 
     @classmethod
     def of(cls, written: str, folder: Path) -> Place:
         """Read ``written``; a relative path starts at ``folder``. Raises ValueError."""
-        kind, _, target = (part.strip() for part in written.partition(":"))
-        if kind in ("postgres", "postgresql") and target.startswith("//"):
-            return cls("postgresql", f"postgresql:{target}")
-        if kind == "spark" and target.startswith("sc://"):
-            return cls("spark", target)
-        if kind in ("duckdb", "sqlite") and target and not target.startswith((":memory:", "//")):
-            path = os.path.abspath(folder / Path(target).expanduser())
-            return cls("duckdb" if kind == "duckdb" else "sqlite", path)
+        scheme, _, target = (part.strip() for part in written.partition(":"))
+        address = next((one for one in _ADDRESSES if scheme in (one.scheme, *one.also)), None)
+        if address is not None and not address.is_file and target.startswith("//"):
+            return cls(address, f"{address.scheme}:{target}")
+        if address is not None and address.is_file and target and not target.startswith((":memory:", "//")):
+            return cls(address, os.path.abspath(folder / Path(target).expanduser()))
         raise ValueError("not understood")
+
+    @property
+    def kind(self) -> str:
+        return self.address.scheme
 
     @property
     def path(self) -> str:
@@ -297,23 +299,18 @@ class Place:
 
     @property
     def holds_password(self) -> bool:
-        return self.kind == "postgresql" and without_password(self.target) != self.target
+        return not self.address.is_file and without_password(self.target) != self.target
 
     def __str__(self) -> str:
-        return self.target if self.kind == "postgresql" else f"{self.kind}:{self.target}"
+        return f"{self.kind}:{self.target}" if self.address.is_file else self.target
 
 
-_PLACES = {
-    "duckdb": "duckdb:PATH",
-    "sqlite": "sqlite:PATH",
-    "postgresql": "postgresql://…",
-    "spark": "spark:sc://…",
-}
+_ADDRESSES = (*(kind.address for kind in ENGINES.values()), SQLITE)
 
 
-def place(*kinds: str) -> Callable[[object, ValidationInfo], Place]:
-    """A reader of a :class:`Place` of one of ``kinds``; the folder of relative paths is in pydantic's context."""
-    right = ", ".join(_PLACES[kind] for kind in kinds)
+def place(*addresses: Address) -> Callable[[object, ValidationInfo], Place]:
+    """A reader of a :class:`Place` of one kind of several; the folder of relative paths is in pydantic's context."""
+    right = ", ".join(map(str, addresses))
 
     def locate(value: object, info: ValidationInfo) -> Place:
         if isinstance(value, Place):
@@ -323,7 +320,7 @@ def place(*kinds: str) -> Callable[[object, ValidationInfo], Place]:
             found = Place.of(written, (info.context or {}).get("folder") or Path())
         except ValueError:
             raise wrong(f"not understood: write one of {right}") from None
-        if found.kind not in kinds:
+        if found.address not in addresses:
             raise wrong(f"{found.kind} cannot serve here: write one of {right}")
         return found
 

@@ -28,6 +28,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from dpsql.engines import ENGINES, POSTGRESQL, SQLITE
 from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
@@ -56,9 +57,9 @@ Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
 Reference = Annotated[tuple[str, str], BeforeValidator(fields.reference)]
 Unit = Annotated[tuple[str, str] | None, BeforeValidator(fields.unit)]
-Database = Annotated[Place, BeforeValidator(fields.place("duckdb", "postgresql", "spark"))]
-Releases = Annotated[Place, BeforeValidator(fields.place("sqlite"))]
-LedgerPlace = Annotated[Place, BeforeValidator(fields.place("sqlite", "postgresql"))]
+Database = Annotated[Place, BeforeValidator(fields.place(*(kind.address for kind in ENGINES.values())))]
+Releases = Annotated[Place, BeforeValidator(fields.place(SQLITE))]
+LedgerPlace = Annotated[Place, BeforeValidator(fields.place(SQLITE, POSTGRESQL))]
 
 
 def _names(value: object) -> object:

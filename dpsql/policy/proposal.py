@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable
-from dpsql.engines.duckdb import enumerated
+from dpsql.engines import ENGINES, PEOPLE, Address, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.errors import OperationalError
 from dpsql.policy.fields import Place
 from dpsql.policy.other_people import OtherPeople
@@ -52,13 +51,24 @@ def database_to_write(written: str, start: Path) -> tuple[Place, str]:
     >>> database_to_write("postgresql://ana:secret@localhost/clinic", Path())[1]
     'postgresql://ana@localhost/clinic'
     """
-    if re.match(r"postgres(ql)?://", written):
+    address = _address_of(written)
+    if not address.is_file:
         place = Place.of(written, Path())
         return place, without_password(place.target)
-    path = Path(written.removeprefix("duckdb:"))
+    path = Path(written.removeprefix(f"{address.scheme}:"))
     if not path.is_file():
         raise OperationalError(f"there is no database {path}", sqlstate="58P01")
-    return Place.of(f"duckdb:{path}", Path()), f"duckdb:{os.path.relpath(path, start)}"
+    return Place(address, os.path.abspath(path)), f"{address.scheme}:{os.path.relpath(path, start)}"
+
+
+def _address_of(written: str) -> Address:
+    """The kind of a database; a path alone is that of a file of the first kind."""
+    first, *_ = addresses = [kind.address for kind in ENGINES.values()]
+    for address in addresses:
+        mark = ":" if address.is_file else "://"
+        if written.startswith(tuple(f"{scheme}{mark}" for scheme in (address.scheme, *address.also))):
+            return address
+    return first
 
 
 def first_policy(schema: Schema, database_url: str) -> str:
@@ -132,8 +142,9 @@ def _head(database_url: str) -> Iterator[str]:
 
 def _ledger(database_url: str) -> str:
     """A file beside a database file, else one that is named like the database."""
-    if database_url.startswith("duckdb:"):
-        return os.fspath(PurePath(database_url.removeprefix("duckdb:")).with_suffix(".ledger"))
+    address = _address_of(database_url)
+    if address.is_file:
+        return os.fspath(PurePath(database_url.removeprefix(f"{address.scheme}:")).with_suffix(".ledger"))
     name = re.sub(r"[^A-Za-z0-9_-]", "", database_url.split("?")[0].rsplit("/", 1)[-1])
     return f"{name or 'dpsql'}.ledger"
 

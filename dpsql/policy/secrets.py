@@ -44,12 +44,12 @@ def secret(name: str, environment: Mapping[str, str] | None = None) -> str | Non
 
 
 def with_secret(url: str, name: str) -> str:
-    """A PostgreSQL URL with the password that the environment gives for it; any other URL as it is.
+    """The URL of a server with the password that the environment gives for it; the path of a file as it is.
 
     >>> with_secret("sqlite:clinic.ledger", LEDGER)
     'sqlite:clinic.ledger'
     """
-    if not url.startswith(("postgresql://", "postgres://")):
+    if "://" not in url:
         return url
     password = secret(name)
     if password is None:

@@ -31,7 +31,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import BIGINT, DOUBLE, HUGEINT, ContributionBound, Norm, Sensitivity
-from rewriter.dialects import Dialect, call, double, number
+from rewriter.dialects import Dialect, double, number
 from rewriter.measure import Addend, Vector
 from rewriter.plan import Block, Statistic
 from rewriter.refused import Refused
@@ -170,11 +170,11 @@ class Ball:
         product: exp.Expr = exp.Mul(this=dialect.cast(column.copy(), DOUBLE), expression=factor.copy())
         if self.refinement > 1:
             # No more than 2⁵⁸: what is cut at 2¹⁰ radii, of which one has 2³¹ steps, or 2⁴⁸ and is not refined.
-            inside = call("least", column, number(math.isqrt(self.radius_squared))) if self._counts else column
+            inside = dialect.call("least", column, number(math.isqrt(self.radius_squared))) if self._counts else column
             refined = exp.Mul(this=inside, expression=number(self.refinement))
             product = exp.Mul(this=product, expression=double(float(self.refinement)))
         is_outside = exp.Not(this=exp.Is(this=factor, expression=exp.Null()))
-        return case([(is_outside, truncated(dialect, product))], refined)
+        return case([(is_outside, dialect.truncate(product))], refined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class Factor:
     def sql(self, dialect: Dialect, *, one_group: bool) -> exp.Expr:
         """Of a unit's rows by group; of the only one, where it has one."""
         found = [ball.shortening(self._size(ball, dialect, one_group), dialect) for ball in self.balls]
-        return found[0] if len(found) == 1 else call("least", *found)
+        return found[0] if len(found) == 1 else dialect.call("least", *found)
 
     def outside(self, dialect: Dialect, *, one_group: bool) -> list[exp.Expr]:
         """The conditions of which one holds where the factor is not NULL."""
@@ -196,7 +196,7 @@ class Factor:
     @staticmethod
     def _size(ball: Ball, dialect: Dialect, one_group: bool) -> exp.Expr:
         within = ball.size("clamped", dialect)
-        return within if one_group else exp.Sum(this=within)
+        return within if one_group else dialect.sum(within, HUGEINT)
 
 
 def factors(balls: Sequence[Ball], limits: tuple[Ball, ...] | None = None) -> tuple[Factor | None, ...]:
@@ -318,11 +318,6 @@ def reach_squared(vector: Vector, norm: Norm, contribution: ContributionBound) -
 def _least(rows: int | None, most: Fraction | None) -> int | Fraction | None:
     known: list[int | Fraction] = [one for one in (rows, most) if one is not None]
     return min(known, default=None)
-
-
-def truncated(dialect: Dialect, sql: exp.Expr) -> exp.Expr:
-    """A double, rounded toward zero."""
-    return dialect.cast(call("trunc", sql), BIGINT)
 
 
 def case(tests: Sequence[tuple[exp.Expr, exp.Expr]], default: exp.Expr) -> exp.Case:

@@ -24,10 +24,10 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.bound.ball import ALL_ROWS, SHRINK, Ball, Factor, balls_of, case, counters, factors, measured, truncated
+from rewriter.bound.ball import ALL_ROWS, SHRINK, Ball, Factor, balls_of, case, counters, factors, measured
 from rewriter.bound.common_factor import limits
 from rewriter.bound.credited_values import Credited, credited
-from rewriter.declared import DOUBLE, HUGEINT, ContributionBound, Kind, Norm, Sensitivity, least
+from rewriter.declared import BIGINT, DOUBLE, HUGEINT, ContributionBound, Kind, Norm, Sensitivity, least
 from rewriter.dialects import Dialect, double, number, wrap
 from rewriter.expressions import Value
 from rewriter.keys import PublicKeys
@@ -169,7 +169,7 @@ def _with_harmless(
             if ball.refinement > 1:
                 total = exp.Mul(this=dialect.cast(total, HUGEINT), expression=number(ball.refinement))
             expressions.append(exp.alias_(total, cell.name))
-            totals.append(exp.alias_(exp.Sum(this=exp.column(cell.name)), cell.name))
+            totals.append(exp.alias_(dialect.sum(exp.column(cell.name), HUGEINT), cell.name))
     harmless = exp.Select(expressions=expressions).from_(from_rows(rows.copy()), copy=False)
     harmless.set("where", exp.Where(this=dialect.none_among(exp.column("u", "r"), "suspect")))
     harmless.set("group", exp.Group(expressions=_columns(keys)))
@@ -196,9 +196,7 @@ def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
             *(exp.alias_(sql, name) for name, sql in work.columns),
         ],
     )
-    if dialect.recomputes:
-        # A fence: a column that several aggregates read is not copied into each of them.
-        rows.set("offset", exp.Offset(expression=number(0)))
+    rows = dialect.fence(rows)
     if not work.derived:
         return rows
     names = ["u", *(f"k{place}" for place in range(len(query.keys))), *(name for name, _ in work.columns)]
@@ -233,12 +231,12 @@ def _sum_of(cell: Cell, dialect: Dialect) -> exp.Expr:
 
 def _addend(addend: Addend, dialect: Dialect) -> exp.Expr:
     if addend.summed is not None:
-        total = _filter(exp.Sum(this=exp.column(addend.summed)), addend)
+        total = _filter(dialect.sum(exp.column(addend.summed), BIGINT), addend, dialect)
         this: exp.Expr = exp.Coalesce(this=total, expressions=[number(0)])
         if abs(addend.weight) == 1:
             return this if addend.weight == 1 else exp.Neg(this=this)
     else:
-        this = _filter(exp.Count(this=_counted(addend)), addend)
+        this = _filter(exp.Count(this=_counted(addend)), addend, dialect)
         if addend.weight == 1:
             return this
         this = dialect.cast(this, HUGEINT)
@@ -252,13 +250,13 @@ def _counted(addend: Addend) -> exp.Expr:
     return exp.Star() if addend.counted is None else exp.column(addend.counted)
 
 
-def _filter(node: exp.Expr, addend: Addend) -> exp.Expr:
+def _filter(node: exp.Expr, addend: Addend, dialect: Dialect) -> exp.Expr:
     if addend.test is None:
         return node
     test: exp.Expr = exp.column(addend.test)
     if addend.atom is not None:
         test = exp.EQ(this=test, expression=number(addend.atom))
-    return exp.Filter(this=node, expression=exp.Where(this=test))
+    return dialect.filtered(node, test)
 
 
 def _one_row_per_unit(
@@ -340,12 +338,12 @@ def _summed(
             if factor is not None:
                 column = exp.column(factor.name, table if one_group else "scale")
                 measured = ball.scaled_cell(measured, column, dialect)
-            expressions.append(exp.alias_(exp.Sum(this=measured), cell.name, copy=False))
+            expressions.append(exp.alias_(dialect.sum(measured, BIGINT), cell.name, copy=False))
     if selection is not None and not one_group:
         measures.append(("t", exp.Count(this=exp.Star())))
         exceeding.append(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
     if selection is not None and all(cell.name != selection.name for ball in balls for cell in ball.vector.cells):
-        expressions.append(exp.alias_(exp.Sum(this=_weight(selection, one_group, dialect)), selection.name))
+        expressions.append(exp.alias_(dialect.sum(_weight(selection, one_group, dialect), BIGINT), selection.name))
     final = exp.Select(expressions=expressions).from_("clamped", copy=False)
     if keys:
         final.set("group", exp.Group(expressions=[exp.column(key, table) for key in keys]))
@@ -375,9 +373,8 @@ def _weight(selection: Selection, one_group: bool, dialect: Dialect) -> exp.Expr
     if one_group:
         return number(steps)
     groups = exp.column("t", "scale")
-    share = truncated(
-        dialect, exp.Div(this=double(steps * SHRINK), expression=exp.Sqrt(this=dialect.cast(groups, DOUBLE)))
-    )
+    root = exp.Sqrt(this=dialect.cast(groups, DOUBLE))
+    share = dialect.truncate(exp.Div(this=double(steps * SHRINK), expression=root))
     return case(
         [
             (exp.Is(this=groups.copy(), expression=exp.Null()), number(steps)),
@@ -431,13 +428,6 @@ def _with_keys(
         tree.set("order", exp.Order(expressions=order))
     # Only what is read twice is kept: a CTE that has one reader is better folded into it.
     shared = {"suspect", "clamped"} if any(name == "scale" for name, _ in ctes) else {"suspect"}
-    definitions = [
-        exp.CTE(
-            this=query,
-            alias=exp.TableAlias(this=exp.to_identifier(name)),
-            materialized=True if name in shared else None,
-        )
-        for name, query in ctes
-    ]
+    definitions = [dialect.cte(name, query, shared=name in shared) for name, query in ctes]
     tree.set("with_", exp.With(expressions=definitions))
     return tree

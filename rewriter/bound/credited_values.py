@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewriter.declared import ContributionBound, Sensitivity, Type, least
+from rewriter.declared import BIGINT, ContributionBound, Sensitivity, Type, least
 from rewriter.dialects import Dialect, number
 from rewriter.measure import Credit, Workload
 from rewriter.plan import Block, Statistic
@@ -133,12 +133,13 @@ def counted(
     select = exp.Select(expressions=[*(_column(key) for key in keys), total]).from_(_as(values, "d"), copy=False)
     if keys:
         select.set("group", exp.Group(expressions=[_column(key) for key in keys]))
-    ctes = [] if cheap else [_cte("people", rows)]
-    select.set("with_", exp.With(expressions=[*ctes, _cte("many", _many(people, keys, most))]))
+    ctes = [] if cheap else [dialect.cte("people", rows, shared=True)]
+    ctes.append(dialect.cte("many", _many(people, keys, most, dialect), shared=True))
+    select.set("with_", exp.With(expressions=ctes))
     return select
 
 
-def _many(people: exp.Select, keys: Sequence[str], most: Kept) -> exp.Select:
+def _many(people: exp.Select, keys: Sequence[str], most: Kept, dialect: Dialect) -> exp.Select:
     """Who has more rows than values may be kept, in all or in a group."""
     number_of = exp.Count(this=exp.Star())
     if not keys or most.within == most.most:
@@ -150,7 +151,7 @@ def _many(people: exp.Select, keys: Sequence[str], most: Kept) -> exp.Select:
         groups.set("group", exp.Group(expressions=[_column(one) for one in ("u", *keys)]))
         many = exp.Select(expressions=[_column("u")]).from_(_as(groups, "g"), copy=False)
         beyond = exp.or_(
-            exp.GT(this=exp.Sum(this=_column("n")), expression=number(most.most)),
+            exp.GT(this=dialect.sum(_column("n"), BIGINT), expression=number(most.most)),
             exp.GT(this=exp.Max(this=_column("n")), expression=number(most.within)),
             copy=False,
         )
@@ -190,10 +191,6 @@ def _selecting(source: exp.Select, columns: Sequence[str], *tests: exp.Expr) -> 
     if conditions:
         select.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
     return select
-
-
-def _cte(name: str, select: exp.Select) -> exp.CTE:
-    return exp.CTE(this=select, alias=exp.TableAlias(this=exp.to_identifier(name)), materialized=True)
 
 
 def _place(partition: Sequence[str], order: Sequence[str]) -> exp.Expr:

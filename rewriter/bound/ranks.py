@@ -36,7 +36,7 @@ from rewriter.declared import (
     Type,
     measure,
 )
-from rewriter.dialects import Dialect, call, double, number
+from rewriter.dialects import Dialect, double, number
 from rewriter.expressions import Value, clipped_steps, lattice
 from rewriter.measure import Vector
 from rewriter.plan import Choice, Chosen, Output
@@ -205,10 +205,10 @@ def _scale(rows: exp.Select, keys: Sequence[str], weights: _Weights, dialect: Di
         counts.set("group", exp.Group(expressions=_columns(["u", *keys])))
         source = exp.Subquery(this=counts, alias=exp.TableAlias(this=exp.to_identifier("c")))
         count = dialect.cast(exp.column("c", "c"), HUGEINT)
-        size = exp.Sum(this=exp.Mul(this=count, expression=count.copy()))
+        size = dialect.sum(exp.Mul(this=count, expression=count.copy()), HUGEINT)
         limit = weights.reach_squared
         root = exp.Sqrt(this=dialect.cast(size.copy(), DOUBLE))
-    share = dialect.cast(call("trunc", exp.Div(this=double(radius), expression=root)), BIGINT)
+    share = dialect.truncate(exp.Div(this=double(radius), expression=root))
     select = exp.Select(expressions=[exp.column("u"), exp.alias_(share, "m")]).from_(source, copy=False)
     select.set("group", exp.Group(expressions=_columns(["u"])))
     select.set("having", exp.Having(this=exp.GT(this=size.copy(), expression=number(limit))))
@@ -235,15 +235,14 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     expressions = [exp.alias_(query.unit.copy(), "u")]
     expressions += [exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
-    if dialect.recomputes:
-        rows.set("offset", exp.Offset(expression=number(0)))
-    present = exp.select("*").from_(from_rows(rows)).where("NOT v IS NULL")
+    present = exp.select("*").from_(from_rows(dialect.fence(rows))).where("NOT v IS NULL")
     types = [key.value.type for key in query.keys]
-    tree = _ranks(present, keys, types, weights, _Window(tuple(column.fractions), window), (low, high), dialect)
+    near = _Window(tuple(column.fractions), window)
+    tree = dialect.spelt(_ranks(present, keys, types, weights, near, (low, high), dialect))
     check_expanded(tree)
     return Choice(
         name,
-        tree.sql(dialect=dialect.name, comments=False),
+        dialect.sql(tree),
         tuple(column.fractions),
         low,
         high,
@@ -366,20 +365,20 @@ def _ranks(
     weighed = _weighed(rows, keys, weights)
     low, high = ends
     if high - low < BUCKETS:
-        ctes.append(("found", _histogram(weighed, keys, exp.column("v"), "v")))
+        ctes.append(("found", _histogram(weighed, keys, exp.column("v"), "v", dialect)))
         within = [exp.column("v")]
-        ctes.append(("placed", _placed(keys, [], within, number(0), exp.Sum(this=exp.column("w")))))
+        ctes.append(("placed", _placed(keys, [], within, number(0), dialect)))
     else:
         size = -(-(high - low + 1) // BUCKETS)
         offset = exp.Paren(this=exp.Sub(this=exp.column("v"), expression=number(low)))
         bucket = dialect.integer_divide(offset, number(size))
-        ctes.append(("coarse", _histogram(weighed.copy(), keys, bucket, "b")))
-        ctes.append(("spread", _spread(keys)))
+        ctes.append(("coarse", _histogram(weighed.copy(), keys, bucket, "b", dialect)))
+        ctes.append(("spread", _spread(keys, dialect)))
         near = exp.select(*keys, "b", "below", "n").from_("spread")
         near.set("where", exp.Where(this=window.test(dialect)))
         ctes.append(("near", near))
         ctes.append(("found", _inner(weighed, keys, types, bucket, dialect)))
-        ctes.append(("placed", _placed(keys, ["b"], [exp.column("v")], exp.column("start"), None)))
+        ctes.append(("placed", _placed(keys, ["b"], [exp.column("v")], exp.column("start"), dialect)))
     counts = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in ("w", "below", "n")]
     final = exp.Select(expressions=[*_columns([*keys, "v"]), *counts]).from_("placed")
     if window.fractions:
@@ -389,16 +388,7 @@ def _ranks(
     )
     final.set(
         "with_",
-        exp.With(
-            expressions=[
-                exp.CTE(
-                    this=query,
-                    alias=exp.TableAlias(this=exp.to_identifier(name)),
-                    materialized=True if name == "kept" else None,
-                )
-                for name, query in ctes
-            ]
-        ),
+        exp.With(expressions=[dialect.cte(name, query, shared=name == "kept") for name, query in ctes]),
     )
     return final
 
@@ -416,10 +406,14 @@ def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights) -> exp.Se
     return select
 
 
-def _histogram(weighed: exp.Select, keys: Sequence[str], value: exp.Expr, name: str) -> exp.Select:
+def _histogram(weighed: exp.Select, keys: Sequence[str], value: exp.Expr, name: str, dialect: Dialect) -> exp.Select:
     """The weight of each group and value."""
     source = exp.Subquery(this=weighed, alias=exp.TableAlias(this=exp.to_identifier("h")))
-    expressions = [*_columns(keys), exp.alias_(value.copy(), name), exp.alias_(exp.Sum(this=exp.column("w")), "w")]
+    expressions = [
+        *_columns(keys),
+        exp.alias_(value.copy(), name),
+        exp.alias_(dialect.sum(exp.column("w"), BIGINT), "w"),
+    ]
     select = exp.Select(expressions=expressions).from_(source, copy=False)
     select.set("group", exp.Group(expressions=[*_columns(keys), value.copy()]))
     return select
@@ -430,9 +424,9 @@ def _over(sum_: exp.Expr, partition: Sequence[exp.Expr], order: Sequence[exp.Exp
     return exp.Window(this=sum_, partition_by=list(partition), order=ordered)
 
 
-def _spread(keys: Sequence[str]) -> exp.Select:
+def _spread(keys: Sequence[str], dialect: Dialect) -> exp.Select:
     """For each bucket, the weight below it and that of its group."""
-    total = exp.Sum(this=exp.column("w"))
+    total = dialect.sum(exp.column("w"), BIGINT)
     upto = _over(total, _columns(keys), [exp.column("b")])
     below = exp.Paren(this=exp.Sub(this=upto, expression=exp.column("w")))
     columns = [*_columns([*keys, "b", "w"]), exp.alias_(below, "below")]
@@ -452,7 +446,7 @@ def _inner(
     # By few and narrow columns, since there are many rows; what else there is of a bucket joins in later.
     places = _columns([*keys, "b"], "near")
     values = exp.Select(
-        expressions=[*places, exp.column("v", "h"), exp.alias_(exp.Sum(this=exp.column("w", "h")), "w")]
+        expressions=[*places, exp.column("v", "h"), exp.alias_(dialect.sum(exp.column("w", "h"), BIGINT), "w")]
     ).from_(located, copy=False)
     values.set("joins", [exp.Join(this=exp.to_table("near"), on=_same_bucket("h", keys, types, dialect))])
     values.set("group", exp.Group(expressions=[*(one.copy() for one in places), exp.column("v", "h")]))
@@ -474,11 +468,12 @@ def _same_bucket(table: str, keys: Sequence[str], types: Sequence[Type], dialect
 
 
 def _placed(
-    keys: Sequence[str], within: Sequence[str], order: Sequence[exp.Expr], start: exp.Expr, total: exp.Expr | None
+    keys: Sequence[str], within: Sequence[str], order: Sequence[exp.Expr], start: exp.Expr, dialect: Dialect
 ) -> exp.Select:
-    """For each value, the weight below it; ``total`` None where the group's weight is a column already."""
-    upto = _over(exp.Sum(this=exp.column("w")), _columns([*keys, *within]), order)
+    """For each value, the weight below it. ``within`` a bucket, the weight of its group is a column already."""
+    total = dialect.sum(exp.column("w"), BIGINT)
+    upto = _over(total, _columns([*keys, *within]), order)
     inside = exp.Paren(this=exp.Sub(this=upto, expression=exp.column("w")))
     below = exp.Add(this=start, expression=inside)
-    group = exp.column("n") if total is None else exp.alias_(_over(total, _columns(keys)), "n")
+    group = exp.column("n") if within else exp.alias_(_over(total.copy(), _columns(keys)), "n")
     return exp.Select(expressions=[*_columns([*keys, "v", "w"]), exp.alias_(below, "below"), group]).from_("found")

@@ -19,6 +19,7 @@ from rewriter.columns.regions import Probe, probe_of
 from rewriter.columns.source import ORIGIN, PUBLIC, VARIABLE, Origin, Variable
 from rewriter.columns.value_lists import lattice_of
 from rewriter.declared import Kind, Type, measure
+from rewriter.dialects import Read, reading_of
 from rewriter.expressions import Value, floor_to
 
 Path = tuple[str, ...]
@@ -238,11 +239,12 @@ def _cut(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     if type(node) is exp.Cast and node.to.this == exp.DType.DATE:
         return "day", node.this
     if type(node) is exp.Cast and node.to.this == exp.DType.DECIMAL:
-        part = node.this
-        if isinstance(part, exp.Anonymous) and part.name == "date_part" and part.expressions[0].name == "year":
-            return "number of year", part.expressions[1]
-    if isinstance(node, exp.Anonymous) and node.name == "date_trunc" and node.expressions[0].name in _LONGEST:
-        return node.expressions[0].name, node.expressions[1]
+        field = reading_of(node.this)
+        if field is not None and field.read is Read.FIELD and field.unit == "year":
+            return "number of year", field.moment
+    start = reading_of(node)
+    if start is not None and start.read is Read.START and start.unit in _LONGEST:
+        return start.unit, start.moment
     return None
 
 

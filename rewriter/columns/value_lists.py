@@ -13,7 +13,7 @@ from sqlglot import exp
 from rewriter.columns.regions import Probe
 from rewriter.columns.source import Variable, table_node
 from rewriter.declared import BIGINT, DATE, TIMESTAMP, Interval, Kind, Scalar, Type, measure
-from rewriter.dialects import Dialect, ZonedDays, call, double, number, zoned_days
+from rewriter.dialects import Dialect, ZonedDays, double, number, zoned_days
 from rewriter.expressions import Domain, IntegerRange
 
 STEPS = {"DAY": 1, "HOUR": 24, "MINUTE": 1440, "SECOND": 86_400}
@@ -175,8 +175,7 @@ def aliased(query: exp.Expr, alias: str) -> exp.Subquery:
 
 def _series(low: exp.Expr, high: exp.Expr, step: exp.Expr | None, kind: Type, dialect: Dialect) -> exp.Query:
     """``low``, ``low + step``, … up to ``high``, as a column ``x`` of a type."""
-    series = call("generate_series", low, high, *([] if step is None else [step]))
-    table = exp.Table(this=series, alias=exp.TableAlias(this=exp.to_identifier("g"), columns=[exp.to_identifier("n")]))
+    table = dialect.series(low, high, step)
     return exp.select(exp.alias_(dialect.cast(exp.column("n", "g"), kind), "x")).from_(table)
 
 

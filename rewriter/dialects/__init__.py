@@ -1,24 +1,31 @@
 """How each engine spells what a checked expression needs."""
 
-from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.calendar_nodes import CalendarReading, Read, field_of, print_of, reading_of, start_of
+from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.local_days import ZonedDays, finer, lists, zoned_days
-from rewriter.dialects.nodes import binary, call, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.nodes import binary, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
 
 __all__ = [
     "DUCKDB",
     "POSTGRES",
+    "WORDS",
+    "CalendarReading",
     "Dialect",
+    "Read",
     "ZonedDays",
     "binary",
-    "call",
     "double",
     "duplicate",
+    "field_of",
     "finer",
     "lists",
     "number",
+    "print_of",
+    "reading_of",
     "refuse",
+    "start_of",
     "text",
     "when",
     "wrap",

@@ -1,114 +1,156 @@
-"""How each engine spells what a checked expression needs. Everything engine-specific of
-:mod:`rewriter.expressions.compile` is here.
+"""What every engine has to be able to say, and how it says it: the spellings of a dialect.
+
+Guarantee: an engine that lacks a spelling is found when its class is made, and inherits none from another engine by
+accident. Only what follows from other spellings is written here.
 
 Why nodes and not text: a tree is put together once and generated once, and nothing that an analyst wrote is ever
-pasted into it. Functions are :class:`sqlglot.exp.Anonymous`, so that the generator leaves
-their names alone.
+pasted into it. Functions are :class:`sqlglot.exp.Anonymous`, so that the generator leaves their names alone. Which
+aggregates, comparisons and clauses are the SQL standard's is left to the generator of sqlglot.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from sqlglot import exp
 
-from rewriter.declared import BIGINT, DOUBLE, TEXT, TIMESTAMP, UTC, Kind, Type, decimal
-from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, number, text
+from rewriter.declared import BIGINT, DOUBLE, UTC, Kind, Type, decimal
+from rewriter.dialects.calendar_nodes import Read, reading_of
+from rewriter.dialects.nodes import call, double, number, text
+
+WORDS = frozenset(
+    """abs acos ascii asin atan atan2 cbrt ceil concat concat_ws cos cot cume_dist degrees dense_rank exp first_value
+    floor greatest lag last_value lead least left length ln log10 lower lpad ltrim nth_value ntile nullif
+    percent_rank power radians rank regexp_replace repeat replace reverse right round row_number rpad rtrim sign sin
+    sqrt starts_with strpos substring tan trim trunc""".split()
+)
+"""Functions that every engine has, by the names that PostgreSQL gives them."""
+
+STANDARD = frozenset("abs bool_and bool_or cast coalesce count extract max min row_number sqrt sum".split())
+"""Functions that are nodes of sqlglot in our trees, which it spells."""
 
 _DAY = 86_400_000_000
 _BEFORE_1970 = 719_163
 """``datetime.date(1970, 1, 1).toordinal()``: how far the engine's epoch lies after our day 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """DuckDB's spelling. ``name`` is sqlglot's word for the dialect, ``default_schema`` where tables are found.
+@dataclass(frozen=True)
+class Dialect(ABC):
+    """The spellings of one engine, and what it can do."""
 
-    What is relied on (DuckDB 2, ``ieee_floating_point_ops`` on, which is its default): double arithmetic and double
-    functions never raise but give NaN or ±inf; ``//`` and ``%`` truncate toward zero; casts of doubles to integers
-    round half to even, of decimals half away from zero; NULLIF and SPLIT_PART are macros that repeat their argument
-    (never used here: nested ones take exponential time).
-
-    >>> from rewriter.dialects.duckdb import DUCKDB
-    >>> DUCKDB.is_finite(exp.column("x")).sql("duckdb")
-    'x BETWEEN (-1.7976931348623157e308) AND 1.7976931348623157e308'
-    """
-
-    name: str
-    default_schema: str
     zone: str = UTC
     """The session's time zone: where a ``timestamptz`` has its local time unless another place is named."""
 
-    @property
-    def raises(self) -> bool:
-        """Whether arithmetic on doubles and times raises where it has no result, instead of giving NaN or ±inf."""
-        return False
+    name: ClassVar[str]
+    """sqlglot's word for the dialect."""
+    default_schema: ClassVar[str]
+    """Where tables are found that are named without a schema."""
+    raises: ClassVar[bool]
+    """Whether arithmetic on doubles and times raises where it has no result, instead of giving NaN or ±inf."""
+    decimals_may_be_nan: ClassVar[bool]
+    """Whether a decimal that is stored may be no number, and is NULL where it is read."""
+    recomputes: ClassVar[bool]
+    """Whether an expression that occurs several times is computed several times."""
+    usual_escape: ClassVar[str]
+    """What escapes a wildcard of LIKE where no ESCAPE is said."""
+    longest_text: ClassVar[int | None]
+    """Bytes beyond which functions that need several times the room of a text make the engine raise."""
+    words: ClassVar[Mapping[str, str]]
+    """The engine's name for each of :data:`WORDS`, with the same arguments in the same order."""
+    own_words: ClassVar[frozenset[str]]
+    """The engine's other functions: those that its spellings alone call."""
 
     @property
-    def recomputes(self) -> bool:
-        """Whether an expression that occurs several times is computed several times."""
-        return False
+    def functions(self) -> frozenset[str]:
+        """Every function that a text of ours may call."""
+        return STANDARD | self.own_words | frozenset(self.words.values())
 
-    @property
-    def usual_escape(self) -> str:
-        """What escapes a wildcard of LIKE where no ESCAPE is said."""
-        return ""
+    def __init_subclass__(cls, *, family: bool = False) -> None:
+        """A ``family`` is what several engines share, and no dialect yet."""
+        super().__init_subclass__()
+        missing = [] if family else _missing(cls)
+        if missing:
+            raise TypeError(f"{cls.__name__} does not say {', '.join(missing)}")
 
-    @property
-    def longest_text(self) -> int | None:
-        """Bytes beyond which functions that need several times the room of a text make the engine raise."""
-        return None
+    # -- text of a whole tree ------------------------------------------------------------------------------------
+
+    def sql(self, tree: exp.Expr) -> str:
+        """The engine's text of a tree, which is left as it was."""
+        spelt = self.spelt(tree)
+        return str(spelt.sql(dialect=self.name, comments=False, copy=spelt is tree))
+
+    def spelt(self, tree: exp.Expr) -> exp.Expr:
+        """The tree with the engine's own words for what is read off a calendar: a copy, where there is any of that."""
+        if all(reading_of(node) is None for node in tree.find_all(exp.Anonymous)):
+            return tree
+        copy = tree.copy()
+        for node in reversed(list(copy.find_all(exp.Anonymous))):  # what is inside of a reading first
+            reading = reading_of(node)
+            if reading is None:
+                continue
+            if reading.read is Read.START:
+                spelt = self.date_trunc(reading.unit, reading.moment)
+            elif reading.read is Read.FIELD:
+                spelt = self.date_part(reading.unit, reading.moment)
+            else:
+                spelt = self.format_time(reading.moment, reading.pattern)
+            copy = spelt if node is copy else copy
+            node.replace(spelt)
+        return copy
+
+    def call(self, word: str, *arguments: exp.Expr) -> exp.Expr:
+        """A function of :data:`WORDS`."""
+        return call(self.words[word], *arguments)
 
     # -- types ---------------------------------------------------------------------------------------------------
 
-    def data_type(self, type_: Type) -> exp.Expr:
-        if type_.kind is Kind.DECIMAL:
-            digits = [exp.DataTypeParam(this=number(size)) for size in (type_.precision, type_.scale)]
-            return exp.DataType(this=exp.DType.DECIMAL, expressions=digits)
-        if type_.kind is Kind.INTEGER:
-            return exp.DataType(this=_INTEGERS[type_.bits])
-        return exp.DataType(this=_TYPES[type_.kind])
+    @abstractmethod
+    def data_type(self, type_: Type) -> exp.Expr: ...
 
+    @abstractmethod
     def cast(self, sql: exp.Expr, type_: Type) -> exp.Expr:
-        """A conversion that cannot fail for any value of the operand's type."""
-        return exp.Cast(this=sql, to=self.data_type(type_))
+        """A conversion that cannot fail for any value of the operand's type.
 
+        To any other type than TEXT it is the node ``exp.Cast``, which sqlglot spells: keys ask it for its type.
+        """
+
+    @abstractmethod
     def try_cast(self, sql: exp.Expr, type_: Type, source: Type | None = None) -> exp.Expr:
         """A conversion that gives NULL where it fails. ``source`` is the operand's type."""
-        return exp.TryCast(this=sql, to=self.data_type(type_))
 
+    @abstractmethod
     def parse(self, sql: exp.Expr, pattern: str, type_: Type) -> exp.Expr:
         """A text as a number or a time, NULL where it is none. The first group of ``pattern`` is what is read."""
-        return self.try_cast(self.extract_match(sql, pattern), type_)
 
+    @abstractmethod
     def settled(self, sql: exp.Expr) -> exp.Expr:
         """A double, without bits that are too small to be multiplied; only asked for where the engine raises."""
-        return sql
 
+    @abstractmethod
     def as_real(self, sql: exp.Expr) -> exp.Expr:
         """A double rounded to four bytes, as a double; NULL beyond their range."""
-        return self.cast(exp.TryCast(this=sql, to=exp.DataType(this=exp.DType.FLOAT)), DOUBLE)
 
+    @abstractmethod
     def real_text(self, sql: exp.Expr) -> exp.Expr:
         """A double that has only four bytes, in as few digits as tell it from its neighbours of four bytes."""
-        return self.cast(exp.Cast(this=sql, to=exp.DataType(this=exp.DType.FLOAT)), TEXT)
 
+    @abstractmethod
     def shortened(self, sql: exp.Expr, digits: int) -> exp.Expr:
         """A double with so many decimal digits and no more, as a double; beyond the greatest one it may be infinite."""
-        return self.try_cast(call("printf", text(f"%.{digits}g"), sql), DOUBLE, TEXT)
 
+    @abstractmethod
     def double(self, value: float) -> exp.Expr:
         """A finite double as a constant of that type."""
-        return double(value)
 
     # -- guards --------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def is_finite(self, sql: exp.Expr) -> exp.Expr:
-        """True for finite doubles only: NaN sorts above every number."""
-        return exp.Between(this=sql, low=number("-" + GREATEST_DOUBLE), high=number(GREATEST_DOUBLE))
+        """True for finite doubles only."""
 
     def in_calendar(self, sql: exp.Expr, type_: Type) -> exp.Expr:
         """True for dates and timestamps in the years 1 to 9999 only; their infinities lie outside."""
@@ -117,130 +159,159 @@ class Dialect:
 
     # -- arithmetic ----------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def integer_divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
-        """Truncates toward zero; raises on a zero divisor and on least // -1."""
-        return exp.IntDiv(this=dividend, expression=divisor)
+        """Of integers of up to 64 bits. Truncates toward zero; raises on a zero divisor and on least // -1."""
 
+    @abstractmethod
     def wide_divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         """The same of integers beyond 64 bits."""
-        return self.integer_divide(dividend, divisor)
 
+    @abstractmethod
     def modulo(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         """Takes the sign of the dividend; raises where the division would."""
-        return exp.Mod(this=dividend, expression=divisor)
 
+    @abstractmethod
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
-        """Of doubles: NaN or ±inf where there is no quotient."""
-        return exp.Div(this=dividend, expression=divisor)
+        """Of doubles: NaN or ±inf where there is no quotient, unless the engine raises."""
 
-    def round_half_even(self, sql: exp.Expr) -> exp.Expr:
-        return call("round_even", sql, number(0))
+    @abstractmethod
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        """Of a double; where the engine raises, of one above 0."""
+
+    @abstractmethod
+    def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
+        """Of doubles."""
+
+    @abstractmethod
+    def round_half_even(self, sql: exp.Expr) -> exp.Expr: ...
+
+    def truncate(self, sql: exp.Expr) -> exp.Expr:
+        """A double within the range of BIGINT as one, rounded toward zero."""
+        return self.cast(self.call("trunc", sql), BIGINT)
 
     # -- time ----------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def date_trunc(self, unit: str, sql: exp.Expr) -> exp.Expr:
-        """Always a timestamp, also of a date."""
-        return call("date_trunc", text(unit), sql)
+        """The beginning of a unit, of a date or timestamp: always a timestamp."""
 
+    @abstractmethod
     def date_part(self, unit: str, sql: exp.Expr) -> exp.Expr:
-        return call("date_part", text(unit), sql)
+        """A field of a date or timestamp."""
 
+    @abstractmethod
+    def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        """A date or timestamp as a text. The fields of ``pattern`` are %Y %m %d %H %M %S %j."""
+
+    @abstractmethod
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         """Seconds since 1970 of a date or timestamp, as a double."""
-        return call("epoch", sql)
 
+    @abstractmethod
+    def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
+        """Since 1970, of a timestamp, as a BIGINT."""
+
+    @abstractmethod
     def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
         """Seconds from one timestamp to another, as a double. Total for years 1 to 9999."""
-        return call("epoch", exp.Sub(this=later, expression=earlier))
 
+    @abstractmethod
     def days_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
-        return exp.Sub(this=later, expression=earlier)
+        """Days from one date to another, as an integer."""
 
+    @abstractmethod
     def add_days(self, date: exp.Expr, days: exp.Expr) -> exp.Expr:
         """``days`` is an INTEGER within the calendar's length."""
-        return exp.Add(this=date, expression=days)
 
-    def interval(self, months: int, days: int, microseconds: int) -> exp.Expr:
-        spelt = f"{months} months {days} days {microseconds} microseconds"
-        return exp.Cast(this=text(spelt), to=exp.DataType(this=exp.DType.INTERVAL))
+    @abstractmethod
+    def interval(self, months: int, days: int, microseconds: int) -> exp.Expr: ...
 
+    @abstractmethod
     def shift(self, moment: exp.Expr, span: tuple[int, int, int]) -> exp.Expr:
         """A timestamp plus months, days and microseconds; it may leave the calendar."""
-        return exp.Add(this=moment, expression=self.interval(*span))
 
-    def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
-        return call("strftime", sql, text(pattern))
+    @abstractmethod
+    def in_zone(self, sql: exp.Expr, place: str) -> exp.Expr:
+        """AT TIME ZONE: of a timestamp the instant at which clocks there show it, of an instant what they show."""
 
     # -- text ----------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def bytes_of(self, sql: exp.Expr, *, added: bool = False) -> exp.Expr:
         """The length of a text in bytes, known without reading the text; ``added``: wide enough to be added up."""
-        return call("strlen", sql)
 
+    @abstractmethod
     def in_case(self, name: str, sql: exp.Expr) -> exp.Expr:
         """``upper`` or ``lower`` of a text, letter by letter."""
-        return call(name, sql)
 
+    @abstractmethod
     def like(self, kind: type[exp.Expr], sql: exp.Expr, pattern: exp.Expr) -> exp.Expr:
         """LIKE or ILIKE; a pattern must not end in its escape."""
-        return kind(this=sql, expression=pattern)
 
+    @abstractmethod
     def matches(self, sql: exp.Expr, pattern: str, ignore_case: bool = False) -> exp.Expr:
-        """Whether a part of the text matches; the dot matches a line end too. Linear time (RE2)."""
-        return call("regexp_matches", sql, text(pattern), text("is" if ignore_case else "s"))
+        """Whether a part of the text matches; the dot matches a line end too. In linear time."""
 
+    @abstractmethod
     def extract_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
-        """The first group of the pattern, '' where it does not match."""
-        return call("regexp_extract", sql, text(pattern), number(1))
+        """The first group of the pattern; '' or NULL where it does not match."""
 
+    @abstractmethod
     def split(self, sql: exp.Expr, delimiter: str, index: int) -> exp.Expr:
-        """Field ``index`` (from 1; from the end where negative), NULL where there is none."""
-        return call("list_extract", call("string_split", sql, text(delimiter)), number(index))
+        """Field ``index`` (from 1; from the end where negative); '' or NULL where there is none."""
+
+    # -- aggregates and rows -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def sum(self, sql: exp.Expr, type_: Type) -> exp.Expr:
+        """The exact sum of integers or decimals of a type: no number of rows makes it overflow."""
+
+    @abstractmethod
+    def filtered(self, aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:
+        """An aggregate over the rows alone for which a condition is true."""
+
+    @abstractmethod
+    def percentile(self, sql: exp.Expr, fraction: float, *, descending: bool = False) -> exp.Expr:
+        """The first value of which so large a fraction of the values are no greater, or no less: PERCENTILE_DISC."""
+
+    @abstractmethod
+    def percentile_between(self, sql: exp.Expr, fraction: float) -> exp.Expr:
+        """PERCENTILE_CONT of doubles."""
+
+    @abstractmethod
+    def series(self, low: exp.Expr, high: exp.Expr, step: exp.Expr | None = None) -> exp.Expr:
+        """A FROM item ``g`` with a column ``n``: ``low``, ``low + step``, … up to ``high``, by 1 without a step."""
+
+    @abstractmethod
+    def cte(self, name: str, query: exp.Expr, *, shared: bool = False) -> exp.CTE:
+        """A part of WITH; one that is ``shared`` by several readers is computed once, where the engine can be told."""
+
+    @abstractmethod
+    def fence(self, rows: exp.Select) -> exp.Select:
+        """The same rows; their columns are computed once, however often what is around them reads them."""
 
     # -- reading and measuring -----------------------------------------------------------------------------------
 
+    @abstractmethod
     def read(self, sql: exp.Expr, type_: Type, engine_type: str) -> exp.Expr:
         """A column of the engine's own type as one of ``type_``, without guards for its infinities."""
-        spelt = re.sub(r"\(.*", "", engine_type.upper(), flags=re.DOTALL).strip()
-        if spelt in ("", _SPELT.get((type_.kind, type_.bits), "")) or type_.kind is Kind.BOOLEAN:
-            return sql
-        if type_.kind is Kind.DECIMAL and spelt in ("DECIMAL", "NUMERIC"):
-            return sql
-        if spelt in ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"):
-            return exp.Paren(this=exp.AtTimeZone(this=sql, zone=text("UTC")))
-        if type_.temporal or spelt in ("UHUGEINT", "BIGNUM"):
-            return self.try_cast(sql, type_)
-        return self.cast(sql, type_)
 
+    @abstractmethod
     def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
         """A row's own key: no other row of the ``tables`` private tables has it, of which this is number ``place``."""
-        row: exp.Expr = exp.column("rowid", alias)
-        if tables == 1:
-            return row
-        spread = exp.Mul(this=row, expression=number(tables))
-        return exp.Paren(this=exp.Add(this=spread, expression=number(place)))
 
+    @abstractmethod
     def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
         """Equality of two values of a type that takes NULLs as equal, in a form that joins by hashing."""
-        return exp.NullSafeEQ(this=one, expression=other)
 
+    @abstractmethod
     def spread(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        """A text of a row's values, as good as random: equal values have the same.
+        """A text of a row's values, as good as random: equal values have the same."""
 
-        On all engines, but for doubles, which each spells in its own way. Column by column: a row as one text could be
-        longer than a text can be.
-        """
-        texts: list[exp.Expr] = []
-        for column in columns:
-            text = exp.Cast(this=column, to=exp.DataType(this=exp.DType.TEXT))
-            texts += [exp.Literal.string(","), call("md5", text)]
-        # As many characters as DuckDB sorts without following a pointer.
-        return exp.Left(this=call("md5", call("concat", *texts[1:])), expression=number(12))
-
+    @abstractmethod
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
         """Whether no row of ``table`` has the column's value in its column of that name; neither is ever NULL."""
-        names = exp.select(column.name).from_(table)
-        return exp.Not(this=exp.In(this=exp.column(column.name), query=exp.Subquery(this=names)))
 
     def to_steps(self, sql: exp.Expr, type_: Type, granularity: Fraction, reach: Fraction | None = None) -> exp.Expr:
         """A value as a BIGINT number of steps of size ``granularity``, rounded to the nearest.
@@ -291,31 +362,13 @@ class Dialect:
         step = granularity * _DAY
         if step.denominator != 1:
             raise ValueError("a step of time is a whole number of microseconds")
-        since = exp.Paren(this=exp.Add(this=self._microseconds(sql), expression=number(_BEFORE_1970 * _DAY)))
+        since = exp.Paren(this=exp.Add(this=self.epoch_microseconds(sql), expression=number(_BEFORE_1970 * _DAY)))
         return self.integer_divide(since, number(step.numerator))
 
-    def _microseconds(self, sql: exp.Expr) -> exp.Expr:
-        """Since 1970, of a timestamp, as a BIGINT."""
-        return call("epoch_us", sql)
 
-
-_INTEGERS = {16: exp.DType.SMALLINT, 32: exp.DType.INT, 64: exp.DType.BIGINT, 128: exp.DType.INT128}
-_TYPES = {
-    Kind.BOOLEAN: exp.DType.BOOLEAN,
-    Kind.DOUBLE: exp.DType.DOUBLE,
-    Kind.TEXT: exp.DType.TEXT,
-    Kind.DATE: exp.DType.DATE,
-    Kind.TIMESTAMP: exp.DType.TIMESTAMP,
-    Kind.TIMESTAMPTZ: exp.DType.TIMESTAMP,
-    Kind.INTERVAL: exp.DType.INTERVAL,
-}
-_SPELT = {
-    (Kind.INTEGER, 16): "SMALLINT",
-    (Kind.INTEGER, 32): "INTEGER",
-    (Kind.INTEGER, 64): "BIGINT",
-    (Kind.INTEGER, 128): "HUGEINT",
-    (DOUBLE.kind, 0): "DOUBLE",
-    (TEXT.kind, 0): "VARCHAR",
-    (Kind.DATE, 0): "DATE",
-    (TIMESTAMP.kind, 0): "TIMESTAMP",
-}
+def _missing(cls: type[Dialect]) -> list[str]:
+    """The spellings and capabilities that a class does not give."""
+    spellings = [name for name in dir(cls) if getattr(getattr(cls, name, None), "__isabstractmethod__", False)]
+    said = [name for name, kind in Dialect.__annotations__.items() if kind.startswith("ClassVar")]
+    words = sorted(WORDS - getattr(cls, "words", {}).keys()) if hasattr(cls, "words") else []
+    return [*spellings, *(name for name in said if not hasattr(cls, name)), *words]

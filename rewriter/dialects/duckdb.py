@@ -1,7 +1,166 @@
-"""DuckDB's spelling."""
+"""DuckDB's spelling of what a checked expression needs, for version 2 and later."""
 
 from __future__ import annotations
 
-from rewriter.dialects.dialect import Dialect
+import re
 
-DUCKDB = Dialect("duckdb", "main")
+from sqlglot import exp
+
+from rewriter.declared import DOUBLE, TEXT, TIMESTAMP, Kind, Type
+from rewriter.dialects.nodes import call, double, number, text
+from rewriter.dialects.postgres_family import PostgresFamily
+
+
+class DuckDB(PostgresFamily):
+    """What is relied on (``ieee_floating_point_ops`` on, which is its default): double arithmetic and double
+    functions never raise but give NaN or ±inf; ``//`` and ``%`` truncate toward zero; casts of doubles to integers
+    round half to even, of decimals half away from zero; NULLIF and SPLIT_PART are macros that repeat their argument
+    (never used here: nested ones take exponential time).
+
+    >>> DUCKDB.is_finite(exp.column("x")).sql("duckdb")
+    'x BETWEEN (-1.7976931348623157e308) AND 1.7976931348623157e308'
+    """
+
+    name = "duckdb"
+    default_schema = "main"
+    raises = False
+    decimals_may_be_nan = False
+    recomputes = False
+    usual_escape = ""
+    longest_text = None
+    own_words = frozenset(
+        """date_part date_trunc epoch epoch_us generate_series list_extract log2 md5 pow printf quantile_cont
+        quantile_disc regexp_extract regexp_matches round_even strftime string_split strlen try_cast upper""".split()
+    )
+
+    # -- types ---------------------------------------------------------------------------------------------------
+
+    def cast(self, sql: exp.Expr, type_: Type) -> exp.Expr:
+        return exp.Cast(this=sql, to=self.data_type(type_))
+
+    def try_cast(self, sql: exp.Expr, type_: Type, source: Type | None = None) -> exp.Expr:
+        return exp.TryCast(this=sql, to=self.data_type(type_))
+
+    def parse(self, sql: exp.Expr, pattern: str, type_: Type) -> exp.Expr:
+        return self.try_cast(self.extract_match(sql, pattern), type_)
+
+    def settled(self, sql: exp.Expr) -> exp.Expr:
+        return sql
+
+    def as_real(self, sql: exp.Expr) -> exp.Expr:
+        return self.cast(exp.TryCast(this=sql, to=exp.DataType(this=exp.DType.FLOAT)), DOUBLE)
+
+    def shortened(self, sql: exp.Expr, digits: int) -> exp.Expr:
+        return self.try_cast(call("printf", text(f"%.{digits}g"), sql), DOUBLE, TEXT)
+
+    def double(self, value: float) -> exp.Expr:
+        return double(value)
+
+    # -- arithmetic ----------------------------------------------------------------------------------------------
+
+    def integer_divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
+        return exp.IntDiv(this=dividend, expression=divisor)
+
+    def wide_divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
+        return self.integer_divide(dividend, divisor)
+
+    def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
+        return exp.Div(this=dividend, expression=divisor)
+
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        return call("log2", sql)
+
+    def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
+        return call("pow", base, exponent)
+
+    def round_half_even(self, sql: exp.Expr) -> exp.Expr:
+        return call("round_even", sql, number(0))
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def date_trunc(self, unit: str, sql: exp.Expr) -> exp.Expr:
+        return call("date_trunc", text(unit), sql)
+
+    def date_part(self, unit: str, sql: exp.Expr) -> exp.Expr:
+        return call("date_part", text(unit), sql)
+
+    def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("strftime", sql, text(pattern))
+
+    def epoch(self, sql: exp.Expr) -> exp.Expr:
+        return call("epoch", sql)
+
+    def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
+        return call("epoch_us", sql)
+
+    def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
+        return call("epoch", exp.Sub(this=later, expression=earlier))
+
+    def add_days(self, date: exp.Expr, days: exp.Expr) -> exp.Expr:
+        return exp.Add(this=date, expression=days)
+
+    # -- text ----------------------------------------------------------------------------------------------------
+
+    def bytes_of(self, sql: exp.Expr, *, added: bool = False) -> exp.Expr:
+        return call("strlen", sql)
+
+    def in_case(self, name: str, sql: exp.Expr) -> exp.Expr:
+        return call(name, sql)
+
+    def like(self, kind: type[exp.Expr], sql: exp.Expr, pattern: exp.Expr) -> exp.Expr:
+        return kind(this=sql, expression=pattern)
+
+    def matches(self, sql: exp.Expr, pattern: str, ignore_case: bool = False) -> exp.Expr:
+        """By RE2."""
+        return call("regexp_matches", sql, text(pattern), text("is" if ignore_case else "s"))
+
+    def extract_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("regexp_extract", sql, text(pattern), number(1))
+
+    def split(self, sql: exp.Expr, delimiter: str, index: int) -> exp.Expr:
+        return call("list_extract", call("string_split", sql, text(delimiter)), number(index))
+
+    # -- reading and measuring -----------------------------------------------------------------------------------
+
+    def fence(self, rows: exp.Select) -> exp.Select:
+        return rows
+
+    def read(self, sql: exp.Expr, type_: Type, engine_type: str) -> exp.Expr:
+        spelt = re.sub(r"\(.*", "", engine_type.upper(), flags=re.DOTALL).strip()
+        if spelt in ("", _OWN.get((type_.kind, type_.bits), "")) or type_.kind is Kind.BOOLEAN:
+            return sql
+        if type_.kind is Kind.DECIMAL and spelt in ("DECIMAL", "NUMERIC"):
+            return sql
+        if spelt in ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"):
+            return self.in_zone(sql, "UTC")
+        if type_.temporal or spelt in ("UHUGEINT", "BIGNUM"):
+            return self.try_cast(sql, type_)
+        return self.cast(sql, type_)
+
+    def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
+        row: exp.Expr = exp.column("rowid", alias)
+        if tables == 1:
+            return row
+        spread = exp.Mul(this=row, expression=number(tables))
+        return exp.Paren(this=exp.Add(this=spread, expression=number(place)))
+
+    def same_key(self, one: exp.Expr, other: exp.Expr, type_: Type) -> exp.Expr:
+        return exp.NullSafeEQ(this=one, expression=other)
+
+    def none_among(self, column: exp.Column, table: str) -> exp.Expr:
+        names = exp.select(column.name).from_(table)
+        return exp.Not(this=exp.In(this=exp.column(column.name), query=exp.Subquery(this=names)))
+
+
+_OWN = {
+    (Kind.INTEGER, 16): "SMALLINT",
+    (Kind.INTEGER, 32): "INTEGER",
+    (Kind.INTEGER, 64): "BIGINT",
+    (Kind.INTEGER, 128): "HUGEINT",
+    (DOUBLE.kind, 0): "DOUBLE",
+    (TEXT.kind, 0): "VARCHAR",
+    (Kind.DATE, 0): "DATE",
+    (TIMESTAMP.kind, 0): "TIMESTAMP",
+}
+
+DUCKDB = DuckDB()

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from rewriter.declared import TIMESTAMP, Scalar, grid, local
 from rewriter.dialects.dialect import Dialect
-from rewriter.dialects.nodes import call, text
+from rewriter.dialects.nodes import text
 
 _DAY = datetime.timedelta(days=1)
 
@@ -36,12 +36,10 @@ class ZonedDays:
         ends = [dialect.cast(text(end.isoformat(sep=" ")), TIMESTAMP) for end in (self.first, self.last)]
         microseconds = self.step // datetime.timedelta(microseconds=1)
         span = dialect.interval(0, 1, 0) if self.step == _DAY else dialect.interval(0, 0, microseconds)
-        alias = exp.TableAlias(this=exp.to_identifier("g"), columns=[exp.to_identifier("n")])
         begins = dialect.cast(exp.column("n", "g"), TIMESTAMP)
         for place in () if self.zone is None else (self.zone, "UTC"):
-            begins = exp.Paren(this=exp.AtTimeZone(this=begins, zone=text(place)))
-        series = exp.Table(this=call("generate_series", *ends, span), alias=alias)
-        return exp.select(exp.alias_(begins, "x")).from_(series)
+            begins = dialect.in_zone(begins, place)
+        return exp.select(exp.alias_(begins, "x")).from_(dialect.series(ends[0], ends[1], span))
 
 
 def zoned_days(bounds: tuple[Scalar, Scalar], step: str) -> ZonedDays | None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.declared import BIGINT, DATE, DOUBLE, TEXT, TIMESTAMP, Kind, Type
-from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.postgres_family import PostgresFamily
 
 SETTLING = 3 * 2.0**-401
 """Added and taken off again, it rounds doubles to multiples of 2⁻⁴⁵²: those above 2⁻³⁴⁶ are left as they are."""
@@ -41,8 +40,7 @@ _DAY = 86_400_000_000
 _FORMATS = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "HH24", "%M": "MI", "%S": "SS", "%j": "DDD"}
 
 
-@dataclass(frozen=True, slots=True)
-class Postgres(Dialect):
+class Postgres(PostgresFamily):
     """What is relied on: extended regular expressions without back references are matched in linear time;
     float8 to integer rounds half to even, numeric to integer half away from zero; NaN sorts above every number.
 
@@ -50,28 +48,24 @@ class Postgres(Dialect):
     '(t COLLATE "C")'
     """
 
-    @property
-    def raises(self) -> bool:
-        return True
-
-    @property
-    def recomputes(self) -> bool:
-        return True
-
-    @property
-    def usual_escape(self) -> str:
-        return "\\"
-
-    @property
-    def longest_text(self) -> int | None:
-        return 50_000_000
+    name = "postgres"
+    default_schema = "public"
+    raises = True
+    decimals_may_be_nan = True
+    recomputes = True
+    usual_escape = "\\"
+    longest_text = 50_000_000
+    own_words = frozenset(
+        """date_part date_trunc div generate_series md5 octet_length percentile_cont percentile_disc split_part to_char
+        upper""".split()
+    )
 
     # -- types ---------------------------------------------------------------------------------------------------
 
     def data_type(self, type_: Type) -> exp.Expr:
         if type_.kind is Kind.INTEGER and type_.bits > 64:
             return exp.DataType(this=_NUMERIC)
-        return Dialect.data_type(self, type_)
+        return super().data_type(type_)
 
     def cast(self, sql: exp.Expr, type_: Type) -> exp.Expr:
         converted = exp.Cast(this=sql, to=self.data_type(type_))
@@ -192,6 +186,12 @@ class Postgres(Dialect):
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
         return exp.Div(this=dividend, expression=divisor, typed=True)
 
+    def log2(self, sql: exp.Expr) -> exp.Expr:
+        return self.divide(call("ln", sql), double(math.log(2)))
+
+    def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
+        return call("power", base, exponent)
+
     def round_half_even(self, sql: exp.Expr) -> exp.Expr:
         return call("round", sql)
 
@@ -222,7 +222,7 @@ class Postgres(Dialect):
         """NULL where it could leave PostgreSQL's calendar, which begins in 4713 BC. A span is below 10,000 years."""
         months, days, micros = span
         years = [Fraction(months, 12), Fraction(days, 365), Fraction(micros, 365 * _DAY)]
-        shifted = Dialect.shift(self, moment, span)
+        shifted = super().shift(moment, span)
         first = math.floor(-sum(min(year, Fraction(0)) for year in years)) - 2
         if first < 1000:
             return shifted
@@ -268,7 +268,12 @@ class Postgres(Dialect):
     # -- reading and measuring -----------------------------------------------------------------------------------
 
     def spread(self, columns: Sequence[exp.Expr]) -> exp.Expr:
-        return _by_code_point(Dialect.spread(self, columns))
+        return _by_code_point(super().spread(columns))
+
+    def fence(self, rows: exp.Select) -> exp.Select:
+        """Rows with an OFFSET are not pulled up: a column that several aggregates read is not copied into each."""
+        rows.set("offset", exp.Offset(expression=number(0)))
+        return rows
 
     def row_identity(self, alias: str, place: int, tables: int) -> exp.Expr:
         """The row's table and place: different in any other table, and in other partitions."""
@@ -295,7 +300,7 @@ class Postgres(Dialect):
         if type_.kind is Kind.DOUBLE and spelt in ("numeric", "decimal"):
             return self._numeric_to_double(sql)
         if spelt.startswith(("timestamp", "timestamptz")) and engine_type.lower().endswith(("with time zone", "tz")):
-            return exp.Paren(this=exp.AtTimeZone(this=sql, zone=text("UTC")))
+            return self.in_zone(sql, "UTC")
         if spelt == "" or spelt in _OWN.get((type_.kind, type_.bits), ()):
             return sql
         return self.cast(sql, type_)
@@ -304,9 +309,9 @@ class Postgres(Dialect):
         """All of its decimals are numerics: ``reach`` is of no use."""
         if granularity > 1 and type_.kind is Kind.DOUBLE:
             sql = self.settled(sql)
-        return Dialect.to_steps(self, sql, type_, granularity)
+        return super().to_steps(sql, type_, granularity)
 
-    def _microseconds(self, sql: exp.Expr) -> exp.Expr:
+    def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
         seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=sql)
         return self.cast(exp.Mul(this=seconds, expression=number(1_000_000)), BIGINT)
 
@@ -333,4 +338,4 @@ _OWN: dict[tuple[Kind, int], tuple[str, ...]] = {
     (Kind.TIMESTAMP, 0): ("timestamp", "timestamp without time zone"),
 }
 
-POSTGRES = Postgres("postgres", "public")
+POSTGRES = Postgres()

@@ -17,7 +17,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import DOUBLE, INTEGER, Interval, Kind, Type, decimal
-from rewriter.dialects import binary, call, double, duplicate, number, refuse, when, wrap
+from rewriter.dialects import binary, double, duplicate, number, refuse, when, wrap
 from rewriter.expressions import doubles
 from rewriter.expressions.build import (
     Context,
@@ -193,7 +193,7 @@ def _whole(value: Value, scale: int, context: Context) -> Value:
     wide = widen(value, DOUBLE, context.dialect)
     sql: exp.Expr = exp.Mul(this=wrap(wide.sql), expression=double(10.0**scale))
     if value.type.scale:
-        sql = call("round", sql)
+        sql = context.dialect.call("round", sql)
     doubles.reaching(sql, (0, doubles.magnitude_of(value)[1] + math.ceil(scale * 3.33)))
     return derive(sql, DOUBLE, value, halves_away=True)
 
@@ -230,7 +230,7 @@ def _integer_division(
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
         if spelling != context.dialect.integer_divide:
             return modulo(one, other, context)
-        quotient = call("trunc", doubles.quotient(one, other, context))
+        quotient = context.dialect.call("trunc", doubles.quotient(one, other, context))
         return derive(quotient, DOUBLE, left, right, interval=loose(interval), raw=True)
     dividend, divisor = _as_integers(left, right, type_, context)
     if type_.bits > 64 and spelling == context.dialect.integer_divide:
@@ -340,12 +340,12 @@ def absolute(node: exp.Expr, context: Context) -> Value:
         interval = Interval(low, value.interval.magnitude)
     if value.type.kind is not Kind.INTEGER:
         raw = bool(value.sql.meta.get("raw"))
-        size = call("abs", value.sql)
+        size = context.dialect.call("abs", value.sql)
         return derive(size, value.type, value, interval=interval, raw=raw, halves_away=value.halves_away)
     low_limit, high_limit = limits_of(value)
     limits = (0, max(abs(low_limit), abs(high_limit)))
     type_ = integer_type(limits, value.type.bits) or DOUBLE
-    sql = call("abs", widen(value, type_, context.dialect).sql)
+    sql = context.dialect.call("abs", widen(value, type_, context.dialect).sql)
     if type_ == DOUBLE:
         return derive(sql, DOUBLE, value, interval=interval)
     return derive(sql, type_, value, interval=interval, limits=limits)
@@ -358,7 +358,7 @@ def sign(node: exp.Expr, context: Context) -> Value:
     if value.interval is not None:
         interval = value.interval.monotone(lambda end: Fraction((end > 0) - (end < 0)))
     type_ = DOUBLE if value.type == DOUBLE else decimal(1, 0)
-    sql = context.dialect.cast(call("sign", value.sql), type_)
+    sql = context.dialect.cast(context.dialect.call("sign", value.sql), type_)
     return derive(sql, type_, value, interval=interval, domain=integer_domain(interval))
 
 
@@ -377,7 +377,7 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     if value.type == DOUBLE:
         raw, away = bool(value.sql.meta.get("raw")), value.halves_away
         if name != "round":
-            sql: exp.Expr = call(name, value.sql)
+            sql: exp.Expr = context.dialect.call(name, value.sql)
         else:
             sql = doubles.to_whole(value, context.dialect) if away else context.dialect.round_half_even(value.sql)
         domain = integer_domain(interval)
@@ -389,7 +389,11 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     if exact.scale == 0:
         return derive(sql, exact, value, interval=interval, domain=integer_domain(interval))
     return derive(
-        call(name, sql), decimal(exact.precision, 0), value, interval=interval, domain=integer_domain(interval)
+        context.dialect.call(name, sql),
+        decimal(exact.precision, 0),
+        value,
+        interval=interval,
+        domain=integer_domain(interval),
     )
 
 
@@ -426,5 +430,5 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
             # scaling by a power of ten is not exact in doubles: a value near a half can go the other way
             interval = loose(Interval(value.interval.low - step, value.interval.high + step))
         return derive(sql, DOUBLE, value, interval=interval, raw=True, halves_away=True)
-    sql = call(name, widen(value, wider, context.dialect).sql, number(digits))
+    sql = context.dialect.call(name, widen(value, wider, context.dialect).sql, number(digits))
     return derive(sql, decimal(wider.precision, max(digits, 0)), value, interval=interval)

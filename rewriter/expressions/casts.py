@@ -29,7 +29,7 @@ from rewriter.declared import (
     Type,
     decimal,
 )
-from rewriter.dialects import Dialect, call, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects import Dialect, duplicate, number, refuse, text, when, wrap
 from rewriter.expressions.build import (
     Context,
     convert,
@@ -225,7 +225,7 @@ def cast(node: exp.Expr, context: Context) -> Value:
     if kind is exp.DType.DECIMAL:
         return _to_decimal(value, sizes, context.dialect)
     if kind is exp.DType.VARCHAR and len(sizes) == 1:
-        return _cut(convert_to(value, TEXT, context.dialect), sizes[0])
+        return _cut(convert_to(value, TEXT, context.dialect), sizes[0], context.dialect)
     if kind in (exp.DType.CHAR, exp.DType.NCHAR):
         raise refuse("CHAR pads with blanks, which is not supported", "cast to text or varchar(n)")
     type_ = _DTYPES.get(kind)
@@ -370,10 +370,10 @@ def _to_real(value: Value, dialect: Dialect) -> Value:
     return replace(derive(sql, DOUBLE, value, interval=interval, nullable=True, raw=True), real=True)
 
 
-def _cut(value: Value, size: int) -> Value:
+def _cut(value: Value, size: int, dialect: Dialect) -> Value:
     if size < 1 or size > 10_485_760:
         raise refuse(f"there is no varchar({size})", "use text", "22023")
-    return derive(as_long_as(call("left", value.sql, number(size)), value, size), TEXT, value)
+    return derive(as_long_as(dialect.call("left", value.sql, number(size)), value, size), TEXT, value)
 
 
 def _text_to_number(value: Value, type_: Type, dialect: Dialect) -> Value:
@@ -394,7 +394,7 @@ def _text_to_boolean(value: Value, type_: Type, dialect: Dialect) -> Value:
     value = readable(value, dialect)
 
     def among(words: Sequence[str], sql: exp.Expr) -> exp.Expr:
-        return exp.In(this=call("lower", call("trim", sql)), expressions=[text(word) for word in words])
+        return exp.In(this=dialect.call("lower", dialect.call("trim", sql)), expressions=[text(word) for word in words])
 
     false = exp.If(this=among(FALSE_WORDS, value.sql), true=exp.Boolean(this=False))
     true = exp.If(this=among(TRUE_WORDS, duplicate(value.sql)), true=exp.Boolean(this=True))
@@ -421,7 +421,7 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     if value.type.kind is Kind.DOUBLE:
         shown = one_zero(value.sql, dialect)
         printed = dialect.real_text(shown) if value.real else dialect.cast(shown, TEXT)
-        return derive(_printed(call("regexp_replace", printed, text(r"\.0$"), text(""))), TEXT, value)
+        return derive(_printed(dialect.call("regexp_replace", printed, text(r"\.0$"), text(""))), TEXT, value)
     sql = dialect.cast(value.sql, TEXT)
     return derive(_printed(sql), TEXT, value)
 

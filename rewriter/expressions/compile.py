@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.declared import Column, Kind
-from rewriter.dialects import DUCKDB, Dialect, refuse, when
+from rewriter.dialects import Dialect, refuse, when
 from rewriter.expressions.build import Context, Rule, finite
 from rewriter.expressions.scalar_functions import ANONYMOUS, NAMES, OPERATOR_PARTS, OPERATORS, RULES, nearest
 from rewriter.expressions.value import Scope, Value
@@ -23,7 +23,7 @@ _LONGEST_CHAIN = 100
 _LONGEST_CONDITION = 2_000
 
 
-def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect = DUCKDB) -> Value:
+def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect) -> Value:
     """The checked value of an expression, in a tree of our own nodes; or :class:`Refused`.
 
     ``node`` is parsed from PostgreSQL's dialect and is not changed. Subqueries are allowed only where ``scope`` takes
@@ -45,11 +45,12 @@ def compile_expression(node: exp.Expr, scope: Scope, dialect: Dialect = DUCKDB) 
     return value
 
 
-def read_column(column: Column, sql: exp.Expr, dialect: Dialect = DUCKDB) -> exp.Expr:
+def read_column(column: Column, sql: exp.Expr, dialect: Dialect) -> exp.Expr:
     """A column of a base table in its declared type, NULL where it holds NaN, ±inf or a date beyond 0001 to 9999.
 
     >>> from rewriter.declared.types import DOUBLE
-    >>> read_column(Column("x", DOUBLE), exp.column("x")).sql("duckdb")
+    >>> from rewriter.dialects import DUCKDB
+    >>> read_column(Column("x", DOUBLE), exp.column("x"), DUCKDB).sql("duckdb")
     'CASE WHEN x BETWEEN (-1.7976931348623157e308) AND 1.7976931348623157e308 THEN x END'
     """
     read = dialect.read(sql, column.type, column.engine_type)

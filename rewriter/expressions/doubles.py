@@ -14,7 +14,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from rewriter.declared import DOUBLE, Kind
-from rewriter.dialects import Dialect, binary, call, double, duplicate, number, refuse, when, wrap
+from rewriter.dialects import Dialect, binary, double, duplicate, number, refuse, when, wrap
 from rewriter.expressions.build import Context, derive, is_literal, limits_of, scalar_of
 from rewriter.expressions.value import Value
 
@@ -120,7 +120,7 @@ def _unless_tiny(sql: exp.Expr, one: Value, other: Value, least: int, context: C
     if least >= _LEAST:
         return sql
     operand = other if is_literal(one) else one
-    size = call("abs", duplicate(operand.sql))
+    size = context.dialect.call("abs", duplicate(operand.sql))
     bound = 2.0 ** min(_LEAST - least + magnitude_of(operand)[0], 1000)
     tiny = exp.If(this=exp.LT(this=size.copy(), expression=double(bound)), true=context.dialect.double(0.0))
     return exp.Case(ifs=[exp.If(this=exp.GTE(this=size, expression=double(bound)), true=sql), tiny])
@@ -136,7 +136,7 @@ def quotient(left: Value, right: Value, context: Context) -> exp.Expr:
     least, most = magnitude_of(one)[0] - largest, magnitude_of(one)[1] - smallest
     divisor = wrap(other.sql)
     if not is_literal(right) or not scalar_of(right):
-        divisor = call("nullif", divisor, number(0))
+        divisor = context.dialect.call("nullif", divisor, number(0))
     sql = context.dialect.divide(wrap(one.sql), divisor)
     return reaching(_unless_tiny(sql, one, other, least, context), (least, most))
 
@@ -155,24 +155,25 @@ def remainder(left: Value, right: Value, context: Context) -> exp.Expr:
 def function(name: str, value: Value, context: Context) -> exp.Expr:
     """A function of one double: raw, or NULL where it is not defined."""
     if not context.dialect.raises:
-        return call(name, value.sql)
+        return _called(name, value.sql, context.dialect)
     guard = _GUARDS.get(name)
-    return call(name, value.sql) if guard is None else guard(value.sql, context.dialect)
+    return _called(name, value.sql, context.dialect) if guard is None else guard(value.sql, context.dialect)
+
+
+def _called(name: str, sql: exp.Expr, dialect: Dialect) -> exp.Expr:
+    return dialect.log2(sql) if name == "log2" else dialect.call(name, sql)
 
 
 def _positive(name: str) -> Callable[[exp.Expr, Dialect], exp.Expr]:
     def guarded(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-        result = call(name, sql)
-        if name == "log2":
-            result = dialect.divide(call("ln", sql), double(math.log(2)))
-        return when(exp.GT(this=wrap(duplicate(sql)), expression=number(0)), result)
+        return when(exp.GT(this=wrap(duplicate(sql)), expression=number(0)), _called(name, sql, dialect))
 
     return guarded
 
 
 def _between(name: str, low: float, high: float) -> Callable[[exp.Expr, Dialect], exp.Expr]:
     def guarded(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-        return when(exp.Between(this=wrap(duplicate(sql)), low=double(low), high=double(high)), call(name, sql))
+        return when(exp.Between(this=wrap(duplicate(sql)), low=double(low), high=double(high)), dialect.call(name, sql))
 
     return guarded
 
@@ -180,19 +181,19 @@ def _between(name: str, low: float, high: float) -> Callable[[exp.Expr, Dialect]
 def _exponential(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
     inside = exp.Between(this=wrap(duplicate(sql)), low=double(-745.0), high=double(709.78))
     small = exp.If(this=exp.LT(this=wrap(duplicate(sql)), expression=double(-745.0)), true=dialect.double(0.0))
-    return exp.Case(ifs=[exp.If(this=inside, true=call("exp", sql)), small])
+    return exp.Case(ifs=[exp.If(this=inside, true=dialect.call("exp", sql)), small])
 
 
 def _cotangent(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-    away = exp.GT(this=call("abs", duplicate(sql)), expression=double(1e-300))
-    return when(away, call("cot", sql))
+    away = exp.GT(this=dialect.call("abs", duplicate(sql)), expression=double(1e-300))
+    return when(away, dialect.call("cot", sql))
 
 
 def _radians(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
-    away = exp.GT(this=call("abs", duplicate(sql)), expression=double(1e-300))
+    away = exp.GT(this=dialect.call("abs", duplicate(sql)), expression=double(1e-300))
     return exp.Case(
         ifs=[
-            exp.If(this=away, true=call("radians", sql)),
+            exp.If(this=away, true=dialect.call("radians", sql)),
             exp.If(this=exp.LT(this=wrap(duplicate(sql)), expression=number(1)), true=dialect.double(0.0)),
         ]
     )
@@ -216,17 +217,17 @@ def power(base: Value, exponent: Value, context: Context) -> exp.Expr:
     """Raw; or NULL where PostgreSQL raises, 0 where it is too small for a double."""
     dialect = context.dialect
     if not dialect.raises:
-        return call("pow", base.sql, exponent.sql)
+        return dialect.power(base.sql, exponent.sql)
     if is_literal(exponent) and scalar_of(exponent) == 2.0:
         return _product(base, Value(duplicate(base.sql), DOUBLE, nullable=base.nullable), context)
     base, exponent = _held(base, _TAME, context), _settled(_held(exponent, _TAME, context), context)
     zero, x, y = number(0), base.sql, exponent.sql
-    size = exp.Mul(this=wrap(duplicate(y)), expression=call("ln", call("abs", duplicate(x))))
+    size = exp.Mul(this=wrap(duplicate(y)), expression=dialect.call("ln", dialect.call("abs", duplicate(x))))
     inside = exp.Between(this=size, low=double(-700.0), high=double(709.0))
     is_small = exp.LT(this=duplicate(size), expression=double(-700.0))
     raised = exp.Case(
         ifs=[
-            exp.If(this=inside, true=call("power", x, y)),
+            exp.If(this=inside, true=dialect.power(x, y)),
             exp.If(this=is_small, true=dialect.double(0.0)),
         ]
     )
@@ -239,7 +240,7 @@ def power(base: Value, exponent: Value, context: Context) -> exp.Expr:
     is_zero = exp.EQ(this=wrap(duplicate(x)), expression=zero.copy())
     is_real = exp.or_(
         exp.GT(this=wrap(duplicate(x)), expression=zero.copy()),
-        exp.EQ(this=wrap(duplicate(y)), expression=call("floor", duplicate(y))),
+        exp.EQ(this=wrap(duplicate(y)), expression=dialect.call("floor", duplicate(y))),
         copy=False,
     )
     return exp.Case(ifs=[exp.If(this=is_zero, true=of_zero), exp.If(this=is_real, true=raised)])
@@ -248,27 +249,27 @@ def power(base: Value, exponent: Value, context: Context) -> exp.Expr:
 def to_whole(value: Value, dialect: Dialect) -> exp.Expr:
     """The nearest whole number, halves away from zero."""
     if not dialect.raises:
-        return call("round", value.sql)
-    has_fraction = exp.LT(this=call("abs", duplicate(value.sql)), expression=double(2.0**52))
-    half = exp.Mul(this=call("sign", duplicate(value.sql)), expression=double(0.5))
-    whole = call("trunc", exp.Add(this=wrap(duplicate(value.sql)), expression=half))
+        return dialect.call("round", value.sql)
+    has_fraction = exp.LT(this=dialect.call("abs", duplicate(value.sql)), expression=double(2.0**52))
+    half = exp.Mul(this=dialect.call("sign", duplicate(value.sql)), expression=double(0.5))
+    whole = dialect.call("trunc", exp.Add(this=wrap(duplicate(value.sql)), expression=half))
     return reaching(when(has_fraction, whole, value.sql), (0, max(magnitude_of(value)[1], 1)))
 
 
 def to_digits(name: str, value: Value, digits: int, context: Context) -> exp.Expr:
     """``round`` or ``trunc`` to a number of digits: halves away from zero."""
     if not context.dialect.raises:
-        return call(name, value.sql, number(digits))
+        return context.dialect.call(name, value.sql, number(digits))
     held = _settled(_held(value, _TAME, context), context)
     power_of_ten = double(10.0 ** abs(digits))
     there, back = (exp.Mul, exp.Div) if digits >= 0 else (exp.Div, exp.Mul)
     scaled = _typed(there, wrap(held.sql), power_of_ten)
     whole: exp.Expr = duplicate(scaled)
     if name == "round":
-        half = exp.Mul(this=call("sign", duplicate(held.sql)), expression=double(0.5))
+        half = exp.Mul(this=context.dialect.call("sign", duplicate(held.sql)), expression=double(0.5))
         whole = exp.Add(this=exp.Paren(this=whole), expression=half)
-    rounded = _typed(back, call("trunc", whole), power_of_ten.copy())
-    has_fraction = exp.LT(this=call("abs", scaled), expression=double(2.0**52))
+    rounded = _typed(back, context.dialect.call("trunc", whole), power_of_ten.copy())
+    has_fraction = exp.LT(this=context.dialect.call("abs", scaled), expression=double(2.0**52))
     return when(has_fraction, rounded, value.sql)
 
 

@@ -26,7 +26,7 @@ from rewriter.declared import (
     local,
     measure,
 )
-from rewriter.dialects import Dialect, call, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects import Dialect, duplicate, number, refuse, text, when, wrap
 from rewriter.expressions.build import derive, is_literal, literal, scalar_of
 from rewriter.expressions.value import Value
 
@@ -83,7 +83,7 @@ def _moved(
     places = [zone, UTC] if type_ == TIMESTAMPTZ else [UTC, zone]
     sql = wrap(value.sql)
     for place in places:
-        sql = exp.Paren(this=exp.AtTimeZone(this=sql, zone=text(place)))
+        sql = dialect.in_zone(sql, place)
     if ends is not None:
         low, high = (dialect.cast(text(end.isoformat(sep=" ")), TIMESTAMP) for end in ends)
         sql = when(exp.Between(this=wrap(duplicate(value.sql)), low=low, high=high), sql)
@@ -98,10 +98,10 @@ def offset_text(there: exp.Expr, value: exp.Expr, zone: str, dialect: Dialect) -
     if zone == UTC:
         return text("+00")
     seconds = dialect.cast(dialect.seconds_between(wrap(there), wrap(value)), INTEGER)
-    size = call("abs", duplicate(seconds))
+    size = dialect.call("abs", duplicate(seconds))
 
     def two(number_: exp.Expr) -> exp.Expr:
-        return call("lpad", dialect.cast(number_, TEXT), number(2), text("0"))
+        return dialect.call("lpad", dialect.cast(number_, TEXT), number(2), text("0"))
 
     def part(of: int, unit: int) -> exp.Expr:
         rest = exp.Paren(this=dialect.modulo(duplicate(size), number(of)))

@@ -13,7 +13,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import DOUBLE, INTEGER, Interval
-from rewriter.dialects import call, double, duplicate, number, refuse, wrap
+from rewriter.dialects import double, duplicate, number, refuse, wrap
 from rewriter.expressions import doubles
 from rewriter.expressions.arithmetic import divide, numeric
 from rewriter.expressions.build import (
@@ -144,7 +144,7 @@ def arctangent2(node: exp.Expr, context: Context) -> Value:
     other = finite(as_double(node.args["expression"], context, "ATAN2"), context.dialect)
     interval = loose(Interval(Fraction(-math.pi), Fraction(math.pi)))
     sides = (one_zero(value.sql, context.dialect) for value in (one, other))
-    return derive(call("atan2", *sides), DOUBLE, one, other, interval=interval)
+    return derive(context.dialect.call("atan2", *sides), DOUBLE, one, other, interval=interval)
 
 
 def _bucket(x: float, low: float, high: float, count: int) -> int:
@@ -169,9 +169,11 @@ def width_bucket(node: exp.Expr, context: Context) -> Value:
         if not 1e-60 < high - low < 1e60:
             raise refuse("WIDTH_BUCKET is answered for bounds at a moderate distance", "scale the values first")
         above = context.dialect.settled(above)
-    share = exp.Div(this=above, expression=double(high - low), typed=context.dialect.raises or None)
-    scaled = call("floor", exp.Mul(this=exp.Paren(this=share), expression=double(float(count))))
-    inner = call("least", exp.Add(this=context.dialect.cast(scaled, INTEGER), expression=number(1)), number(count))
+    share = context.dialect.divide(above, double(high - low))
+    scaled = context.dialect.call("floor", exp.Mul(this=exp.Paren(this=share), expression=double(float(count))))
+    inner = context.dialect.call(
+        "least", exp.Add(this=context.dialect.cast(scaled, INTEGER), expression=number(1)), number(count)
+    )
     sql = exp.Case(
         ifs=[
             exp.If(this=exp.LT(this=wrap(duplicate(value.sql)), expression=double(low)), true=number(0)),

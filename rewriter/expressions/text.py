@@ -11,7 +11,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import INTEGER, TEXT, Interval, Kind
-from rewriter.dialects import call, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects import duplicate, number, refuse, text, when, wrap
 from rewriter.expressions.build import (
     Context,
     Rule,
@@ -38,7 +38,7 @@ _LONGEST = 1 << 31
 
 def reverse(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "REVERSE")
-    return derive(as_long_as(call("reverse", value.sql), value), TEXT, value)
+    return derive(as_long_as(context.dialect.call("reverse", value.sql), value), TEXT, value)
 
 
 def in_case(name: str) -> Rule:
@@ -53,19 +53,19 @@ def in_case(name: str) -> Rule:
 
 def length(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "LENGTH")
-    return derive(call("length", value.sql), INTEGER, value, limits=(0, _LONGEST - 1))
+    return derive(context.dialect.call("length", value.sql), INTEGER, value, limits=(0, _LONGEST - 1))
 
 
 def position(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "POSITION")
     part = text_of(node.args["substr"], context, "POSITION")
-    return derive(call("strpos", value.sql, part.sql), INTEGER, value, part, limits=(0, _LONGEST - 1))
+    return derive(context.dialect.call("strpos", value.sql, part.sql), INTEGER, value, part, limits=(0, _LONGEST - 1))
 
 
 def starts_with(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "STARTS_WITH")
     prefix = text_of(node.args["expression"], context, "STARTS_WITH")
-    return boolean(call("starts_with", value.sql, prefix.sql), value, prefix)
+    return boolean(context.dialect.call("starts_with", value.sql, prefix.sql), value, prefix)
 
 
 def trim(node: exp.Expr, context: Context) -> Value:
@@ -73,9 +73,9 @@ def trim(node: exp.Expr, context: Context) -> Value:
     name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "BOTH").upper(), "trim")
     value = readable(text_of(node.this, context, name.upper()), context.dialect)
     if node.args.get("expression") is None:
-        return derive(as_long_as(call(name, value.sql, text(" ")), value), TEXT, value)
+        return derive(as_long_as(context.dialect.call(name, value.sql, text(" ")), value), TEXT, value)
     characters = readable(text_of(node.args["expression"], context, name.upper()), context.dialect)
-    return derive(as_long_as(call(name, value.sql, characters.sql), value), TEXT, value, characters)
+    return derive(as_long_as(context.dialect.call(name, value.sql, characters.sql), value), TEXT, value, characters)
 
 
 def substring(node: exp.Expr, context: Context) -> Value:
@@ -86,12 +86,16 @@ def substring(node: exp.Expr, context: Context) -> Value:
         raise refuse("SUBSTRING with a pattern is not answered", "write SUBSTRING(x FROM 2 FOR 3)")
     start = whole_literal(start_value, "the start of SUBSTRING", -_LONGEST, _LONGEST - 1)
     if node.args.get("length") is None:
-        return derive(as_long_as(call("substring", value.sql, number(max(start, 1))), value), TEXT, value)
+        return derive(
+            as_long_as(context.dialect.call("substring", value.sql, number(max(start, 1))), value), TEXT, value
+        )
     size = whole_literal(context.compile(node.args["length"]), "the length of SUBSTRING", 0, _LONGEST - 1)
     end = max(start + size, 1)
     begin = max(start, 1)
     size = max(end - begin, 0)
-    return derive(as_long_as(call("substring", value.sql, number(begin), number(size)), value, size), TEXT, value)
+    return derive(
+        as_long_as(context.dialect.call("substring", value.sql, number(begin), number(size)), value, size), TEXT, value
+    )
 
 
 def side(name: str) -> Rule:
@@ -103,7 +107,11 @@ def side(name: str) -> Rule:
             context.compile(node.args["expression"]), f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1
         )
         most = count if count >= 0 else None
-        return derive(as_long_as(call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most), TEXT, value)
+        return derive(
+            as_long_as(context.dialect.call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most),
+            TEXT,
+            value,
+        )
 
     return rule(function, "this", "expression")
 
@@ -118,13 +126,13 @@ def pad(node: exp.Expr, context: Context) -> Value:
         fill = scalar_of(pattern) if is_literal(pattern) else None
     if not isinstance(fill, str) or not fill:
         raise refuse(f"the fill of {name.upper()} must be a literal text", f"write {name.upper()}(x, 5, '0')")
-    return derive(as_long_as(call(name, value.sql, number(size), text(fill)), value, size), TEXT, value)
+    return derive(as_long_as(context.dialect.call(name, value.sql, number(size), text(fill)), value, size), TEXT, value)
 
 
 def repeat(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "REPEAT")
     times = whole_literal(context.compile(node.args["times"]), "the count of REPEAT", 0, 100)
-    return _longer(lambda sql: call("repeat", sql, number(times)), value, times, context)
+    return _longer(lambda sql: context.dialect.call("repeat", sql, number(times)), value, times, context)
 
 
 def replace(node: exp.Expr, context: Context) -> Value:
@@ -135,7 +143,7 @@ def replace(node: exp.Expr, context: Context) -> Value:
         raise refuse("the new text of REPLACE must be a short literal", "write REPLACE(x, 'a', 'b')")
     least = max(len(str(scalar_of(old) or "")), 1) if is_literal(old) else 1
     times = -(-len(str(replacement)) // least)
-    return _longer(lambda sql: call("replace", sql, old.sql, new.sql), value, times, context, old, new)
+    return _longer(lambda sql: context.dialect.call("replace", sql, old.sql, new.sql), value, times, context, old, new)
 
 
 def _longer(
@@ -197,7 +205,7 @@ def concatenate(left: Value, right: Value, context: Context) -> Value:
 def concat(node: exp.Expr, context: Context) -> Value:
     """CONCAT leaves NULLs out."""
     values = [joined(context.compile(item), context) for item in node.expressions]
-    sql = call("concat", *map(bare, values))
+    sql = context.dialect.call("concat", *map(bare, values))
     return grown(sql, _together(values), sum(map(growth, values)), context, values, nullable=False)
 
 
@@ -206,7 +214,7 @@ def concat_ws(node: exp.Expr, context: Context) -> Value:
     values = [joined(context.compile(item), context) for item in node.expressions[1:]]
     if not values:
         raise refuse("CONCAT_WS needs a text after the separator", "write CONCAT_WS(', ', a, b)", "42883")
-    sql = call("concat_ws", bare(delimiter), *map(bare, values))
+    sql = context.dialect.call("concat_ws", bare(delimiter), *map(bare, values))
     between = max(len(values) - 1, 1)
     length = length_of(delimiter).times(between) + _together(values)
     times = growth(delimiter) * between + sum(map(growth, values))
@@ -237,4 +245,4 @@ def regex(ignore_case: bool) -> Rule:
 def ascii_code(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "ASCII")
     interval = Interval(Fraction(0), Fraction(0x10FFFF))
-    return derive(call("ascii", value.sql), INTEGER, value, interval=interval, limits=(0, 0x10FFFF))
+    return derive(context.dialect.call("ascii", value.sql), INTEGER, value, interval=interval, limits=(0, 0x10FFFF))

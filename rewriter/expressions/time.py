@@ -28,7 +28,7 @@ from rewriter.declared import (
     measure,
     zone_at,
 )
-from rewriter.dialects import Dialect, call, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects import Dialect, duplicate, field_of, number, print_of, refuse, start_of, text, when, wrap
 from rewriter.expressions.build import Context, derive, in_calendar, integer_domain, is_null, is_unknown, limits_of
 from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.literals import Span, fixed_zone, span_of
@@ -252,7 +252,7 @@ def _within(value: Value, dialect: Dialect) -> Value:
 
 def _trunc(unit: str, value: Value, context: Context) -> Value:
     interval = _through(value.interval, lambda end: measure(floor_to(unit, end)))
-    truncated = derive(context.dialect.date_trunc(unit, value.sql), TIMESTAMP, value, interval=interval)
+    truncated = derive(start_of(unit, value.sql), TIMESTAMP, value, interval=interval)
     # years 1 to 9 belong to a decade that begins in year 0
     return in_calendar(truncated, context.dialect) if unit == "decade" else truncated
 
@@ -349,7 +349,7 @@ def extract(node: exp.Expr, context: Context) -> Value:
         return _epoch(value, context)
     value = local_time(value, context)
     if unit == "second":
-        micros = context.dialect.cast(context.dialect.date_part("microsecond", value.sql), decimal(8, 0))
+        micros = context.dialect.cast(field_of("microsecond", value.sql), decimal(8, 0))
         seconds = exp.Mul(this=micros, expression=context.dialect.cast(number("0.000001"), decimal(6, 6)))
         return derive(seconds, decimal(14, 6), value, interval=Interval(Fraction(0), Fraction(59_999_999, 1_000_000)))
     if unit in _GROWING:
@@ -360,7 +360,7 @@ def extract(node: exp.Expr, context: Context) -> Value:
     else:
         hint = "units: " + ", ".join([*_GROWING, *_CYCLIC, "second", "epoch"])
         raise refuse(f"EXTRACT({unit.upper()}) is not answered", hint, "22023")
-    sql = context.dialect.cast(context.dialect.date_part(unit, value.sql), decimal(5, 0))
+    sql = context.dialect.cast(field_of(unit, value.sql), decimal(5, 0))
     return derive(sql, decimal(5, 0), value, interval=interval, domain=integer_domain(interval))
 
 
@@ -406,7 +406,7 @@ def make_date(arguments: list[exp.Expr], context: Context) -> Value:
     year, month, day = (coerce_integer(value, context) for value in values)
     inside = exp.Between(this=wrap(duplicate(year.sql)), low=number(1), high=number(9999))
     parts: list[exp.Expr] = [
-        call("lpad", context.dialect.cast(year.sql, TEXT), number(4), text("0")),
+        context.dialect.call("lpad", context.dialect.cast(year.sql, TEXT), number(4), text("0")),
         context.dialect.cast(month.sql, TEXT),
         context.dialect.cast(day.sql, TEXT),
     ]
@@ -461,7 +461,7 @@ def to_char(node: exp.Expr, context: Context) -> Value:
         raise refuse(
             "this format of TO_CHAR is not answered", "write TO_CHAR(day, 'YYYY-MM') or 'YYYY-MM-DD HH24:MI:SS'"
         )
-    printed = of_length(context.dialect.format_time(value.sql, spelt), Length(plus=2 * len(spelt) + 2, checked=True))
+    printed = of_length(print_of(spelt, value.sql), Length(plus=2 * len(spelt) + 2, checked=True))
     if value.interval is not None:
         finest = min(_PRINTED[field] for field in fields)
         printed.meta[TEXTS] = math.floor(value.interval.width / finest) + 2

@@ -14,7 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import Interval, Kind, Type
-from rewriter.dialects import Dialect, call, double, number, when, wrap
+from rewriter.dialects import Dialect, Read, double, number, reading_of, when, wrap
 from rewriter.expressions.build import LITERAL, limits_of
 from rewriter.expressions.time import CYCLES
 from rewriter.expressions.value import Value
@@ -88,7 +88,7 @@ def clipped_steps(value: Value, interval: Interval, granularity: Fraction, diale
         if _is_small_decimal(inner, granularity) and isinstance(guard.this, exp.LTE) and guard.this.this == inner.sql:
             # Never NULL where a comparison with it is true, and the same cut costs less of integers.
             steps = dialect.to_steps(inner.sql.copy(), value.type, granularity)
-            return when(guard.this.copy(), call("least", call("greatest", steps, number(low)), number(high)))
+            return when(guard.this.copy(), _within(steps, low, high, dialect))
         return when(guard.this.copy(), _clipped(inner, interval, granularity, dialect))
     return _clipped(value, interval, granularity, dialect)
 
@@ -99,7 +99,11 @@ def clipped_once(value: Value, interval: Interval, granularity: Fraction, dialec
         raise AssertionError("a value that may be NULL is clipped by CASE")
     low, high = int(interval.low / granularity), int(interval.high / granularity)
     steps = dialect.to_steps(value.sql.copy(), value.type, granularity)
-    return call("least", call("greatest", steps, number(low)), number(high))
+    return _within(steps, low, high, dialect)
+
+
+def _within(steps: exp.Expr, low: int, high: int, dialect: Dialect) -> exp.Expr:
+    return dialect.call("least", dialect.call("greatest", steps, number(low)), number(high))
 
 
 def _guard(sql: exp.Expr) -> exp.If | None:
@@ -174,6 +178,6 @@ def _is_written(node: exp.Expr) -> bool:
         return all(map(_is_written, results if default is None else [*results, default]))
     if isinstance(node, exp.Coalesce):
         return all(map(_is_written, (node.this, *node.expressions)))
-    if isinstance(node, exp.Anonymous) and node.name == "date_part":
-        return node.expressions[0].name in CYCLES
+    if (reading := reading_of(node)) is not None:
+        return reading.read is Read.FIELD and reading.unit in CYCLES
     return LITERAL in node.meta or isinstance(node, exp.Null)

@@ -9,15 +9,16 @@ since conditions may narrow a key set and need not.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from rewriter.declared import Scalar
+from rewriter.dialects import Read, reading_of
 
-_YEARS = frozenset({"YEAR", "DECADE", "CENTURY"})
-_MONTHS = frozenset({"MONTH", "QUARTER"})
+_YEARS = frozenset({"year", "decade", "century"})
+_MONTHS = frozenset({"month", "quarter"})
 _DAYS = (exp.DType.DATE, exp.DType.TIMESTAMP)
 
 
@@ -53,7 +54,8 @@ def coarse(
     ``needed`` are conditions that may not be left out. ``tight``: neither may those of ``narrowing``.
 
     >>> import sqlglot
-    >>> year, test = (sqlglot.parse_one(sql) for sql in ("date_part('year', d.x)", "d.x > 5 AND d.x < n.x"))
+    >>> from rewriter.dialects import field_of
+    >>> year, test = field_of("year", exp.column("x", "d")), sqlglot.parse_one("d.x > 5 AND d.x < n.x")
     >>> found = coarse("d", [year], [], [test.this, test.expression], tight=False)
     >>> found.unit, [one.sql() for one in found.inside]
     ('year', ['d.x > 5'])
@@ -88,8 +90,10 @@ def _unit_of(column: exp.Column) -> str | None:
     node, around = _out_of_casts(column)
     if isinstance(around, exp.Is) and isinstance(around.expression, exp.Null):
         return "none"
-    unit = next((unit for unit, cut in _cuts(around) if cut is node), "")
-    return "year" if unit in _YEARS else "month" if unit in _MONTHS else None
+    reading = reading_of(around)
+    if reading is None or reading.read is Read.PRINT or reading.moment is not node:
+        return None
+    return "year" if reading.unit in _YEARS else "month" if reading.unit in _MONTHS else None
 
 
 def _out_of_casts(column: exp.Column) -> tuple[exp.Expr, exp.Expr | None]:
@@ -97,9 +101,3 @@ def _out_of_casts(column: exp.Column) -> tuple[exp.Expr, exp.Expr | None]:
     while isinstance(node.parent, exp.Paren) or (isinstance(node.parent, exp.Cast) and node.parent.to.this in _DAYS):
         node = node.parent
     return node, node.parent
-
-
-def _cuts(node: exp.Expr | None) -> Iterator[tuple[str, exp.Expr]]:
-    """The unit that an expression cuts a day to, and the day."""
-    if isinstance(node, exp.Anonymous) and node.name in ("date_trunc", "date_part") and len(node.expressions) == 2:
-        yield node.expressions[0].name.upper(), node.expressions[1]

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from rewriter.columns import ORIGIN, Origin, narrowed
 from rewriter.declared import Kind
+from rewriter.dialects import Read, reading_of
 from rewriter.expressions import DOMAIN, SHORTEST, TEXTS, Value
 from rewriter.relations import learned_ranges
 from rewriter.release import Key
@@ -81,15 +82,10 @@ def _gap(value: Value) -> Fraction | None:
     node = _behind(value.sql)
     while isinstance(node, exp.Paren | exp.Cast):
         node = _behind(node.this)
-    unit: str | None = None
-    if isinstance(node, exp.Anonymous) and node.name == "date_part":
-        return Fraction(1) if str(node.expressions[0].name).lower() in _WHOLE else None
-    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
-        unit = str(node.args["unit"].name)
-    elif isinstance(node, exp.Anonymous) and node.name == "date_trunc":
-        unit = str(node.expressions[0].name)
-    days = Fraction(1) if value.type.kind is Kind.DATE else None
-    return days if unit is None else SHORTEST.get(unit.lower(), days)
+    reading, days = reading_of(node), Fraction(1) if value.type.kind is Kind.DATE else None
+    if reading is not None and reading.read is Read.FIELD:
+        return Fraction(1) if reading.unit in _WHOLE else None
+    return SHORTEST.get(reading.unit, days) if reading is not None and reading.read is Read.START else days
 
 
 def _behind(node: exp.Expr) -> exp.Expr:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.columns import STEPS
-from rewriter.dialects import finer, lists
+from rewriter.dialects import finer, lists, reading_of
 from rewriter.expressions import STEP
 
 _DAY_UNITS = frozenset(
@@ -30,26 +30,10 @@ def finer_step(one: str | None, other: str | None) -> str | None:
 def step_of(node: exp.Expr) -> str | None:
     """The unit that an expression cuts timestamps to, where it does: a day or a part of one."""
     unit: str | None = node.meta.get(STEP)
-    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
-        unit = str(node.args["unit"].name).upper()
-    elif isinstance(node, exp.Extract):
-        unit = str(node.this.name).upper()
+    if (reading := reading_of(node)) is not None:
+        unit = reading.unit.upper()
     elif isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
         unit = "DAY"
-    elif isinstance(node, exp.Anonymous) and node.name in ("date_trunc", "date_part"):
-        unit = str(node.expressions[0].name).upper()
-    elif isinstance(node, exp.Anonymous) and node.name in ("strftime", "to_char"):
-        return _finest(node.expressions[1].name)
     if unit in _DAY_UNITS:
         return "DAY"
     return unit if unit in STEPS else None
-
-
-def _finest(pattern: str) -> str:
-    """The finest unit that a format prints.
-
-    >>> _finest("%Y-%m-%d %H"), _finest("YYYY-MM")
-    ('HOUR', 'DAY')
-    """
-    parts = {"SECOND": ("%S", "SS"), "MINUTE": ("%M", "MI"), "HOUR": ("%H", "HH")}
-    return next((unit for unit, spelt in parts.items() if any(part in pattern for part in spelt)), "DAY")

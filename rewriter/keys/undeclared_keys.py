@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from rewriter.columns import ORIGIN, VARIABLE, Limits, Origin, Path, Probe, Variable, named, range_of
 from rewriter.declared import Kind, Scalar, measure
+from rewriter.dialects import Read, reading_of
 from rewriter.expressions import CYCLES, LIMITS, RISING, Domain, Values
 from rewriter.keys.enumeration import Enumeration, table_for
 from rewriter.release import Key
@@ -89,12 +90,12 @@ class Undeclared:
         while isinstance(node, exp.Paren | exp.Cast):
             node = node.this
         bounds = self.enumeration.bounds(variable)
-        if not isinstance(node, exp.Anonymous) or node.name != "date_part" or bounds is None:
+        cycle = _cycle(node)
+        if cycle is None or bounds is None:
             return False
-        cycle = CYCLES.get(node.expressions[0].name)
         alone = not any(table_for(variable) in _tables(condition) for condition in self.conditions)
         missing = not variable.column.nullable  # else what cannot be read is in the group of NULL
-        return cycle is not None and bounds.width > cycle and alone and not missing
+        return bounds.width > cycle and alone and not missing
 
 
 def _is_total(domain: Domain, node: exp.Expr) -> bool:
@@ -103,7 +104,13 @@ def _is_total(domain: Domain, node: exp.Expr) -> bool:
         return True
     while isinstance(node, exp.Paren | exp.Cast):
         node = node.this
-    return isinstance(node, exp.Anonymous) and node.name == "date_part" and node.expressions[0].name in CYCLES
+    return _cycle(node) is not None
+
+
+def _cycle(node: exp.Expr) -> int | None:
+    """Days after which a field of a time has had every value; None for what is no such field."""
+    reading = reading_of(node)
+    return None if reading is None or reading.read is not Read.FIELD else CYCLES.get(reading.unit)
 
 
 def _open_ends(domain: Domain, node: exp.Expr) -> tuple[bool, bool]:

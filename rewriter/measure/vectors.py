@@ -162,4 +162,4 @@ class Builder:
 
     def spelt(self, sql: exp.Expr | None) -> str:
         """The text of an expression: equal texts are equal expressions."""
-        return "" if sql is None else sql.sql(dialect=self.dialect.name)
+        return "" if sql is None else self.dialect.sql(sql)

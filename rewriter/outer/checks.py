@@ -17,6 +17,7 @@ from rewriter.outer.limits import check_size
 from rewriter.outer.outer_functions import CASTS, CLOCKS, FORMS, FUNCTIONS, PARTS, PARTS_OF_TIME, PSEUDO_COLUMNS, UNITS
 from rewriter.outer.to_duckdb import spelled
 from rewriter.refused import BAD_PARAMETER, TOO_COMPLEX, UNKNOWN_COLUMN, UNKNOWN_TABLE, Refused
+from rewriter.statement import folded
 
 MAX_PADDED = 1_000
 MAX_REPLACEMENT = 20
@@ -156,7 +157,7 @@ def _check_names(tree: exp.Expr) -> None:
     for alias in tree.find_all(exp.TableAlias):
         name = alias.this
         if isinstance(name, exp.Identifier):
-            exact = name.name if name.args.get("quoted") else name.name.lower()
+            exact = folded(name)
             if spelt.setdefault(exact.lower(), exact) != exact:
                 raise Refused(f"two names differ only by case: {exact}", hint="rename one of them", sqlstate="42712")
 

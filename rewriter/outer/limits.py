@@ -12,6 +12,7 @@ from collections.abc import Container, Mapping
 from sqlglot import exp
 
 from rewriter.refused import TOO_COMPLEX, Refused
+from rewriter.statement import is_star
 
 MAX_SIZE = 50_000
 MAX_WIDTH = 2_000
@@ -86,7 +87,7 @@ class _Measure:
             size = self.size(item, inner, ctes)
             if isinstance(item, exp.Alias):
                 inner[item.alias.lower()] = max(size, inner.get(item.alias.lower(), 0))
-            width += all_columns if _is_star(item) else 1
+            width += all_columns if is_star(item) else 1
             total += size
         for part in select.args:
             if part not in ("with_", "from_", "joins", "windows", "expressions"):
@@ -114,10 +115,6 @@ class _Measure:
 def _parts(node: exp.Expr, name: str) -> list[exp.Expr]:
     value = node.args.get(name)
     return [part for part in (value if isinstance(value, list) else [value]) if isinstance(part, exp.Expr)]
-
-
-def _is_star(item: exp.Expr) -> bool:
-    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
 
 
 def _check_sets(select: exp.Select) -> None:

@@ -18,7 +18,7 @@ from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_
 from rewriter.outer.provenance_rules import Ctes, Scope, Table, expression
 from rewriter.outer.released_columns import row_column
 from rewriter.plan import Output
-from rewriter.statement import is_grouped
+from rewriter.statement import folded, from_items, is_grouped, is_star, nodes_of
 
 MOST_SLOTS = 16
 
@@ -113,7 +113,7 @@ class _Tracer:
         for cte in with_.expressions:
             alias = cte.args["alias"]
             found = self.query(cte.this, known, carry=True, outside=outside)
-            known[alias.this.name.lower()] = found.named([_folded(name) for name in alias.args.get("columns") or ()])
+            known[alias.this.name.lower()] = found.named([folded(name) for name in alias.args.get("columns") or ()])
         return known
 
     def _set_operation(self, node: exp.SetOperation, ctes: Ctes, carry: bool, outside: Scope | None) -> Table:
@@ -170,7 +170,7 @@ class _Tracer:
             columns.append((_name(item), unknown(one) if gathered and one.noisy else one))
         if self._write:
             for part in ("order", "group", "windows", "qualify"):
-                for node in _several(select.args.get(part)):
+                for node in nodes_of(select.args.get(part)):
                     expression(node, replace(scope, aliases={name.lower(): one for name, one in columns}), subquery)
         origins = () if gathered else scope.origins
         limited = _is_limited(select) and any(one.noisy for _, table in scope.sources for _, one in table.columns)
@@ -183,7 +183,7 @@ class _Tracer:
     def _scope(self, select: exp.Select, ctes: Ctes, outside: Scope | None) -> Scope:
         sources: list[tuple[str, Table]] = []
         slots = 0
-        for item in _from_items(select):
+        for item in from_items(select):
             if isinstance(item, exp.Table):
                 table = (
                     ctes.get(item.name.lower()) or self._tables.get(item.name) or self._tables.get(item.name.lower())
@@ -193,7 +193,7 @@ class _Tracer:
             else:
                 table = self.query(item, ctes, carry=True, outside=outside)
             alias = item.args.get("alias")
-            names = [_folded(name) for name in alias.args.get("columns") or ()] if alias is not None else []
+            names = [folded(name) for name in alias.args.get("columns") or ()] if alias is not None else []
             moved = tuple((name, shifted_slots(one, slots)) for name, one in table.named(names).columns)
             sources.append((item.alias_or_name.lower(), replace(table, columns=moved)))
             slots += table.slots
@@ -204,12 +204,12 @@ class _Tracer:
 
     def _expanded(self, select: exp.Select, scope: Scope) -> list[exp.Expr]:
         """The select list without stars: a star would show the slots of what it stands over."""
-        if not any(_star(item) for item in select.expressions):
+        if not any(is_star(item) for item in select.expressions):
             return list(select.expressions)
         merged = _merged(select, scope)
         items: list[exp.Expr] = []
         for item in select.expressions:
-            if not _star(item):
+            if not is_star(item):
                 items.append(item)
                 continue
             only = item.table.lower() if isinstance(item, exp.Column) else None
@@ -276,10 +276,6 @@ def _pad(node: exp.Expr, before: int, own: int, after: int) -> None:
         node.set("expressions", [*items[: len(items) - own], *named])
 
 
-def _star(item: exp.Expr) -> bool:
-    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
-
-
 def _is_limited(node: exp.Expr) -> bool:
     return any(node.args.get(part) is not None for part in ("limit", "offset", "fetch"))
 
@@ -287,21 +283,4 @@ def _is_limited(node: exp.Expr) -> bool:
 def _name(item: exp.Expr) -> str:
     """The name of a column, as the database will have it."""
     name = item.args["alias"] if isinstance(item, exp.Alias) else item.this
-    return _folded(name) if isinstance(name, exp.Identifier) else item.alias_or_name
-
-
-def _folded(name: exp.Identifier) -> str:
-    return name.name if name.args.get("quoted") else name.name.lower()
-
-
-def _several(part: object) -> list[exp.Expr]:
-    if isinstance(part, list):
-        return part
-    return [part] if isinstance(part, exp.Expr) else []
-
-
-def _from_items(select: exp.Select) -> list[exp.Expr]:
-    from_ = select.args.get("from_")
-    if from_ is None:
-        return []
-    return [from_.this, *(join.this for join in select.args.get("joins") or ())]
+    return folded(name) if isinstance(name, exp.Identifier) else item.alias_or_name

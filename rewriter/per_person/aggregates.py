@@ -32,8 +32,8 @@ def per_unit(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -
     return _PER_UNIT[aggregate.function](aggregate, bound, dialect)
 
 
-def _filtered(node: exp.Expr, test: Value | None) -> exp.Expr:
-    return node if test is None else exp.Filter(this=node, expression=exp.Where(this=test.sql.copy()))
+def _filtered(node: exp.Expr, test: Value | None, dialect: Dialect) -> exp.Expr:
+    return node if test is None else dialect.filtered(node, test.sql.copy())
 
 
 def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
@@ -47,7 +47,9 @@ def _unit_count(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect
     interval = None if bound.rows is None else Interval.of(low, bound.rows)
     # What was learned says where to clip, not which counts there are.
     domain = None if bound.rows is None or bound.undeclared else IntegerRange(low, bound.rows)
-    return Value(_filtered(exp.Count(this=this), aggregate.condition), BIGINT, interval, nullable=False, domain=domain)
+    return Value(
+        _filtered(exp.Count(this=this), aggregate.condition, dialect), BIGINT, interval, nullable=False, domain=domain
+    )
 
 
 def _unit_sum(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
@@ -58,9 +60,9 @@ def _unit_sum(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) 
         interval = _within_total(many.hull(argument.interval), argument)
     if _needs_lattice(argument.type):
         steps, granularity = _exact(aggregate, dialect)
-        total = _scaled(_filtered(exp.Sum(this=steps), aggregate.condition), granularity, dialect)
+        total = _scaled(_filtered(dialect.sum(steps, BIGINT), aggregate.condition, dialect), granularity, dialect)
         return Value(total, DOUBLE, interval, halves_away=argument.exact)
-    total = _filtered(exp.Sum(this=argument.sql.copy()), aggregate.condition)
+    total = _filtered(dialect.sum(argument.sql.copy(), argument.type), aggregate.condition, dialect)
     if argument.type.kind is Kind.DECIMAL:
         wide = decimal(38, argument.type.scale)
         return Value(dialect.try_cast(total, wide), wide, interval)
@@ -79,10 +81,12 @@ def _unit_avg(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) 
     argument = _argument(aggregate)
     if _needs_lattice(argument.type):
         steps, granularity = _exact(aggregate, dialect)
-        total = _scaled(_filtered(exp.Sum(this=steps), aggregate.condition), granularity, dialect)
+        total = _scaled(_filtered(dialect.sum(steps, BIGINT), aggregate.condition, dialect), granularity, dialect)
     else:
-        total = dialect.cast(_filtered(exp.Sum(this=argument.sql.copy()), aggregate.condition), DOUBLE)
-    count = _filtered(exp.Count(this=argument.sql.copy()), aggregate.condition)
+        total = dialect.cast(
+            _filtered(dialect.sum(argument.sql.copy(), argument.type), aggregate.condition, dialect), DOUBLE
+        )
+    count = _filtered(exp.Count(this=argument.sql.copy()), aggregate.condition, dialect)
     # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
     mean = exp.Paren(this=dialect.divide(total, dialect.cast(count, DOUBLE)))
     return Value(mean, DOUBLE, argument.interval, halves_away=argument.exact)
@@ -131,9 +135,7 @@ def _unit_quantile(aggregate: Aggregate, bound: ContributionBound, dialect: Dial
     value = dialect.cast(argument.sql.copy(), DOUBLE)
     if aggregate.condition is not None:
         value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
-    fraction = exp.Literal.number(str(float(_fraction_of(aggregate))))
-    order = exp.Order(expressions=[exp.Ordered(this=value, nulls_first=False)])
-    between = exp.WithinGroup(this=exp.PercentileCont(this=fraction), expression=order)
+    between = dialect.percentile_between(value, float(_fraction_of(aggregate)))
     return Value(between, DOUBLE, argument.interval)
 
 
@@ -145,7 +147,7 @@ def _fraction_of(aggregate: Aggregate) -> Fraction:
 
 def _unit_same(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = _argument(aggregate)
-    sql = _filtered(aggregate.function(this=argument.sql.copy()), aggregate.condition)
+    sql = _filtered(aggregate.function(this=argument.sql.copy()), aggregate.condition, dialect)
     return replace(argument, sql=sql, nullable=True, constant=False, unit=False, identifies=False, domain=None)
 
 

@@ -27,7 +27,8 @@ def median_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
     argument, fraction = numbers_of_one(aggregate), _fraction(aggregate)
     halves = [
         exp.Mul(
-            this=dialect.cast(_picked(aggregate, argument.sql, fraction, down=down), DOUBLE), expression=double(0.5)
+            this=dialect.cast(_picked(aggregate, argument.sql, fraction, dialect, down=down), DOUBLE),
+            expression=double(0.5),
         )
         for down in (False, True)
     ]
@@ -57,21 +58,17 @@ def percentile_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
             hint="ROW_NUMBER() OVER (PARTITION BY the person ORDER BY …) = 1 picks a row",
             sqlstate=TYPE_MISMATCH,
         )
-    sql = _picked(aggregate, argument.sql, _fraction(aggregate), down=aggregate.descending)
+    sql = _picked(aggregate, argument.sql, _fraction(aggregate), dialect, down=aggregate.descending)
     return Value(sql, argument.type, argument.interval)
 
 
-def _picked(aggregate: Aggregate, argument: exp.Expr, fraction: Fraction, *, down: bool) -> exp.Expr:
+def _picked(aggregate: Aggregate, argument: exp.Expr, fraction: Fraction, dialect: Dialect, *, down: bool) -> exp.Expr:
     """The row at a fraction of the way up, counted from the least one; or from the greatest one ``down`` to it.
 
     Where the fraction falls between two rows these are the lower and the upper one.
     """
-    share = exp.Literal.number(format(float(1 - fraction if down else fraction), "f"))
-    order = exp.Order(expressions=[exp.Ordered(this=argument.copy(), desc=down, nulls_first=down)])
-    picked: exp.Expr = exp.WithinGroup(this=exp.PercentileDisc(this=share), expression=order)
-    if aggregate.condition is not None:
-        picked = exp.Filter(this=picked, expression=exp.Where(this=aggregate.condition.sql.copy()))
-    return picked
+    picked = dialect.percentile(argument.copy(), float(1 - fraction if down else fraction), descending=down)
+    return picked if aggregate.condition is None else dialect.filtered(picked, aggregate.condition.sql.copy())
 
 
 def _argument(aggregate: Aggregate) -> Value:

@@ -17,7 +17,7 @@ from sqlglot import exp
 from rewriter.aggregates import compile_aggregate
 from rewriter.columns import VARIABLE, variable_behind
 from rewriter.declared import BIGINT, DOUBLE, INTEGER, ContributionBound, Interval, Kind, least
-from rewriter.dialects import Dialect, call, number
+from rewriter.dialects import Dialect, number
 from rewriter.expressions import DOMAIN, IntegerRange, Value, Values, common_type, compile_expression, hull, widen
 from rewriter.per_person.aggregates import per_unit
 from rewriter.per_person.window_frames import WHOLE, Frame
@@ -123,12 +123,12 @@ def compile_call(node: exp.Expr, over: Over, scope: BlockScope, bound: Contribut
 
 def _row_number(at: _Call) -> Value:
     only(at.node, frozenset(), "ROW_NUMBER")
-    return _place(at, call("row_number"), at.over.settled())
+    return _place(at, at.dialect.call("row_number"), at.over.settled())
 
 
 def _rank(at: _Call) -> Value:
     only(at.node, frozenset(), at.word)
-    return _place(at, call("rank" if isinstance(at.node, exp.Rank) else "dense_rank"), at.over.order)
+    return _place(at, at.dialect.call("rank" if isinstance(at.node, exp.Rank) else "dense_rank"), at.over.order)
 
 
 def _place(at: _Call, function: exp.Expr, order: Sequence[exp.Ordered]) -> Value:
@@ -146,14 +146,14 @@ def _tile(at: _Call) -> Value:
     if not isinstance(count, exp.Literal) or not count.is_int or not 1 <= int(count.this) <= MOST_TILES:
         raise Refused(f"NTILE needs a constant whole number from 1 to {MOST_TILES}", hint="write NTILE(4)")
     most = int(count.this)
-    sql = at.over.sql(call("ntile", number(most)), at.over.settled(), None)
+    sql = at.over.sql(at.dialect.call("ntile", number(most)), at.over.settled(), None)
     return Value(sql, INTEGER, Interval.of(1, most), nullable=False, domain=IntegerRange(1, most))
 
 
 def _share(at: _Call) -> Value:
     only(at.node, frozenset(), at.word)
     name = "percent_rank" if isinstance(at.node, exp.PercentRank) else "cume_dist"
-    return Value(at.over.sql(call(name), at.over.order, None), DOUBLE, Interval.of(0, 1), nullable=False)
+    return Value(at.over.sql(at.dialect.call(name), at.over.order, None), DOUBLE, Interval.of(0, 1), nullable=False)
 
 
 # -- values of other rows --------------------------------------------------------------------------------------------
@@ -165,12 +165,12 @@ def _neighbour(at: _Call) -> Value:
     name, argument, offset = at.word.lower(), at.argument(), at.offset(0)
     default = at.node.args.get("default")
     if default is None:
-        function = call(name, argument.sql.copy(), number(offset))
+        function = at.dialect.call(name, argument.sql.copy(), number(offset))
         return _picked(argument, at.over.sql(function, at.over.settled(), None), nullable=True)
     other = compile_expression(default, at.scope, at.dialect)
     type_ = common_type([argument, other])
     values = [widen(value, type_, at.dialect) for value in (argument, other)]
-    sql = at.over.sql(call(name, values[0].sql, number(offset), values[1].sql), at.over.settled(), None)
+    sql = at.over.sql(at.dialect.call(name, values[0].sql, number(offset), values[1].sql), at.over.settled(), None)
     nullable = argument.nullable or other.nullable
     return Value(sql, type_, hull(values), nullable=nullable, domain=_both_listed(argument, values[1], nullable))
 
@@ -192,7 +192,7 @@ def _first(at: _Call) -> Value:
     argument, over = at.argument(), at.over
     if not over.frame.rows:
         over = replace(over, frame=WHOLE) if over.frame.from_first or not over.order else over.of_peers()
-    sql = over.sql(call("first_value", argument.sql.copy()), over.settled(), over.frame)
+    sql = over.sql(at.dialect.call("first_value", argument.sql.copy()), over.settled(), over.frame)
     found = _picked(argument, sql, nullable=argument.nullable or not over.frame.holds_current_row)
     # A frame that ends before the current row is empty for the first rows.
     always = over.frame.from_first and over.frame.holds_current_row
@@ -204,7 +204,7 @@ def _last(at: _Call) -> Value:
     argument, over = at.argument(), at.over
     if not over.frame.rows:
         over = replace(over, frame=WHOLE) if over.frame.to_last or not over.order else over.of_peers()
-    sql = over.sql(call("last_value", argument.sql.copy()), over.settled(), over.frame)
+    sql = over.sql(at.dialect.call("last_value", argument.sql.copy()), over.settled(), over.frame)
     found = _picked(argument, sql, nullable=argument.nullable or not over.frame.holds_current_row)
     return replace(found, constant=over.one_partition and over.frame.is_whole)
 
@@ -221,7 +221,7 @@ def _nth(at: _Call) -> Value:
             reached = over.sql(exp.Count(this=exp.Star()), over.order, over.frame)
         peers = bool(over.order) and not over.frame.from_first
         over = over.of_peers() if peers else replace(over, frame=WHOLE)
-    sql = over.sql(call("nth_value", argument.sql.copy(), number(place)), over.settled(), over.frame)
+    sql = over.sql(at.dialect.call("nth_value", argument.sql.copy(), number(place)), over.settled(), over.frame)
     if reached is not None:
         sql = exp.Case(ifs=[exp.If(this=exp.GTE(this=reached, expression=number(place)), true=sql)])
     constant = reached is None and over.one_partition and over.frame.is_whole

@@ -18,6 +18,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value, compile_expression
 from rewriter.per_person.window_functions import Over
 from rewriter.refused import Refused
+from rewriter.statement import unparenthesised
 
 _X, _NEIGHBOUR = "x", "neighbour"
 
@@ -37,12 +38,12 @@ class Gap:
 
 def gap_in(node: exp.Expr) -> Gap | None:
     """The difference of neighbours that an expression is, if it is one."""
-    difference = _bare(node.args["expression"]) if _is_epoch(node) else node
+    difference = unparenthesised(node.args["expression"]) if _is_epoch(node) else node
     if not isinstance(difference, exp.Sub):
         return None
-    left, right = _bare(difference.this), _bare(difference.expression)
+    left, right = unparenthesised(difference.this), unparenthesised(difference.expression)
     for one, other, window_first in ((left, right, True), (right, left, False)):
-        if _is_neighbour(one) and _bare(one.this.this) == other:
+        if _is_neighbour(one) and unparenthesised(one.this.this) == other:
             is_lead = isinstance(one.this, exp.Lead)
             return Gap(node, other, one, later_first=is_lead if window_first else not is_lead)
     return None
@@ -57,12 +58,6 @@ def _is_epoch(node: exp.Expr) -> bool:
     return isinstance(node, exp.Extract) and str(node.this.name).upper() == "EPOCH"
 
 
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
-
-
 def compile_gap(gap: Gap, x: Value, neighbour: Value, over: Over, dialect: Dialect) -> Value | None:
     """The difference, in the part of its range that the order leaves; None where another column orders the rows."""
     if not over.order or over.order[0].this != x.sql or (x.type.clocked and not _is_epoch(gap.node)):
@@ -71,7 +66,7 @@ def compile_gap(gap: Gap, x: Value, neighbour: Value, over: Over, dialect: Diale
     names = {_X: x, _NEIGHBOUR: neighbour}
     difference = next(found for found in copy.walk() if isinstance(found, exp.Sub))
     for side in ("this", "expression"):
-        is_window = isinstance(_bare(difference.args[side]), exp.Window)
+        is_window = isinstance(unparenthesised(difference.args[side]), exp.Window)
         difference.set(side, exp.column(_NEIGHBOUR if is_window else _X))
     value = compile_expression(copy.this, _Pair(names), dialect)
     if value.interval is None:

@@ -28,7 +28,7 @@ from rewriter.per_person.window_functions import Over, compile_call, is_numberin
 from rewriter.per_person.window_gaps import compile_gap, gap_in
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import FIELD, Block, BlockScope, Relation
-from rewriter.statement import conjuncts, only, output_name, walk
+from rewriter.statement import conjuncts, folded, only, output_name, unaliased, walk
 
 MAX_WINDOWS = 100
 _COLUMNS = (exp.Window, exp.Sub, exp.Extract)
@@ -54,8 +54,8 @@ def windowed(
     select: exp.Select, block: Block, alias: str, names: Sequence[str], dialect: Dialect
 ) -> tuple[exp.Select, Source]:
     """The SELECT over a source that has its windows as columns. ``names`` are its output columns."""
-    named = {_folded(window.this): window for window in select.args.get("windows") or ()}
-    items = [_bare(canonical(item, block.scope)) for item in expanded(select, block.scope)]
+    named = {folded(window.this): window for window in select.args.get("windows") or ()}
+    items = [unaliased(canonical(item, block.scope)) for item in expanded(select, block.scope)]
     tests = [*_qualified(select, items, names, block.scope), *_first_rows(select, items, names, block.scope)]
     reader = _Reader(block, named, dialect)
     reader.read([*items, *tests])
@@ -69,14 +69,6 @@ def windowed(
     if tests:
         outer.set("where", exp.Where(this=exp.and_(*map(reader.replaced, tests), copy=False)))
     return outer, reader.source(alias)
-
-
-def _bare(item: exp.Expr) -> exp.Expr:
-    return item.this if isinstance(item, exp.Alias) else item
-
-
-def _folded(identifier: exp.Expr) -> str:
-    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
 
 
 # -- QUALIFY and DISTINCT ON -----------------------------------------------------------------------------------------
@@ -208,7 +200,7 @@ class _Reader:
         only(node, _WINDOW_PARTS, "a window")
         partition, order, spec = (node.args.get(part) for part in ("partition_by", "order", "spec"))
         if (name := node.args.get("alias")) is not None:
-            base = self.named.get(_folded(name))
+            base = self.named.get(folded(name))
             if base is None:
                 raise Refused(f"there is no window {name.name!r}", hint=_NO_NAME, sqlstate="42704")
             only(base, _WINDOW_PARTS, "a window")

@@ -113,7 +113,7 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
         value, interval = block.scope.sources[0].reference(missing.column), _range_of(missing, catalog)
         granularity = lattice(value.type, interval)
         steps = clipped_steps(value, interval.outward(granularity), granularity, dialect)
-        sizes, kind = [(exp.Sum(this=exp.Abs(this=steps)), False)], BIGINT
+        sizes, kind = [(dialect.sum(exp.Abs(this=steps), BIGINT), False)], BIGINT
         powers = [Fraction(math.floor(power / granularity)) for power in powers]
     else:
         value = block.scope.sources[0].reference(missing.column)

@@ -25,6 +25,7 @@ from itertools import islice
 from sqlglot import exp
 
 from rewriter.bound import deciding
+from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.measure import Cell, Vector, Workload
 from rewriter.plan import Block, Plan
@@ -69,14 +70,19 @@ class Alike:
     adds_up: bool
 
 
-def with_families(plan: Plan, query: Query, work: Workload, *, one_group: bool, alike: Alike | None = None) -> Plan:
+def with_families(
+    plan: Plan, query: Query, work: Workload, dialect: Dialect, *, one_group: bool, alike: Alike | None = None
+) -> Plan:
     """The plan with the families of its keys and statistics. Its blocks are the workload's vectors, in order.
 
     ``one_group`` is the fact that no unit has rows in two groups of the key set. ``alike`` says what units are
     shortened by where it is the same in other groupings.
     """
     tests = [sql for _, sql in work.columns]
-    rows, texts = canonical([query.rows, query.unit], [*(key.value.sql for key in query.keys), *tests])
+    rows, texts = canonical(
+        [dialect.spelt(query.rows), dialect.spelt(query.unit)],
+        [dialect.spelt(sql) for sql in (*(key.value.sql for key in query.keys), *tests)],
+    )
     width = len(query.keys)
     keys = tuple(
         replace(column, family=_hashed(f"{rows}\n{column.type}\n{text}"))

@@ -10,7 +10,7 @@ from sqlglot import exp
 from rewriter.aggregates import PICKED
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
 from rewriter.declared import ContributionBound, Norm
-from rewriter.dialects import DUCKDB, Dialect
+from rewriter.dialects import Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
 from rewriter.plan import KeyColumn, Plan
@@ -23,7 +23,7 @@ _MOST_REPEATED = 2
 """Joins without a key that are told of."""
 
 
-def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozenset[int] = frozenset()) -> Plan:
+def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = frozenset()) -> Plan:
     """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
 
     The aggregates at the places ``alone`` have statistics of their own, and so has the number of rows where it selects
@@ -66,7 +66,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
     # Where groupings are shortened alike, rows of no group count too: one public group is not all that a person has.
     one_group = constant if shortened is not None else one_group
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
-    check_expanded(bounded.tree)
+    tree = dialect.spelt(bounded.tree)
+    check_expanded(tree)
     outputs = (
         *(replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs),
         *picked.outputs,
@@ -77,7 +78,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         for part in work.parts
     )
     planned = Plan(
-        sql="" if is_empty else bounded.tree.sql(dialect=dialect.name, comments=False),
+        sql="" if is_empty else dialect.sql(tree),
         dialect=dialect.name,
         keys=_columns(query.keys, public),
         blocks=bounded.blocks,
@@ -95,11 +96,11 @@ def plan(query: Query, norm: Norm, dialect: Dialect = DUCKDB, *, alone: frozense
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
         choices=picked.choices,
-        groups="" if public is None else public.sql.sql(dialect=dialect.name, comments=False),
+        groups="" if public is None else dialect.sql(public.sql),
         clips=_clips(contribution, work) or bool(picked.choices),
     )
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
-    named = with_families(planned, query, work, one_group=one_group, alike=shortening)
+    named = with_families(planned, query, work, dialect, one_group=one_group, alike=shortening)
     return named if query.only is None else of_total(named, query.only)
 
 

@@ -17,14 +17,14 @@ from sqlglot import exp
 
 from rewriter.columns import narrowed
 from rewriter.declared import Norm, Sensitivity
-from rewriter.dialects import DUCKDB, Dialect
+from rewriter.dialects import Dialect
 from rewriter.keys import plain_columns, public_keys
 from rewriter.plan import Block, Plan, Top
 from rewriter.planner.plan_release import plan
 from rewriter.release import Query, Ranked
 
 
-def plan_top(query: Query, norm: Norm, dialect: Dialect = DUCKDB) -> Plan | None:
+def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
     """The plan that picks the groups that are shown and measures only those; None where there is nothing to choose.
 
     Every person is clipped within each group alone, so ``Top.reach`` is what one person moves in one group, and the

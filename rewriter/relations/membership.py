@@ -109,8 +109,9 @@ class Subqueries:
         query = relation.rows.copy()
         query.set("expressions", [right.sql.copy()])
         member: exp.Expr = exp.In(this=wrap(left.sql), query=exp.Subquery(this=query))
-        if relation.unit is not None and self.dialect.raises and Kind.DECIMAL in (left.type.kind, right.type.kind):
-            # PostgreSQL's decimals can be NaN, which is read as NULL: with one of them, NOT IN is true of nobody.
+        with_decimals = Kind.DECIMAL in (left.type.kind, right.type.kind)
+        if relation.unit is not None and self.dialect.decimals_may_be_nan and with_decimals:
+            # NaN is read as NULL: with one of them, NOT IN is true of nobody.
             query.where(exp.Not(this=exp.Is(this=wrap(right.sql.copy()), expression=exp.Null())), copy=False)
             member = exp.Coalesce(this=member, expressions=[exp.false()])
         if relation.unit is None:

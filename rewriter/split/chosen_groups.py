@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from rewriter.statement import is_grouped, output_name, star_of, walk
+from rewriter.statement import is_grouped, output_name, star_of, unaliased, walk
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"})
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -53,15 +53,11 @@ def _resolved(key: exp.Expr, select: exp.Select) -> exp.Expr:
         key = key.this
     items: list[exp.Expr] = select.expressions
     if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
-        return _bare(items[int(key.name) - 1])
+        return unaliased(items[int(key.name) - 1])
     if isinstance(key, exp.Column) and not key.table:
         named = [item for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(key)]
-        return _bare(named[0]) if named else key
+        return unaliased(named[0]) if named else key
     return key
-
-
-def _bare(item: exp.Expr) -> exp.Expr:
-    return item.this if isinstance(item, exp.Alias) else item
 
 
 def _of(node: exp.Expr, keys: Sequence[exp.Expr], select: exp.Select) -> int | None:
@@ -97,7 +93,7 @@ class _Levels:
                 self._key(part)
         outer = exp.Select(
             expressions=[
-                exp.alias_(self._above(_bare(item)), output_name(item), quoted=True) for item in select.expressions
+                exp.alias_(self._above(unaliased(item)), output_name(item), quoted=True) for item in select.expressions
             ]
         )
         tests = [self._above(test) for test in self._tests]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from rewriter.declared import Catalog
-from rewriter.statement import output_name, star_of, walk
+from rewriter.statement import folded, output_name, star_of, walk
 
 _INNER = frozenset({"expressions", "from_", "joins", "where", "distinct", "group"})
 _OUTER = frozenset({"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"})
@@ -176,7 +176,7 @@ def _substituted(part: exp.Expr, values: Mapping[str, exp.Expr], alias: str, out
     ``outputs`` are names of the select list, which ORDER BY and GROUP BY may mean where they have nothing else.
     """
     for column in list(part.find_all(exp.Column)):
-        name = column.name if column.this.args.get("quoted") else column.name.lower()
+        name = folded(column)
         if column.table.lower() not in ("", alias):
             return False
         if not column.table and name in outputs and isinstance(column.parent, exp.Ordered | exp.Group):

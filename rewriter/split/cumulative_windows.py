@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.release import Along, Cumulative, Frame, Query, release_name
-from rewriter.statement import output_name, walk
+from rewriter.statement import folded, output_name, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class _Reader:
         with_ = node.args.get("with_")
         for cte in with_.expressions if with_ is not None else ():
             found = self._renamed(self.query(cte.this, names), cte.args["alias"])
-            names = {**names, _folded(cte.args["alias"].this): found}
+            names = {**names, folded(cte.args["alias"].this): found}
         if isinstance(node, exp.Select):
             return self._select(node, names)
         if isinstance(node, exp.SetOperation):
@@ -112,7 +112,7 @@ class _Reader:
         if joins:
             self.show(columns)
             return {}
-        named = {_folded(window.this): window for window in select.args.get("windows") or ()}
+        named = {folded(window.this): window for window in select.args.get("windows") or ()}
         for expression in (*select.expressions, *_parts(select)):
             for node in walk(expression):
                 if isinstance(node, exp.Window):
@@ -131,7 +131,7 @@ class _Reader:
         if isinstance(item, exp.Subquery):
             return self._renamed(self.query(item.this, names), alias)
         if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) and not item.db:
-            name = _folded(item.this)
+            name = folded(item.this)
             return self._renamed(names.get(name) or self._tables.get(name) or {}, alias)
         return {}
 
@@ -181,10 +181,6 @@ def _columns(number: int, query: Query) -> _Columns:
     return keys | {f"a{place}": _Column(number, False, place) for place, _ in enumerate(query.aggregates)}
 
 
-def _folded(identifier: exp.Identifier) -> str:
-    return str(identifier.name) if identifier.args.get("quoted") else str(identifier.name.lower())
-
-
 def _parts(select: exp.Select) -> Iterator[exp.Expr]:
     """Where else a window may stand."""
     for name in ("where", "having", "qualify", "order"):
@@ -205,7 +201,7 @@ def _answered(select: exp.Select, columns: _Columns) -> _Columns:
 def _column(node: exp.Expr | None, columns: _Columns) -> _Column | None:
     while isinstance(node, exp.Paren):
         node = node.this
-    return columns.get(_folded(node.this)) if isinstance(node, exp.Column) else None
+    return columns.get(folded(node.this)) if isinstance(node, exp.Column) else None
 
 
 def _has(select: exp.Select, parts: Sequence[str]) -> bool:
@@ -217,7 +213,7 @@ def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Colu
     if not isinstance(window.this, exp.Sum | exp.Avg):
         return None
     summed = _column(window.this.this, columns)
-    base = named.get(_folded(window.args["alias"])) if window.args.get("alias") else None
+    base = named.get(folded(window.args["alias"])) if window.args.get("alias") else None
     order = window.args.get("order") or (base and base.args.get("order"))
     partition = window.args.get("partition_by") or (base and base.args.get("partition_by")) or []
     spec = window.args.get("spec") or (base.args.get("spec") if base else None)

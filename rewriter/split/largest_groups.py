@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.release import Query, Ranked, release_name
-from rewriter.statement import conjuncts, output_name, star_of
+from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name, star_of
 
 _OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")
 """What makes a SELECT need more groups than it shows, or something beside them."""
@@ -84,7 +84,7 @@ class _Level:
     def is_plain(self) -> bool:
         """Whether each row is made of one row of FROM, and of nothing else."""
         parts = ("expressions", "where", "group", "having", "order", "limit", "offset")
-        nodes = [node for part in parts for node in _several(self.select.args.get(part))]
+        nodes = [node for part in parts for node in nodes_of(self.select.args.get(part))]
         unfit = (
             (exp.Window, exp.Query, exp.Subquery)
             if self._groups
@@ -224,21 +224,16 @@ def _reader(select: exp.Select, read: Mapping[str, Sequence[exp.Table]]) -> tupl
         return None, []
     alias = parent.args["alias"]
     readers = [table for name, tables in read.items() if name.lower() == alias.name.lower() for table in tables]
-    return (readers[0] if len(readers) == 1 else None), _folded(alias)
+    return (readers[0] if len(readers) == 1 else None), alias_columns(alias)
 
 
 def _renamed(columns: _Columns, names: Sequence[str], item: exp.Expr) -> _Columns:
     """The columns under the names that WITH, and then an alias in FROM, gives to the first of them."""
-    for given in (names, _folded(item.args.get("alias"))):
+    for given in (names, alias_columns(item.args.get("alias"))):
         columns = tuple(
             (given[place] if place < len(given) else name, column) for place, (name, column) in enumerate(columns)
         )
     return columns
-
-
-def _folded(alias: exp.Expr | None) -> list[str]:
-    given = [] if alias is None else alias.args.get("columns") or []
-    return [name.name if name.args.get("quoted") else name.name.lower() for name in given]
 
 
 def groups_wanted(select: exp.Expr) -> int | None:
@@ -263,9 +258,3 @@ def _whole(node: exp.Expr | None) -> int | None:
 def _is_number(node: exp.Expr) -> bool:
     node = node.this if isinstance(node, exp.Neg) else node
     return isinstance(node, exp.Literal) and not node.is_string
-
-
-def _several(part: object) -> list[exp.Expr]:
-    if isinstance(part, list):
-        return part
-    return [part] if isinstance(part, exp.Expr) else []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from rewriter.release import Query, release_name
-from rewriter.statement import is_grouped, output_name, star_of
+from rewriter.statement import folded, is_grouped, nodes_of, output_name, star_of
 
 _RELEASED = re.compile(r"[agk]\d+(_margin)?|dpsql_.*")
 _OWN = frozenset({"expressions", "from_", "joins", "order"})
@@ -65,7 +65,7 @@ class _Flattener:
             self.query(cte.this, rows)
             alias = cte.args["alias"]
             found = self._row(cte.this)
-            rows = {**rows, _folded(alias.this): None if found is None else _named(found, alias)}
+            rows = {**rows, folded(alias.this): None if found is None else _named(found, alias)}
         if isinstance(node, exp.Subquery):
             self.query(node.this, rows)
         elif isinstance(node, exp.SetOperation):
@@ -142,7 +142,7 @@ class _Flattener:
             return None if row is None else _named(row, alias)
         if not isinstance(item, exp.Table) or item.db:
             return None
-        row = rows.get(_folded(item.this))
+        row = rows.get(folded(item.this))
         if row is not None:
             return _named(row, alias)
         return _Row((), (item.name,)) if item.name in self._single and alias is None else None
@@ -169,7 +169,7 @@ class _Flattener:
 
 def _inside(select: exp.Select) -> Iterator[exp.Query]:
     """The queries in a SELECT, those in its FROM too, but not those in them and not its WITH."""
-    stack = [part for name in select.args if name != "with_" for part in _several(select.args[name])]
+    stack = [part for name in select.args if name != "with_" for part in nodes_of(select.args[name])]
     while stack:
         node = stack.pop()
         if isinstance(node, exp.Query) and not isinstance(node, exp.Subquery):
@@ -178,16 +178,10 @@ def _inside(select: exp.Select) -> Iterator[exp.Query]:
             stack.extend(node.iter_expressions())
 
 
-def _several(part: object) -> list[exp.Expr]:
-    if isinstance(part, list):
-        return part
-    return [part] if isinstance(part, exp.Expr) else []
-
-
 def _parts(select: exp.Select) -> list[exp.Expr]:
     """All of a SELECT that names columns."""
     return [
-        part for name in select.args if name not in ("from_", "joins", "with_") for part in _several(select.args[name])
+        part for name in select.args if name not in ("from_", "joins", "with_") for part in nodes_of(select.args[name])
     ]
 
 
@@ -242,7 +236,7 @@ def _expanded(item: exp.Expr, known: Mapping[str, _Row]) -> list[exp.Expr]:
 
 
 def _meant(column: exp.Column, known: Mapping[str, _Row]) -> exp.Expr:
-    name = _folded(column.this)
+    name = folded(column.this)
     rows = [row for alias, row in known.items() if column.table.lower() in ("", alias)]
     found = [expression for row in rows for other, expression in row.columns if other == name]
     if len(found) != 1:
@@ -255,13 +249,9 @@ def _operand(node: exp.Expr) -> exp.Expr:
 
 
 def _named(row: _Row, alias: exp.Expr | None) -> _Row:
-    names = [_folded(name) for name in (alias.args.get("columns") or ())] if alias is not None else []
+    names = [folded(name) for name in (alias.args.get("columns") or ())] if alias is not None else []
     columns = [(names[place] if place < len(names) else name, one) for place, (name, one) in enumerate(row.columns)]
     return _Row(tuple(columns), row.tables)
-
-
-def _folded(identifier: exp.Expr) -> str:
-    return str(identifier.name) if identifier.args.get("quoted") else str(identifier.name.lower())
 
 
 def _without_unread(outer: exp.Query) -> None:

@@ -23,7 +23,7 @@ from rewriter.dialects import Dialect
 from rewriter.keys import PublicKeys, public_keys
 from rewriter.release import Aggregate, Presence, Query, release_name
 from rewriter.split.largest_groups import groups_wanted
-from rewriter.statement import is_grouped, output_name, star_of, walk
+from rewriter.statement import alias_columns, folded, is_grouped, output_name, star_of, unaliased, walk
 
 _LARGEST = 500
 """Syntax nodes of a column that is followed upwards."""
@@ -235,7 +235,7 @@ class _Reader:
         if isinstance(parent, exp.Subquery) and isinstance(parent.parent, exp.From | exp.Join):
             return self._item(parent, rows)
         if isinstance(parent, exp.CTE):
-            rows = rows.named(_columns_of(parent.args["alias"]), "")
+            rows = rows.named(alias_columns(parent.args["alias"]), "")
             name = parent.args["alias"].name.lower()
             read = [table for table in self._outer.find_all(exp.Table) if table.name.lower() == name]
             return rows.together([self._item(table, rows) for table in read])
@@ -295,7 +295,7 @@ class _Rows:
         root = exp.Paren(this=node.copy())
         for column in list(root.find_all(exp.Column)):
             own = column.table.lower() in ("", self.alias)
-            found = self.columns.get(_folded(column)) if own else None
+            found = self.columns.get(folded(column)) if own else None
             if found is None:
                 return None
             column.replace(exp.Paren(this=found.copy()))
@@ -365,15 +365,11 @@ def _output_at(key: exp.Expr, select: exp.Select) -> exp.Expr:
     """What GROUP BY means by a position, or by the name of an output."""
     items: list[exp.Expr] = select.expressions
     if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
-        return _bare(items[int(key.name) - 1])
+        return unaliased(items[int(key.name) - 1])
     if isinstance(key, exp.Column) and not key.table:
         named = [item for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(key)]
-        return _bare(named[0]) if named else key
+        return unaliased(named[0]) if named else key
     return key
-
-
-def _bare(item: exp.Expr) -> exp.Expr:
-    return item.this if isinstance(item, exp.Alias) else item
 
 
 def _outputs(select: exp.Select, rows: _Rows) -> dict[str, exp.Expr | None]:
@@ -383,7 +379,7 @@ def _outputs(select: exp.Select, rows: _Rows) -> dict[str, exp.Expr | None]:
         if star_of(item)[0]:
             found |= rows.columns
             continue
-        node = _bare(item)
+        node = unaliased(item)
         if isinstance(node, exp.Sum) and rows.is_number(node.this):
             node = node.this
         found[output_name(item)] = rows.written(node)
@@ -400,13 +396,4 @@ def _positions(union: exp.SetOperation, side: exp.Expr, rows: _Rows) -> _Columns
 
 
 def _aliases(item: exp.Expr) -> list[str]:
-    return _columns_of(item.args.get("alias"))
-
-
-def _columns_of(alias: exp.Expr | None) -> list[str]:
-    given = [] if alias is None else alias.args.get("columns") or []
-    return [name.name if name.args.get("quoted") else name.name.lower() for name in given]
-
-
-def _folded(column: exp.Column) -> str:
-    return column.name if column.this.args.get("quoted") else column.name.lower()
+    return alias_columns(item.args.get("alias"))

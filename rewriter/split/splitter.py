@@ -27,7 +27,7 @@ from rewriter.aggregates import (
 )
 from rewriter.columns import Source, base_table
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Norm, Table
-from rewriter.dialects import DUCKDB, Dialect
+from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
@@ -44,6 +44,7 @@ from rewriter.split.other_groups import others
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
+    folded,
     from_items,
     is_grouped,
     only,
@@ -83,7 +84,7 @@ Names = Mapping[str, Resolved]
 def split(
     tree: exp.Query,
     catalog: Catalog,
-    dialect: Dialect = DUCKDB,
+    dialect: Dialect,
     database: str | None = None,
     *,
     with_others: bool = False,
@@ -154,12 +155,12 @@ class _Splitter:
         for cte in with_.expressions:
             only(cte, frozenset({"this", "alias", "materialized"}), "WITH")
             name = cte.args["alias"].this
-            folded = name.name if name.args.get("quoted") else name.name.lower()
+            known_as = folded(name)
             if self._catalog.find(name.name) is not None:
                 raise Refused(
                     f"WITH {name.name} hides the table of that name", hint="choose another name", sqlstate="42712"
                 )
-            if folded.startswith("dpsql_"):
+            if known_as.startswith("dpsql_"):
                 raise Refused("names that begin with dpsql_ are taken", hint="choose another name", sqlstate="42939")
             columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
             resolved = self.query(cte.this, known)
@@ -168,7 +169,7 @@ class _Splitter:
             else:
                 definition = exp.CTE(this=resolved.tree, alias=cte.args["alias"].copy())
                 kept.append(definition)
-            known[folded] = resolved
+            known[known_as] = resolved
         return known, kept
 
     def _set_operation(self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr]) -> Resolved:

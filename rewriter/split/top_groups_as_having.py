@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from sqlglot import exp
 
 from rewriter.split.chosen_groups import needs_totals, over_chosen
-from rewriter.statement import conjuncts, is_grouped, output_name
+from rewriter.statement import conjuncts, folded, is_grouped, output_name
 
 
 def joins_as_having(
@@ -93,7 +93,7 @@ def _membership(join: exp.Join, written: exp.Query, tree: exp.Query) -> exp.Expr
             return None
         null_safe = null_safe or safe
         pairs.append(pair)
-    joined = {column.name if column.this.args.get("quoted") else column.name.lower() for _, column in pairs}
+    joined = {folded(column) for _, column in pairs}
     if not _is_unique(written, joined) or (null_safe and len(pairs) > 1):
         return None
     outside = [one.copy() for one, _ in pairs]
@@ -139,7 +139,7 @@ def _belongs(node: exp.Expr, alias: str, columns: list[str]) -> bool:
         return False
     if node.table:
         return node.table.lower() == alias.lower()
-    return (node.name if node.this.args.get("quoted") else node.name.lower()) in columns
+    return folded(node) in columns
 
 
 def _is_unique(query: exp.Expr, columns: set[str]) -> bool:

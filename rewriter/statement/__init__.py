@@ -9,6 +9,7 @@ from rewriter.statement.and_branches import (
     unparenthesised,
 )
 from rewriter.statement.fold_constants import plain_constants
+from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
 from rewriter.statement.output_names import output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
@@ -42,15 +43,19 @@ __all__ = [
     "SetSetting",
     "ShowSetting",
     "Transaction",
+    "alias_columns",
     "branches",
     "children_of",
     "conjuncts",
+    "folded",
     "from_items",
     "has_aggregate",
     "is_aggregate",
     "is_equality",
     "is_grouped",
+    "is_star",
     "is_window_function",
+    "nodes_of",
     "only",
     "output_name",
     "parse",
@@ -59,6 +64,7 @@ __all__ = [
     "plain_quantiles",
     "star_of",
     "tested_for_null",
+    "unaliased",
     "unparenthesised",
     "walk",
     "written",

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from rewriter.statement.identifiers import folded
+
 NAMELESS = "?column?"
 _WORD = "dpsql_word"
 
@@ -52,9 +54,9 @@ def output_name(node: exp.Expr) -> str:
     """
     if isinstance(node, exp.Alias):
         alias = node.args["alias"]
-        return str(alias.name) if alias.args.get("quoted") else str(alias.name.lower())
+        return folded(alias)
     if isinstance(node, exp.Column):
-        return str(node.name) if node.this.args.get("quoted") else str(node.name.lower())
+        return folded(node)
     if isinstance(node, exp.Paren | exp.Filter | exp.Window | exp.WithinGroup):
         return output_name(node.this)
     if isinstance(node, exp.Cast):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.statement.identifiers import folded
+
 SCHEMAS = frozenset({"public", "main"})
 """The schemas that the tables of a policy stand in."""
 OWN = "dpsql"
@@ -54,7 +56,7 @@ def _names_table(column: exp.Expr, catalog: exp.Expr | None, schema: exp.Expr) -
         from_ = select.args.get("from_")
         items = [from_.this] if from_ is not None else []
         items += [join.this for join in select.args.get("joins") or ()]
-        found = [item for item in items if _folded(wanted) == _name_of(item)]
+        found = [item for item in items if folded(wanted) == _name_of(item)]
         if found:
             return all(isinstance(item, exp.Table) and not item.alias and _stands_in(item, schema) for item in found)
         select = select.find_ancestor(exp.Select)
@@ -63,23 +65,18 @@ def _names_table(column: exp.Expr, catalog: exp.Expr | None, schema: exp.Expr) -
 
 def _stands_in(item: exp.Table, wanted: exp.Expr) -> bool:
     schema = item.args.get("db")
-    if OWN in (_folded(wanted), "" if schema is None else _folded(schema)):
-        return schema is not None and _folded(schema) == _folded(wanted)
+    if OWN in (folded(wanted), "" if schema is None else folded(schema)):
+        return schema is not None and folded(schema) == folded(wanted)
     return schema is None or _in_schema(schema)
 
 
 def _name_of(item: exp.Expr) -> str:
     alias = item.args.get("alias")
-    return _folded(alias.this) if alias is not None and alias.this is not None else _folded(item.this)
+    return folded(alias.this) if alias is not None and alias.this is not None else folded(item.this)
 
 
 def _in_schema(schema: exp.Expr) -> bool:
-    return _folded(schema) in SCHEMAS or _folded(schema) == OWN
-
-
-def _folded(identifier: exp.Expr) -> str:
-    """The name that an identifier means: in lower case, unless it is quoted."""
-    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
+    return folded(schema) in SCHEMAS or folded(schema) == OWN
 
 
 def _same(identifier: exp.Expr, name: str) -> bool:

@@ -39,7 +39,7 @@ class _Columns:
 
 def compiled(text: str, dialect: Dialect = DUCKDB) -> str:
     tree = sqlglot.parse_one(text, dialect="postgres")
-    return compile_expression(tree, _Columns(), dialect).sql.sql(dialect.name)
+    return dialect.sql(compile_expression(tree, _Columns(), dialect).sql)
 
 
 def lengths(text: str, *sizes: int, also: str = "y") -> list[int | None]:

@@ -14,6 +14,7 @@ from fractions import Fraction
 import duckdb
 import pytest
 
+from dpsql.engines import ENGINES
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.engines.engine import Engine
@@ -100,7 +101,7 @@ def postgres() -> Server:
     return shared_server()
 
 
-@pytest.fixture(scope="module", params=["duckdb", "postgres"])
+@pytest.fixture(scope="module", params=ENGINES)
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     found: Backend
     if request.param == "duckdb":
@@ -108,10 +109,13 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         with duckdb.connect(str(path)) as connection:
             connection.execute(SETUP)
         found = Backend("duckdb", DuckDBEngine.open(path), "main", "HUGEINT", "range(1, {} + 1)")
-    else:
+    elif request.param == "postgresql":
         server: Server = request.getfixturevalue("postgres")
         engine = PostgresEngine.open(server.url(server.database(SETUP)))
         found = Backend("postgres", engine, "public", "NUMERIC", "generate_series(1, {})")
+    else:
+        pytest.fail(f"make a {request.param} of {SETUP}")
+    assert found.engine.dialect is ENGINES[request.param].dialect
     yield found
     found.engine.close()
 

@@ -7,6 +7,7 @@ import pytest
 
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
 from rewriter.split.splitter import split
@@ -53,8 +54,8 @@ def test_every_planned_query_runs_on_an_empty_database(
             statement = parse(pair.sql)
             releases = ()
             if isinstance(statement, Select):
-                releases = split(statement.tree, known, with_others=pair.others).groupings
-            plans = [plan(query, norm) for query in releases]
+                releases = split(statement.tree, known, DUCKDB, with_others=pair.others).groupings
+            plans = [plan(query, norm, DUCKDB) for query in releases]
         except Refused:
             continue
         for one in plans:

@@ -140,15 +140,15 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an engine's error is passed on",
-        "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine._call",
-        "isinstance(error, duckdb.OutOfMemoryException | MemoryError) else failed()\n",
-        'isinstance(error, MemoryError) else OperationalError(str(error), sqlstate="58000")\n',
+        "dpsql.engines.sql_engine:SQLEngine._call",
+        "self._is_too_large(error) else failed()\n",
+        'self._is_too_large(error) else Error(str(error), sqlstate="58000")\n',
         f"{DUCKDB}::test_whatever_fails_says_one_thing",
     ),
     bug(
         "an engine's error is logged with its text",
-        "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine._call",
-        "failures.log(type(error).__name__, error)",
+        "dpsql.engines.sql_engine:SQLEngine._call",
+        "failures.log(self._kind(error), error)",
         "failures.log(str(error), error)",
         f"{DUCKDB}::test_whatever_fails_says_one_thing",
     ),
@@ -176,9 +176,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an interrupt ends everybody's statements",
-        "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine._call",
-        "cancellation.watching(cursor.cursor.interrupt),",
-        "cancellation.watching(lambda: [one.cursor.interrupt() for one in self._idle] and None),",
+        "dpsql.engines.sql_engine:SQLEngine._call",
+        "cancellation.watching(attempt.interrupt),",
+        "cancellation.watching(lambda: [one.interrupt() for one in self._idle] and None),",
         "tests/engines/test_contract.py::TestTime::test_a_release_is_cancelled_from_another_thread",
     ),
     # The sandbox
@@ -232,8 +232,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a public table that has one row will always have one",
         "dpsql.engines.postgres.postgres_engine:PostgresEngine.public_profile",
-        "return Profile(max(self._call(lambda line: int(_first(line.execute(count))[0])), 2))",
-        "return Profile(self._call(lambda line: int(_first(line.execute(count))[0])))",
+        "return Profile(max(self._count(table), 2))",
+        "return Profile(self._count(table))",
         "tests/engines/test_postgres.py::test_what_public_tables_hold_today_bounds_nobody_tomorrow",
     ),
     bug(

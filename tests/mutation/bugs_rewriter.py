@@ -104,6 +104,27 @@ BUGS: tuple[Bug, ...] = (
         f"{ZONES}::test_an_expression_over_instants_is_postgresqls",
     ),
     bug(
+        "a unit that is known by an engine's word for it",
+        "rewriter.dialects.calendar_nodes:start_of",
+        "call(Read.START.value, text(unit), moment)",
+        'call("date_trunc", text(unit), moment)',
+        "tests/engines/test_dialects.py::test_a_plan_has_the_same_shape_in_every_dialect",
+    ),
+    bug(
+        "a filter in every engine's SQL, whether it has any or not",
+        "rewriter.bound.bounded_sql:_filter",
+        "    return dialect.filtered(node, test)",
+        "    return exp.Filter(this=node, expression=exp.Where(this=test))",
+        "tests/engines/test_dialects.py::test_a_plan_has_the_same_shape_in_every_dialect",
+    ),
+    bug(
+        "a dialect that lacks a spelling",
+        "rewriter.dialects.dialect:Dialect.__init_subclass__",
+        "missing = [] if family else _missing(cls)",
+        "missing = []",
+        "tests/engines/test_dialects.py::test_a_dialect_that_lacks_a_spelling_cannot_be_made",
+    ),
+    bug(
         "local days listed as those of UTC",
         "rewriter.dialects.local_days:zoned_days",
         "first, last = local(low, zones[0]), local(high, zones[0])",

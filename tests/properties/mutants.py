@@ -25,6 +25,7 @@ from rewriter.declared.interval import Interval
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import BIGINT, DOUBLE, SMALLINT
 from rewriter.dialects.dialect import Dialect
+from rewriter.dialects.duckdb import DuckDB
 from rewriter.dialects.nodes import number
 from rewriter.expressions import value_lattice as clipping
 from rewriter.expressions.value import Value
@@ -144,7 +145,9 @@ def codes_by_order_of_appearance(patch: pytest.MonkeyPatch) -> None:
 @plant
 def atoms_not_told_apart(patch: pytest.MonkeyPatch) -> None:
     honest = bound._filter
-    patch.setattr(bound, "_filter", lambda node, addend: node if addend.atom else honest(node, addend))
+    patch.setattr(
+        bound, "_filter", lambda node, addend, dialect: node if addend.atom else honest(node, addend, dialect)
+    )
 
 
 @plant
@@ -271,15 +274,14 @@ def bounds_before_a_join(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def rounded_away_from_zero(patch: pytest.MonkeyPatch) -> None:
-    def rounded(dialect: Dialect, sql: exp.Expr) -> exp.Expr:
+    def rounded(self: Dialect, sql: exp.Expr) -> exp.Expr:
         outward = exp.Case(
             ifs=[exp.If(this=exp.GT(this=sql.copy(), expression=number(0)), true=exp.Ceil(this=sql.copy()))],
             default=exp.Floor(this=sql),
         )
-        return dialect.cast(outward, BIGINT)
+        return self.cast(outward, BIGINT)
 
-    for module in (ball, bound):
-        patch.setattr(module, "truncated", rounded)
+    patch.setattr(Dialect, "truncate", rounded)
 
 
 @plant
@@ -376,7 +378,7 @@ def suspects_counted_too_late(patch: pytest.MonkeyPatch) -> None:
 
 @plant
 def rows_of_two_tables_numbered_alike(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Dialect, "row_identity", lambda self, alias, place, tables: exp.column("rowid", alias))
+    patch.setattr(DuckDB, "row_identity", lambda self, alias, place, tables: exp.column("rowid", alias))
 
 
 @plant

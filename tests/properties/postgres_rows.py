@@ -83,7 +83,7 @@ class Twins:
 
     def in_postgres(self, sql: exp.Expr) -> list[Scalar | None]:
         """The expression on every row: as a projection, in a filter, as a key, and over a subquery pulled up."""
-        text = sql.sql(dialect="postgres", comments=False)
+        text = POSTGRES.sql(sql)
         query = f"SELECT {text} FROM wild AS r ORDER BY id"
         rows = self.postgres.execute(query).fetchall()  # type: ignore[arg-type]
         filtered = f"SELECT COUNT(*) FROM wild AS r WHERE ({text}) IS NOT NULL"
@@ -99,11 +99,11 @@ class Twins:
             f"CAST({cell[0]} AS {engine_type}) AS {name}"
             for cell, (name, (_, engine_type)) in zip(row, IN_POSTGRES.items(), strict=True)
         )
-        query = f"SELECT {sql.sql(dialect='postgres', comments=False)} FROM (SELECT {literals}) AS r"
+        query = f"SELECT {POSTGRES.sql(sql)} FROM (SELECT {literals}) AS r"
         self.postgres.execute(query).fetchall()  # type: ignore[arg-type]
 
     def in_duckdb(self, sql: exp.Expr) -> list[Scalar | None]:
-        text = sql.sql(dialect="duckdb", comments=False)
+        text = DUCKDB.sql(sql)
         return [row[0] for row in self.duckdb.execute(f"SELECT {text} FROM wild AS r ORDER BY id").fetchall()]
 
 

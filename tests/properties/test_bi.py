@@ -18,6 +18,7 @@ from dpsql.proxy import Proxy, Session
 from dpsql.reply import Answer
 from rewriter.declared.contribution import Norm
 from rewriter.declared.sensitivity import Sensitivity
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.planner.plan_release import plan
 from rewriter.split.splitter import split
 from tests.doubles import open_without_noise
@@ -417,8 +418,8 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Opene
 
 def sensitivity_of(sql: str, neighbours: tuple[Opened, Opened]) -> Sensitivity:
     """What is claimed, after it was compared with what a person moves."""
-    (query,) = split(sqlglot.parse_one(sql, read="postgres"), neighbours[0].catalog).groupings
-    planned = plan(query, Norm.L2)
+    (query,) = split(sqlglot.parse_one(sql, read="postgres"), neighbours[0].catalog, DUCKDB).groupings
+    planned = plan(query, Norm.L2, DUCKDB)
     tables = [opened.engine.run(planned) for opened in neighbours]
     one, other = (dict(zip(table.keys, table.statistics["s0"], strict=True)) for table in tables)
     moved = sum((one.get(key, 0) - other.get(key, 0)) ** 2 for key in one.keys() | other.keys())

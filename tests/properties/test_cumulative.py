@@ -26,6 +26,7 @@ from dpsql.releases.tables import ExactTable, Noise, NoisyTable
 from dpsql.testing import Measurement, measure
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.split.cumulative_windows import RUNNING as MARK
 from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
@@ -458,7 +459,7 @@ def test_only_what_adds_up_whole_series_has_their_margin(sql: str, marked: bool,
     with opened(policy(folder)) as catalog:
         statement = parse(sql)
         assert isinstance(statement, Select)
-        outer = split(statement.tree, catalog).outer.copy()
+        outer = split(statement.tree, catalog, DUCKDB).outer.copy()
     marks = [window.meta[MARK] for window in outer.find_all(exp.Window) if MARK in window.meta]
     several = "FILTER" in sql
     assert [(mark.release, mark.name) for mark in marks] == (

@@ -223,7 +223,7 @@ def test_a_person_is_in_the_bin_of_the_exact_power_of_two(kind: Type, spelt: str
             )
         connection.execute("INSERT INTO person VALUES (1000), (1001); INSERT INTO row VALUES (1000, NULL), (NULL, 0.5)")
         found = [
-            dict(connection.execute(plan(query, Norm.L2).sql).fetchall())
+            dict(connection.execute(plan(query, Norm.L2, DUCKDB).sql).fetchall())
             for query in histograms(missing, catalog, DUCKDB)
         ]
     for sign, bins in zip((1, -1), found, strict=True):
@@ -247,7 +247,7 @@ def test_rows_are_counted_by_person_and_rows_of_nobody_are_not() -> None:
             "INSERT INTO row SELECT 77, 1 FROM range(100); INSERT INTO row SELECT NULL, 1 FROM range(50)"
         )
         (query,) = histograms(Missing("row"), catalog, DUCKDB)
-        bins = dict(connection.execute(plan(query, Norm.L1).sql).fetchall())
+        bins = dict(connection.execute(plan(query, Norm.L1, DUCKDB).sql).fetchall())
     assert {place: count for place, count in bins.items() if count} == {0: 1, 1: 1, 2: 2}
 
 
@@ -266,7 +266,9 @@ def test_what_was_learned_lists_no_groups() -> None:
     for asked in (sql, per_person):
         statement = parse(asked)
         assert isinstance(statement, Select)
-        over = [plan(split(statement.tree, known).groupings[0], Norm.L2) for known in (declared, learned)]
+        over = [
+            plan(split(statement.tree, known, DUCKDB).groupings[0], Norm.L2, DUCKDB) for known in (declared, learned)
+        ]
         assert [one.selection is None for one in over] == [True, False], asked
 
 
@@ -287,11 +289,13 @@ def test_what_can_be_planned_with_the_loosest_bounds_can_be_with_any(sql: str, k
     every = [Missing("row"), Missing("row", "x")]
     statement = parse(sql)
     assert isinstance(statement, Select)
-    planned = [plan(query, Norm.L2) for query in split(statement.tree, loosest(catalog, every)).groupings]
+    planned = [
+        plan(query, Norm.L2, DUCKDB) for query in split(statement.tree, loosest(catalog, every), DUCKDB).groupings
+    ]
     random = Random(5)
     for _ in range(40):
         known = catalog.with_learned(anything(missing, catalog, random) for missing in every)
-        found = [plan(query, Norm.L2) for query in split(statement.tree, known).groupings]
+        found = [plan(query, Norm.L2, DUCKDB) for query in split(statement.tree, known, DUCKDB).groupings]
         assert [[output.type for output in one.outputs] for one in found] == [
             [output.type for output in one.outputs] for one in planned
         ]
@@ -322,7 +326,7 @@ def test_a_planted_bug_is_found(honest: str, planted: str) -> None:
         try:
             catalog = databases.catalog()
             for missing in [one for one in everything_missing(catalog) if one.table != place.entity[0]][:3]:
-                one = plan(histograms(missing, catalog, DUCKDB)[0], Norm.L2)
+                one = plan(histograms(missing, catalog, DUCKDB)[0], Norm.L2, DUCKDB)
                 bug = replace(one, sql=re.sub(honest, planted, one.sql))
                 with contextlib.suppress(Unsound):
                     check(bug, databases, random)

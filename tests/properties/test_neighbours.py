@@ -15,6 +15,7 @@ from dpsql.policy.policy import Policy
 from dpsql.releases.tables import ExactTable
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
 from rewriter.split.splitter import split
@@ -112,7 +113,10 @@ def test_a_plan_does_not_depend_on_a_person_and_the_engine_runs_it_as_here(seed:
     for _ in range(10):
         asked = parse(question(random, place).sql)
         try:
-            plans = [[plan(query, Norm.L2) for query in split(asked.tree, known).groupings] for known in catalogs]
+            plans = [
+                [plan(query, Norm.L2, DUCKDB) for query in split(asked.tree, known, DUCKDB).groupings]
+                for known in catalogs
+            ]
         except Refused:
             continue
         assert plans[0] == plans[1]

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from rewriter.declared.contribution import Norm
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
 from rewriter.split.splitter import split
@@ -35,7 +36,7 @@ def sound(seeds: Iterable[int], statements: int) -> tuple[list[float], Counter[s
                 statement = parse(sql)
                 assert isinstance(statement, Select)
                 try:
-                    plans = [plan(query, norm) for query in split(statement.tree, catalog).groupings]
+                    plans = [plan(query, norm, DUCKDB) for query in split(statement.tree, catalog, DUCKDB).groupings]
                 except Refused as reason:
                     refused[reason.message] += 1
                     continue

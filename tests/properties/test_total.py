@@ -178,7 +178,7 @@ def table() -> Iterator[Table]:
 
 @pytest.mark.parametrize("text", FIXED)
 def test_no_row_makes_an_expression_raise(text: str, table: Table) -> None:
-    value = compile_expression(parse(text), CLIENT)
+    value = compile_expression(parse(text), CLIENT, DUCKDB)
     for row in table.run(value.sql):
         check(row, value, text)
 
@@ -191,7 +191,7 @@ def test_no_row_makes_a_random_expression_raise(seed: int, table: Table) -> None
     for _ in range(60):
         text = grammar.expression()
         try:
-            value = compile_expression(parse(text), CLIENT)
+            value = compile_expression(parse(text), CLIENT, DUCKDB)
         except Refused as refusal:
             hints.append(refusal.hint)
             continue
@@ -209,7 +209,7 @@ def test_no_row_makes_many_random_expressions_raise(seed: int, table: Table) -> 
     for _ in range(100):
         text = grammar.expression()
         try:
-            value = compile_expression(parse(text), CLIENT)
+            value = compile_expression(parse(text), CLIENT, DUCKDB)
         except Refused:
             continue
         for row in table.run(value.sql):
@@ -252,7 +252,7 @@ def test_results_lie_in_the_interval_and_in_the_domain(seed: int, table: Table) 
     for _ in range(80):
         text = grammar.some("number" if chance.random() < 0.7 else "moment")
         try:
-            value = compile_expression(parse(text), declared)
+            value = compile_expression(parse(text), declared, DUCKDB)
         except Refused:
             continue
         if value.interval is None and value.domain is None:
@@ -298,14 +298,14 @@ def test_results_lie_in_the_interval_and_in_the_domain(seed: int, table: Table) 
     ],
 )
 def test_declared_ranges_propagate(text: str, low: int, high: int) -> None:
-    interval = compile_expression(parse(text), Rows(RANGES)).interval
+    interval = compile_expression(parse(text), Rows(RANGES), DUCKDB).interval
     assert interval is not None
     assert abs(interval.low - low) < Fraction(1, 10**9), interval
     assert abs(interval.high - high) < Fraction(1, 10**9), interval
 
 
 def test_intervals_of_doubles_have_room_for_rounding() -> None:
-    interval = compile_expression(parse("x + 0.1::float8"), Rows({"x": (0.0, 0.2)})).interval
+    interval = compile_expression(parse("x + 0.1::float8"), Rows({"x": (0.0, 0.2)}), DUCKDB).interval
     assert interval is not None
     assert Fraction(0.2 + 0.1) > Fraction(0.2) + Fraction(0.1)
     assert Fraction(0.2 + 0.1) in interval
@@ -316,7 +316,7 @@ def test_intervals_of_doubles_have_room_for_rounding() -> None:
 )
 def test_null_stays_null(text: str, table: Table) -> None:
     column = text.split("(")[-1].split(":")[0].split(",")[0].split(" ")[-1].rstrip(")")
-    compiled = compile_expression(parse(f"({text} IS NULL) OR {column} IS NOT NULL"), CLIENT)
+    compiled = compile_expression(parse(f"({text} IS NULL) OR {column} IS NOT NULL"), CLIENT, DUCKDB)
     assert set(table.run(compiled.sql)) == {True}
 
 
@@ -340,14 +340,14 @@ def test_null_stays_null(text: str, table: Table) -> None:
     ],
 )
 def test_finite_domains_follow_from_the_expression(text: str, domain: Values | IntegerRange | None) -> None:
-    assert compile_expression(parse(text), Rows(RANGES)).domain == domain
+    assert compile_expression(parse(text), Rows(RANGES), DUCKDB).domain == domain
 
 
 def test_nothing_is_claimed_of_ranges_that_rows_may_break(table: Table) -> None:
     """Declared ranges must not decide totality: the same SQL with and without them."""
     for text in FIXED:
-        with_ranges = compile_expression(parse(text), Rows(RANGES)).sql.sql("duckdb")
-        assert with_ranges == compile_expression(parse(text), CLIENT).sql.sql("duckdb"), text
+        with_ranges = compile_expression(parse(text), Rows(RANGES), DUCKDB).sql.sql("duckdb")
+        assert with_ranges == compile_expression(parse(text), CLIENT, DUCKDB).sql.sql("duckdb"), text
 
 
 def test_every_named_function_compiles(table: Table) -> None:
@@ -385,7 +385,7 @@ def test_every_named_function_compiles(table: Table) -> None:
     texts += ("rtrim", "trim", "upper")
     for name in NAMES:
         text = calls.get(name, f"{name}({'t' if name in texts else 'x'})")
-        table.run(compile_expression(parse(text), CLIENT).sql)
+        table.run(compile_expression(parse(text), CLIENT, DUCKDB).sql)
 
 
 HOSTILE = [
@@ -517,21 +517,21 @@ HOSTILE = [
 @pytest.mark.parametrize(("text", "sqlstate"), HOSTILE)
 def test_what_is_not_listed_is_refused_with_a_hint(text: str, sqlstate: str) -> None:
     with pytest.raises(Refused) as caught:
-        compile_expression(parse(text), CLIENT)
+        compile_expression(parse(text), CLIENT, DUCKDB)
     assert caught.value.sqlstate == sqlstate
     assert caught.value.hint
 
 
 def test_age_between_two_dates_is_not_called_a_clock() -> None:
     with pytest.raises(Refused) as caught:
-        compile_expression(parse("AGE(d, e)"), CLIENT)
+        compile_expression(parse("AGE(d, e)"), CLIENT, DUCKDB)
     assert "time of the query" not in str(caught.value)
-    compile_expression(parse("(DATE '2024-12-31' - d) / 365.25"), CLIENT)
+    compile_expression(parse("(DATE '2024-12-31' - d) / 365.25"), CLIENT, DUCKDB)
 
 
 def test_a_refusal_of_a_typing_error_names_the_function() -> None:
     with pytest.raises(Refused) as caught:
-        compile_expression(parse("i + lenght(t)"), CLIENT)
+        compile_expression(parse("i + lenght(t)"), CLIENT, DUCKDB)
     assert "length" in caught.value.hint
     assert caught.value.position == len("i + ") + 1
 
@@ -546,7 +546,7 @@ def test_depth_and_size_are_bounded() -> None:
         nested = f"i % ({nested})"
     for text in (deep, wide, nested):
         with pytest.raises(Refused) as caught:
-            compile_expression(parse(text), CLIENT)
+            compile_expression(parse(text), CLIENT, DUCKDB)
         assert caught.value.sqlstate == "54001"
 
 
@@ -555,12 +555,12 @@ def test_the_deepest_expressions_run(table: Table) -> None:
         text = "x"
         for _ in range(20):
             text = template.format(text)
-        table.run(compile_expression(parse(text), CLIENT).sql)
+        table.run(compile_expression(parse(text), CLIENT, DUCKDB).sql)
 
 
 def test_long_conditions_are_compiled_without_recursion(table: Table) -> None:
     text = " OR ".join(f"i = {number}" for number in range(1500))
-    table.run(compile_expression(parse(text), CLIENT).sql)
+    table.run(compile_expression(parse(text), CLIENT, DUCKDB).sql)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -572,7 +572,7 @@ def test_no_node_and_no_comment_of_the_client_appears(seed: int) -> None:
         theirs = {id(node) for node in tree.walk()}
         before = tree.sql("postgres")
         try:
-            value = compile_expression(tree, CLIENT)
+            value = compile_expression(tree, CLIENT, DUCKDB)
         except Refused:
             continue
         assert not any(id(node) in theirs or node.comments for node in value.sql.walk()), text
@@ -583,7 +583,7 @@ def test_no_node_and_no_comment_of_the_client_appears(seed: int) -> None:
 def test_a_tree_of_ours_has_each_node_once(table: Table) -> None:
     """A node under two parents would change in both places when one is edited."""
     for text in FIXED:
-        nodes = [id(node) for node in compile_expression(parse(text), CLIENT).sql.walk()]
+        nodes = [id(node) for node in compile_expression(parse(text), CLIENT, DUCKDB).sql.walk()]
         assert len(nodes) == len(set(nodes)), text
 
 
@@ -591,7 +591,7 @@ def test_an_unexpected_part_of_an_allowed_node_is_refused() -> None:
     node = parse("ABS(x)")
     node.set("surprise", exp.Literal.number(1))
     with pytest.raises(Refused):
-        compile_expression(node, CLIENT)
+        compile_expression(node, CLIENT, DUCKDB)
 
 
 def test_unit_and_identifies_survive_parentheses_only() -> None:
@@ -599,11 +599,11 @@ def test_unit_and_identifies_survive_parentheses_only() -> None:
         def column(self, node: exp.Column) -> Value:
             return Value(exp.column(node.name), INTEGER, nullable=False, unit=True, identifies=True, constant=True)
 
-    bare = compile_expression(parse("((i))"), Units())
+    bare = compile_expression(parse("((i))"), Units(), DUCKDB)
     assert bare.unit
     assert bare.identifies
     for text in ("i + 0", "COALESCE(i, 0)", "i::integer", "CASE WHEN TRUE THEN i END", "ABS(i)", "-i", "GREATEST(i)"):
-        value = compile_expression(parse(text), Units())
+        value = compile_expression(parse(text), Units(), DUCKDB)
         assert not value.unit, text
         assert not value.identifies, text
         assert value.constant, text
@@ -614,7 +614,7 @@ def test_subqueries_go_to_the_scope() -> None:
         def membership(self, node: exp.In | exp.Exists) -> Value:
             return Value(exp.Boolean(this=True), BOOLEAN, nullable=False)
 
-    value = compile_expression(parse("NOT EXISTS (SELECT 1 FROM z) AND i IN (SELECT k FROM z)"), Delegating())
+    value = compile_expression(parse("NOT EXISTS (SELECT 1 FROM z) AND i IN (SELECT k FROM z)"), Delegating(), DUCKDB)
     assert value.sql.sql("duckdb") == "(NOT TRUE) AND TRUE"
 
 
@@ -677,6 +677,6 @@ def test_values_become_whole_steps(stored: str, type_: Type, granularity: Fracti
 
 
 def test_a_domain_is_found_again_in_a_larger_expression() -> None:
-    value = compile_expression(parse("1 + CASE WHEN f THEN 1 ELSE 2 END"), CLIENT)
+    value = compile_expression(parse("1 + CASE WHEN f THEN 1 ELSE 2 END"), CLIENT, DUCKDB)
     domains = [node.meta["domain"] for node in value.sql.walk() if isinstance(node, exp.Case)]
     assert domains == [Values((1, 2))]

@@ -14,6 +14,7 @@ import pytest
 from total_rows import CLIENT, COLUMNS, Grammar, Table, parse
 
 from rewriter.declared.types import Scalar
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.expressions.compile import compile_expression
 from rewriter.expressions.value import Value
 from rewriter.refused import Refused
@@ -119,7 +120,7 @@ def test_the_engine_gives_the_same_where_it_gives_an_answer(seed: int, table: Ta
     for _ in range(25):
         text = grammar.expression()
         try:
-            value = compile_expression(parse(text), CLIENT)
+            value = compile_expression(parse(text), CLIENT, DUCKDB)
         except Refused:
             continue
         if not steady(value):
@@ -290,7 +291,7 @@ POSTGRES: list[tuple[str, Scalar | None]] = [
 @pytest.mark.parametrize(("text", "expected"), POSTGRES)
 def test_it_means_what_postgresql_means(text: str, expected: Scalar | None, table: Table) -> None:
     """Expected values are those of PostgreSQL 15, but NULL where it raises, and wider where its integers overflow."""
-    result = table.run(compile_expression(parse(text), CLIENT).sql)[0]
+    result = table.run(compile_expression(parse(text), CLIENT, DUCKDB).sql)[0]
     if isinstance(expected, float):
         assert result == pytest.approx(expected)
         assert isinstance(result, float)

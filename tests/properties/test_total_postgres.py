@@ -51,7 +51,7 @@ def check(text: str, twins: Twins) -> tuple[int, int]:
 
     Where doubles are extreme, in a row or in the text, it may be another value, but no error.
     """
-    expected = twins.in_duckdb(compile_expression(parse(text), SAME).sql)
+    expected = twins.in_duckdb(compile_expression(parse(text), SAME, DUCKDB).sql)
     value = compile_expression(parse(text), GUARDED, POSTGRES)
     found = twins.in_postgres(value.sql)
     for ours, theirs, moderate in zip(found, expected, twins.moderate, strict=True):
@@ -83,7 +83,7 @@ def test_constants_are_folded_without_an_error(place: int, twins: Twins) -> None
 
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_postgresql_cannot_do_is_refused(text: str) -> None:
-    compile_expression(parse(text), SAME)
+    compile_expression(parse(text), SAME, DUCKDB)
     with pytest.raises(Refused):
         compile_expression(parse(text), GUARDED, POSTGRES)
 

@@ -16,6 +16,7 @@ from dpsql.calibrate.calibration import calibrate
 from rewriter.columns import regions
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
+from rewriter.dialects.duckdb import DUCKDB
 from rewriter.expressions.value import Value
 from rewriter.measure import overlapping_counts as family
 from rewriter.measure import pair_cells
@@ -128,7 +129,7 @@ def asked(tests: list[str], where: str, known: Catalog) -> Query:
     counts = ", ".join(f"COUNT(*) FILTER (WHERE {test})" for test in tests)
     statement = parse(f"SELECT {counts} FROM r{where}")
     assert isinstance(statement, Select)
-    (query,) = split(statement.tree, known).releases
+    (query,) = split(statement.tree, known, DUCKDB).releases
     return query
 
 
@@ -306,8 +307,8 @@ def test_what_is_chosen_for_gaussian_noise_is_near_the_optimum() -> None:
 def planned(select: str, norm: Norm) -> Plan:
     statement = parse(select)
     assert isinstance(statement, Select)
-    (query,) = split(statement.tree, clinic()).releases
-    return plan(query, norm)
+    (query,) = split(statement.tree, clinic(), DUCKDB).releases
+    return plan(query, norm, DUCKDB)
 
 
 def thresholds(count: int, call: str = "COUNT(*)") -> str:

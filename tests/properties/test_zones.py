@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import duckdb
 import psycopg
@@ -105,9 +106,7 @@ class _Columns:
 
 
 def compiled(text: str, dialect: Dialect, zone: str) -> Value:
-    spoken = Dialect(dialect.name, dialect.default_schema, zone) if dialect is DUCKDB else type(POSTGRES)(
-        dialect.name, dialect.default_schema, zone
-    )  # fmt: skip
+    spoken = replace(dialect, zone=zone)
     return compile_expression(sqlglot.parse_one(text, read="postgres"), _Columns(spoken), spoken)
 
 
@@ -152,8 +151,8 @@ def test_an_expression_over_instants_is_postgresqls(
         meant = f"({text})::timestamptz AT TIME ZONE 'UTC'" if values[0].type.kind is Kind.TIMESTAMPTZ else f"({text})"
         expected = postgres.execute(f"SELECT ({meant})::text FROM r {order}").fetchall()  # type: ignore[arg-type]
         postgres.execute("SET TimeZone = 'UTC'")
-        found = postgres.execute(f"SELECT ({values[1].sql.sql('postgres')})::text FROM r {order}").fetchall()  # type: ignore[arg-type]
-        ours = duck.execute(f"SELECT ({values[0].sql.sql('duckdb')})::text FROM r {order} NULLS LAST").fetchall()
+        found = postgres.execute(f"SELECT ({POSTGRES.sql(values[1].sql)})::text FROM r {order}").fetchall()  # type: ignore[arg-type]
+        ours = duck.execute(f"SELECT ({DUCKDB.sql(values[0].sql)})::text FROM r {order} NULLS LAST").fetchall()
         assert [row[0] for row in found] == [_plain(row[0]) for row in expected] or _numbers(found, expected), text
         assert [row[0] for row in ours] == [_plain(row[0]) for row in expected] or _numbers(ours, expected), text
 
@@ -189,13 +188,13 @@ def test_listed_days_and_hours_are_those_that_instants_have(
     bounds = datetime.datetime(2026, 3, 20, 5, 17), datetime.datetime(2026, 11, 9, 22, 40)
     listed = zoned_days(bounds, f"{unit} {zone}")
     assert listed is not None
-    dialect = Dialect("duckdb", "main", zone)
+    dialect = replace(DUCKDB, zone=zone)
     scope = _Columns(dialect)
     tree = sqlglot.parse_one(f"DATE_TRUNC('{unit.lower()}', q)", read="postgres")
     begins = compile_expression(tree, scope, dialect).sql
     for part in list(begins.find_all(exp.Column)):
         part.set("table", exp.to_identifier("z"))
-    text = begins.sql("duckdb")
+    text = dialect.sql(begins)
     every = (
         "SELECT timezone('UTC', n) AS q FROM generate_series(TIMESTAMP '{}', TIMESTAMP '{}', INTERVAL 1 MINUTE) g(n)"
     )
@@ -220,7 +219,7 @@ def test_no_instant_leaves_the_calendar(duck: duckdb.DuckDBPyConnection) -> None
         duck.execute(f"INSERT INTO ends VALUES (TIMESTAMPTZ '{end}', timezone('UTC', TIMESTAMPTZ '{end}'), NULL)")
     first, last = datetime.datetime(1, 1, 1), datetime.datetime.max
     for zone, text in itertools.product(["America/New_York", "Asia/Kolkata"], EXPRESSIONS):
-        sql = compiled(text, DUCKDB, zone).sql.sql("duckdb")
+        sql = DUCKDB.sql(compiled(text, DUCKDB, zone).sql)
         kind = compiled(text, DUCKDB, zone).type.kind
         for (found,) in duck.execute(f"SELECT {sql} FROM ends r").fetchall():
             assert kind not in (Kind.TIMESTAMP, Kind.TIMESTAMPTZ) or found is None or first <= found <= last
@@ -228,7 +227,7 @@ def test_no_instant_leaves_the_calendar(duck: duckdb.DuckDBPyConnection) -> None
 
 @pytest.mark.parametrize("text", ["q::date", "q::timestamp", "DATE_TRUNC('month', q)", "q + INTERVAL '1 month'"])
 def test_a_declared_range_goes_where_its_instants_go(text: str, duck: duckdb.DuckDBPyConnection) -> None:
-    zone, dialect = "America/New_York", Dialect("duckdb", "main", "America/New_York")
+    zone, dialect = "America/New_York", replace(DUCKDB, zone="America/New_York")
     inside = [moment for moment in MOMENTS if moment.year == 2026]
 
     class Declared(_Columns):
@@ -239,7 +238,7 @@ def test_a_declared_range_goes_where_its_instants_go(text: str, duck: duckdb.Duc
     assert value.interval is not None, zone
     plain = "(SELECT timezone('UTC', q) AS q FROM r WHERE q BETWEEN TIMESTAMPTZ '{}+00' AND TIMESTAMPTZ '{}+00')"
     source = plain.format(min(inside), max(inside))
-    for (found,) in duck.execute(f"SELECT {value.sql.sql('duckdb')} FROM {source} r").fetchall():
+    for (found,) in duck.execute(f"SELECT {dialect.sql(value.sql)} FROM {source} r").fetchall():
         assert value.interval.low <= measure(found) <= value.interval.high
 
 

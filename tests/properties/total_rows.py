@@ -176,7 +176,7 @@ class Table:
 
     def run(self, sql: exp.Expr, tame: bool = False) -> list[Scalar | None]:
         """The expression on every row, as a projection and as it is used in a filter."""
-        text = sql.sql(dialect="duckdb", comments=False)
+        text = DUCKDB.sql(sql)
         table = "tame" if tame else "wild"
         rows = self.connection.execute(f"SELECT {text} FROM {table} AS r").fetchall()
         self.connection.execute(f"SELECT COUNT(*) FROM {table} AS r WHERE ({text}) IS NOT NULL").fetchall()

@@ -1,6 +1,6 @@
 """DuckDB as the owner's database."""
 
 from dpsql.engines.duckdb.duckdb_engine import LOCKED, DuckDBEngine
-from dpsql.engines.duckdb.duckdb_types import column_type, enumerated
+from dpsql.engines.duckdb.duckdb_types import column_type
 
-__all__ = ["LOCKED", "DuckDBEngine", "column_type", "enumerated"]
+__all__ = ["LOCKED", "DuckDBEngine", "column_type"]

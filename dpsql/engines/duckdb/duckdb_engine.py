@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -19,16 +18,12 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 from sqlglot import exp
 
-from dpsql.engines import failures
-from dpsql.engines.deadlines import Cancellation, Deadlines
+from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.exact_table import read_table
-from dpsql.engines.failures import cancelled, failed, too_large, too_long
-from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
-from dpsql.engines.schema import PROFILED_ROWS, Concern, Look, Profile, Schema, SchemaTable
-from dpsql.engines.turns import Load
-from dpsql.engines.way_check import Way, way_scan
-from dpsql.errors import Error, OperationalError
+from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
+from dpsql.engines.sql_engine import SQLEngine
+from dpsql.errors import OperationalError
 from dpsql.releases import ExactTable
 from rewriter.declared import Kind
 from rewriter.dialects import DUCKDB
@@ -68,12 +63,21 @@ class _Cursor:
     plans: OrderedDict[str, bool] = field(default_factory=OrderedDict)
     finished: bool = False
 
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        return self.cursor.execute(sql)
+
+    def interrupt(self) -> None:
+        self.cursor.interrupt()
+
+    def run(self, work: Callable[[_Cursor], _R]) -> _R:
+        return work(self)
+
     def answer(self, plan: Plan) -> ExactTable:
-        exact = read_table(lambda sql: self._execute(plan) if sql is plan.sql else self.cursor.execute(sql), plan)
+        exact = read_table(lambda sql: self._planned(plan) if sql is plan.sql else self.execute(sql), plan)
         self.finished = True
         return exact
 
-    def _execute(self, plan: Plan) -> duckdb.DuckDBPyConnection:
+    def _planned(self, plan: Plan) -> duckdb.DuckDBPyConnection:
         """Run a plan; what comes again is prepared: planning a small release takes DuckDB longer than running it."""
         name = f"dpsql_{plan.identity}"
         prepared = self.plans.get(plan.identity)
@@ -93,18 +97,17 @@ class _Cursor:
                 self.cursor.execute(f"DEALLOCATE dpsql_{oldest}")
 
 
-class DuckDBEngine:
+class DuckDBEngine(SQLEngine[_Cursor]):
     """A DuckDB file, open for reading. Thread-safe: a call has a cursor to itself while it runs."""
 
     dialect = DUCKDB
+    zones_sql = "SELECT name FROM pg_timezone_names()"
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(max(2, os.cpu_count() or 1))
         self._connection = connection
         self._lock = threading.Lock()
         self._idle: list[_Cursor] = []
-        self.load = Load(max(2, os.cpu_count() or 1))
-        self._deadlines = Deadlines()
-        self._schema: Schema | None = None
 
     @classmethod
     def open(
@@ -134,11 +137,8 @@ class DuckDBEngine:
                 self._idle.pop().cursor.close()
         self._connection.close()
 
-    def schema(self) -> Schema:
-        """What the database declares: tables, views, columns, keys. It is read once."""
-        if self._schema is None:
-            self._schema = self._call(lambda cursor: read_schema(cursor.cursor))
-        return self._schema
+    def _read_schema(self, session: _Cursor) -> Schema:
+        return read_schema(session.cursor)
 
     def rely_on(self, tables: Iterable[str]) -> None:
         """Nothing to do: nobody writes to a file that is open for reading."""
@@ -154,8 +154,7 @@ class DuckDBEngine:
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
         source = self.schema().table(table)
-        items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
-        sql = exp.select(*items).from_(_from(source)).sql("duckdb")
+        sql = self.dialect.sql(self._named_rows(table, columns))
         from dpsql.engines.arrow_types import arrow_type
 
         rows = self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
@@ -164,76 +163,42 @@ class DuckDBEngine:
                 rows = rows.set_column(place, name, rows.column(place).cast(arrow_type(type_)))
         return rows
 
-    def zones(self) -> frozenset[str]:
-        """The time zones that it knows, by name."""
-        zones = "SELECT name FROM pg_timezone_names()"
-        return self._call(lambda cursor: frozenset(row[0] for row in cursor.cursor.execute(zones).fetchall()))
-
     def public_profile(self, table: str) -> Profile:
         """What was measured of a table that the owner declared public; of no other table may it be asked."""
         source = self.schema().table(table)
-        count = exp.select("COUNT(*)").from_(_from(source)).sql("duckdb")
-        rows = self._call(lambda cursor: int(_first(cursor.cursor.execute(count))[0]))
+        rows = self._count(table)
         names = [column.name for column in source.columns.values() if column.type is not None]
         if not names or rows > PROFILED_ROWS:
             return Profile(rows)
         # As the rewriter reads a column: what differs only by nanoseconds is not unique.
-        items = [exp.Count(this=exp.Distinct(expressions=[_read(source, name)])) for name in names]
-        distinct = exp.select(*items).from_(_from(source)).sql("duckdb")
-        counts = self._call(lambda cursor: _first(cursor.cursor.execute(distinct)))
+        items = [exp.Count(this=exp.Distinct(expressions=[self._read(source, name)])) for name in names]
+        counts = self._one_row(exp.select(*items).from_(self._from(source)))
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
 
     def lasting(self, table: str) -> bool:
         """The rows of a table stay as they are; a view may read what is not in the file, or compute by chance."""
         return not self.schema().table(table).view
 
-    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
-        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
-        source = self.schema().table(table)
-        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql("duckdb")
-        repeats, nulls = self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout)
-        return Look(bool(repeats), bool(nulls), self.lasting(table))
-
-    def agree(
-        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
-    ) -> tuple[bool, ...]:
-        """For each other way, whether no row leads to somebody else by it than by its own. For the owner alone."""
-        sql = way_scan(self._rows, table, people, own, others).sql("duckdb")
-        return tuple(not differs for differs in self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
-
-    def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
-        source = self.schema().table(table)
-        return exp.select(*(exp.alias_(_read(source, name), new) for new, name in columns.items())).from_(_from(source))
-
-    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
-        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
-        table, parent = (self.schema().table(name) for name, _ in (column, key))
-        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
-        sql = scan.sql("duckdb")
-        return seems_to_refer(*self._call(lambda cursor: _first(cursor.cursor.execute(sql)), timeout))
-
     def concerns(self) -> tuple[Concern, ...]:
         """Nothing: the file is opened for reading, by this process alone."""
         return ()
 
-    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
-        """Views over files, which are out of reach here, and those that do not work any more."""
+    def _read(self, table: SchemaTable, name: str) -> exp.Expr:
+        """A time outside the years 1 to 9999 is NULL, as it is for people's rows."""
+        column, type_ = table.readable(name)
+        read = DUCKDB.read(exp.column(column.name, quoted=True), type_, column.engine_type)
+        if not type_.temporal:
+            return read
+        return exp.Case(ifs=[exp.If(this=DUCKDB.in_calendar(read, type_), true=read.copy())])
 
-        def tried(cursor: _Cursor) -> tuple[Concern, ...]:
-            reasons = {name: self._unreadable(cursor, name, names) for name, names in columns.items()}
-            return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)
-
-        return self._call(tried)
-
-    def _unreadable(self, cursor: _Cursor, name: str, columns: Sequence[str]) -> str | None:
-        table = self.schema().table(name)
-        rows = (
-            exp.select(*(exp.column(column, quoted=True) for column in table.columns)).from_(_from(table)).sql("duckdb")
-        )
-        items = [_read(table, column) for column in columns] or [exp.Literal.number(1)]
+    def _unreadable(self, session: _Cursor, name: str, columns: Sequence[str]) -> str | None:
+        """A view over files, which are out of reach here, or one that does not work any more."""
+        table, source = self.schema().table(name), self._from(self.schema().table(name))
+        rows = DUCKDB.sql(exp.select(*(exp.column(column, quoted=True) for column in table.columns)).from_(source))
+        items = [self._read(table, column) for column in columns] or [exp.Literal.number(1)]
         try:
-            types = {column: spelt for column, spelt, *_ in cursor.cursor.execute(f"DESCRIBE {rows}").fetchall()}
-            cursor.cursor.execute(exp.select(*items).from_(_from(table)).limit(0).sql("duckdb"))
+            types = {column: spelt for column, spelt, *_ in session.execute(f"DESCRIBE {rows}").fetchall()}
+            session.execute(DUCKDB.sql(exp.select(*items).from_(source).limit(0)))
         except duckdb.Error as error:
             return _why_unreadable(error)
         # A view that was made over other types is planned with those.
@@ -242,40 +207,11 @@ class DuckDBEngine:
         )
         return _CHANGED if changed else None
 
-    def _call(
-        self,
-        work: Callable[[_Cursor], _R],
-        timeout: float | None = None,
-        cancellation: Cancellation | None = None,
-    ) -> _R:
-        """Run ``work`` on a cursor. A failure is told outside the handler, so that no error holds its cause."""
-        started = time.monotonic()
-        cancellation = cancellation or Cancellation()
-        problem: Error
-        with self.load.within(timeout) as ours:
-            if not ours:
-                raise too_long(timeout)
-            left = None if timeout is None else timeout - (time.monotonic() - started)
-            with (
-                self._cursor() as cursor,
-                self._deadlines.within(left, cursor.cursor.interrupt) as deadline,
-                cancellation.watching(cursor.cursor.interrupt),
-            ):
-                try:
-                    if cancellation.cancelled:
-                        raise InterruptedError
-                    return work(cursor)
-                except Exception as error:
-                    failures.log(type(error).__name__, error)
-                    problem = too_large() if isinstance(error, duckdb.OutOfMemoryException | MemoryError) else failed()
-                    if deadline.passed:
-                        problem = too_long(timeout)
-                    if cancellation.cancelled:
-                        problem = cancelled()
-        raise problem
+    def _is_too_large(self, error: Exception) -> bool:
+        return isinstance(error, duckdb.OutOfMemoryException | MemoryError)
 
     @contextmanager
-    def _cursor(self) -> Iterator[_Cursor]:
+    def _attempt(self, timeout: float | None) -> Iterator[_Cursor]:
         """A cursor that nobody else uses."""
         with self._lock:
             cursor = self._idle.pop() if self._idle else _Cursor(self._connection.cursor())
@@ -294,33 +230,13 @@ def _locked(path: str, config: dict[str, str | bool | int | float | list[str]]) 
     connection = duckdb.connect(path, read_only=True, config=config)
     try:
         # A database that this process has open already is shared with it, and locked already.
-        if not _first(connection.execute("SELECT current_setting('lock_configuration')"))[0]:
+        if connection.execute("SELECT current_setting('lock_configuration')").fetchone() != (True,):
             connection.execute("SET GLOBAL TimeZone = 'UTC'")
             connection.execute("SET GLOBAL lock_configuration = true")
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _first(cursor: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
-    row: tuple[int, ...] | None = cursor.fetchone()
-    if row is None:
-        raise AssertionError("an aggregate has one row")
-    return row
-
-
-def _from(table: SchemaTable) -> exp.Table:
-    return exp.table_(table.name, db=table.schema or DUCKDB.default_schema, quoted=True)
-
-
-def _read(table: SchemaTable, name: str) -> exp.Expr:
-    """A column in the rewriter's type; a time outside the years 1 to 9999 is NULL, as it is for people's rows."""
-    column, type_ = table.readable(name)
-    read = DUCKDB.read(exp.column(column.name, quoted=True), type_, column.engine_type)
-    if not type_.temporal:
-        return read
-    return exp.Case(ifs=[exp.If(this=DUCKDB.in_calendar(read, type_), true=read.copy())])
 
 
 def _why_unreadable(error: duckdb.Error) -> str:

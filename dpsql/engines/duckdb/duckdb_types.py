@@ -65,14 +65,3 @@ def keeps_apart(engine_type: str) -> bool:
     (True, False)
     """
     return engine_type != "TIMESTAMP_NS"
-
-
-def enumerated(engine_type: str) -> tuple[str, ...] | None:
-    """The labels of an enumeration, as both engines spell it; None for another type.
-
-    >>> enumerated("ENUM('a', 'it''s')"), enumerated("VARCHAR")
-    (('a', "it's"), None)
-    """
-    if not (engine_type.startswith("ENUM(") and engine_type.endswith(")")):
-        return None
-    return tuple(label.replace("''", "'") for label in re.findall(r"'((?:[^']|'')*)'", engine_type))

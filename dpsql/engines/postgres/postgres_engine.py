@@ -21,25 +21,23 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 import psycopg
 from sqlglot import exp
 
-from dpsql.engines import failures
 from dpsql.engines.arrow_types import arrow_type
-from dpsql.engines.deadlines import Cancellation, Deadlines
+from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table
-from dpsql.engines.failures import cancelled, failed, too_large, too_long
-from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
-from dpsql.engines.schema import Concern, Look, Profile, Schema, SchemaTable
-from dpsql.engines.turns import Load
-from dpsql.engines.way_check import Way, way_scan
-from dpsql.errors import Error, OperationalError
+from dpsql.engines.schema import Concern, Profile, Schema, SchemaTable
+from dpsql.engines.sql_engine import SQLEngine
+from dpsql.errors import OperationalError
 from dpsql.releases import ExactTable
 from rewriter.declared import Column
 from rewriter.dialects import POSTGRES
@@ -59,19 +57,30 @@ class SchemaChanged(Exception):
     """A table is not declared any more as it was when the policy was opened: dpsql has to be started again."""
 
 
-class PostgresEngine:
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """Work on a connection that is chosen when it begins, since one that has died meanwhile is replaced."""
+
+    engine: PostgresEngine
+    timeout: float | None
+    interrupt: Interruption
+
+    def run(self, work: Callable[[Line], _R]) -> _R:
+        return self.engine._answer(work, self.timeout, self.interrupt)
+
+
+class PostgresEngine(SQLEngine[Line]):
     """A PostgreSQL database, open for reading. Thread-safe: a call has a connection to itself while it runs."""
 
     dialect = POSTGRES
+    zones_sql = "SELECT name FROM pg_catalog.pg_timezone_names"
 
     def __init__(self, url: str, work_mem: str = WORK_MEM) -> None:
+        super().__init__(max(4, os.cpu_count() or 1))
         self._url = url
         self._work_mem = work_mem
         self._lock = threading.Lock()
         self._idle: list[Line] = []
-        self.load = Load(max(4, os.cpu_count() or 1))
-        self._deadlines = Deadlines()
-        self._schema: Schema | None = None
         self._closed = False
         self._relied: Mapping[str, SchemaTable] = {}
         self._verified = 0.0
@@ -101,32 +110,21 @@ class PostgresEngine:
         self._closed = True
         self._forget()
 
-    def schema(self) -> Schema:
-        """What the database declares: tables, views, columns, keys. It is read once."""
-        if self._schema is None:
-            self._schema = self._call(lambda line: read_schema(line.connection))
-        return self._schema
+    def _read_schema(self, session: Line) -> Schema:
+        return read_schema(session.connection)
 
     def concerns(self) -> tuple[Concern, ...]:
         """What is unwise about the role, and whether policies hide rows from it."""
         return self._call(lambda line: read_concerns(line.connection))
 
-    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
-        """Views whose tables their owner may not read or that are gone, and tables of servers that do not answer."""
-
-        def tried(line: Line) -> tuple[Concern, ...]:
-            reasons = {name: self._unreadable(line, name, names) for name, names in columns.items()}
-            return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)
-
-        return self._call(tried)
-
-    def _unreadable(self, line: Line, name: str, columns: Sequence[str]) -> str | None:
+    def _unreadable(self, session: Line, name: str, columns: Sequence[str]) -> str | None:
+        """A view whose tables its owner may not read or that are gone, or a table of a server that does not answer."""
         table = self.schema().table(name)
-        items = [_read(table, column) for column in columns] or [exp.Literal.number(1)]
+        items = [self._read(table, column) for column in columns] or [exp.Literal.number(1)]
         try:
-            line.execute(exp.select(*items).from_(_from(table)).limit(0).sql(POSTGRES.name))
+            session.execute(POSTGRES.sql(exp.select(*items).from_(self._from(table)).limit(0)))
         except psycopg.Error as error:
-            if line.lost:
+            if session.lost:
                 raise
             return _why_unreadable(error)
         return None
@@ -155,16 +153,11 @@ class PostgresEngine:
         import pyarrow as pa
 
         source = self.schema().table(table)
-        items: list[exp.Expr] = [exp.alias_(_read(source, name), name, quoted=True) for name in columns]
-        sql = exp.select(*items).from_(_from(source)).sql(POSTGRES.name)
+        sql = self.dialect.sql(self._named_rows(table, columns))
         rows = self._call(lambda line: line.execute(sql).fetchall())
         values = list(zip(*rows, strict=True)) or [()] * len(columns)
         types = [arrow_type(source.readable(name)[1]) for name in columns]
         return pa.table([pa.array(v, t) for v, t in zip(values, types, strict=True)], names=list(columns))
-
-    def zones(self) -> frozenset[str]:
-        """The time zones that it knows, by name."""
-        return self._call(lambda line: frozenset(str(row[0]) for row in line.execute(_ZONES).fetchall()))
 
     def public_profile(self, table: str) -> Profile:
         """How many rows there are in a table that the owner declared public; of no other table may it be asked.
@@ -172,38 +165,16 @@ class PostgresEngine:
         It may be written to while it is read here. So no column is unique but those that the database keeps so, and
         rows are taken to be several: one row more shall not double what one person adds to a join.
         """
-        source = self.schema().table(table)
-        count = exp.select("COUNT(*)").from_(_from(source)).sql(POSTGRES.name)
-        return Profile(max(self._call(lambda line: int(_first(line.execute(count))[0])), 2))
+        return Profile(max(self._count(table), 2))
 
     def lasting(self, table: str) -> bool:
         """Never: others write to the database."""
         return False
 
-    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
-        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
-        source = self.schema().table(table)
-        sql = key_scan(_from(source), [_read(source, name) for name in columns]).sql(POSTGRES.name)
-        repeats, nulls = self._call(lambda line: _first(line.execute(sql)), timeout)
-        return Look(bool(repeats), bool(nulls), self.lasting(table))
-
-    def agree(
-        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
-    ) -> tuple[bool, ...]:
-        """For each other way, whether no row leads to somebody else by it than by its own. For the owner alone."""
-        sql = way_scan(self._rows, table, people, own, others).sql(POSTGRES.name)
-        return tuple(not differs for differs in self._call(lambda line: _first(line.execute(sql)), timeout))
-
-    def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
-        source = self.schema().table(table)
-        return exp.select(*(exp.alias_(_read(source, name), new) for new, name in columns.items())).from_(_from(source))
-
-    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
-        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
-        table, parent = (self.schema().table(name) for name, _ in (column, key))
-        scan = reference_scan(_read(table, column[1]), _from(table), _read(parent, key[1]), _from(parent))
-        sql = scan.sql(POSTGRES.name)
-        return seems_to_refer(*self._call(lambda line: _first(line.execute(sql)), timeout))
+    def _read(self, table: SchemaTable, name: str) -> exp.Expr:
+        column, type_ = table.readable(name)
+        known = Column(column.name, type_, engine_type=column.engine_type)
+        return read_column(known, exp.column(column.name, quoted=True), POSTGRES)
 
     def _verify(self, line: Line) -> None:
         """Raise where a table that plans rely on has changed; looked up anew after a while."""
@@ -213,32 +184,18 @@ class PostgresEngine:
                 raise SchemaChanged
             self._verified = time.monotonic()
 
-    def _call(
-        self,
-        work: Callable[[Line], _R],
-        timeout: float | None = None,
-        cancellation: Cancellation | None = None,
-    ) -> _R:
-        """Run ``work`` on a connection. A failure is told outside the handler, so that no error holds its cause."""
-        started = time.monotonic()
-        cancellation = cancellation or Cancellation()
-        problem: Error
-        interruption = Interruption()
-        with self.load.within(timeout) as ours:
-            if not ours:
-                raise too_long(timeout)
-            left = None if timeout is None else timeout - (time.monotonic() - started)
-            with self._deadlines.within(left, interruption) as deadline, cancellation.watching(interruption):
-                try:
-                    return self._answer(work, timeout, interruption)
-                except Exception as error:
-                    failures.log(_kind(error), error)
-                    problem = too_large() if _is_too_large(error) else failed()
-                    if deadline.passed:
-                        problem = too_long(timeout)
-                    if cancellation.cancelled:
-                        problem = cancelled()
-        raise problem
+    @contextmanager
+    def _attempt(self, timeout: float | None) -> Iterator[_Attempt]:
+        yield _Attempt(self, timeout, Interruption())
+
+    def _kind(self, error: Exception) -> str:
+        """Its class and SQLSTATE."""
+        sqlstate = error.sqlstate if isinstance(error, psycopg.Error) else None
+        return super()._kind(error) + (f" {sqlstate}" if sqlstate else "")
+
+    def _is_too_large(self, error: Exception) -> bool:
+        """Whether memory or the disk for what does not fit into it gave out, or ``temp_file_limit`` was reached."""
+        return isinstance(error, psycopg.Error) and error.sqlstate in ("53000", "53100", "53200", "53400")
 
     def _answer(self, work: Callable[[Line], _R], timeout: float | None, interruption: Interruption) -> _R:
         """Work on an idle connection; on a new one where there is none, or where it has died since it was used."""
@@ -278,9 +235,6 @@ class PostgresEngine:
                 self._idle.pop().close()
 
 
-_ZONES = "SELECT name FROM pg_catalog.pg_timezone_names"
-
-
 def _why_unreadable(error: psycopg.Error) -> str:
     """Before any row is read, for the owner: what is wrong with a table, and what to do."""
     match error.sqlstate or "":
@@ -292,32 +246,3 @@ def _why_unreadable(error: psycopg.Error) -> str:
             return "the server that its rows are on does not answer: check its address and USER MAPPING"
         case state:
             return f"it cannot be read (SQLSTATE {state or 'unknown'}): does SELECT * FROM it work as dpsql's role?"
-
-
-def _kind(error: Exception) -> str:
-    """What the owner's log may say of an error: its class and SQLSTATE, none of its words."""
-    sqlstate = error.sqlstate if isinstance(error, psycopg.Error) else None
-    return type(error).__name__ + (f" {sqlstate}" if sqlstate else "")
-
-
-def _is_too_large(error: Exception) -> bool:
-    """Whether memory or the disk for what does not fit into it gave out, or ``temp_file_limit`` was reached."""
-    return isinstance(error, psycopg.Error) and error.sqlstate in ("53000", "53100", "53200", "53400")
-
-
-def _first(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[Any, ...]:
-    row = cursor.fetchone()
-    if row is None:
-        raise AssertionError("an aggregate has one row")
-    return row
-
-
-def _from(table: SchemaTable) -> exp.Table:
-    return exp.table_(table.name, db=table.schema or POSTGRES.default_schema, quoted=True)
-
-
-def _read(table: SchemaTable, name: str) -> exp.Expr:
-    """A column in the rewriter's type, with what has no such value as NULL."""
-    column, type_ = table.readable(name)
-    known = Column(column.name, type_, engine_type=column.engine_type)
-    return read_column(known, exp.column(column.name, quoted=True), POSTGRES)

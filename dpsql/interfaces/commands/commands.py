@@ -48,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Every command and option there is."""
+    from dpsql.engines import ENGINES
+
     top = argparse.ArgumentParser(prog="dpsql", description="Answers to SQL about people, with differential privacy.")
     top.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -56,7 +58,8 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument("--folder", type=Path, default=Path("dpsql-demo"), help="where to build it (%(default)s)")
 
     init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
-    init.add_argument("database", metavar="DATABASE", help="duckdb:PATH, just the path, or postgresql://USER@HOST/NAME")
+    places = ", ".join(str(kind.address) for kind in ENGINES.values())
+    init.add_argument("database", metavar="DATABASE", help=f"one of {places}, or just the path of a file")
     init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
 
     check = commands.add_parser("check", help="compare a policy with its database and list every problem")
@@ -164,7 +167,7 @@ def _init(options: argparse.Namespace) -> int:
     else:
         output.write_text(text, encoding="utf-8")
         _tell(f"Wrote {output}. Decide what is marked in it, then: dpsql check {output}")
-    if place.kind == "postgresql" and written != place.target:
+    if not place.address.is_file and written != place.target:
         _tell("The password is not in it: give it to dpsql as PGPASSWORD, or in a password file (~/.pgpass).")
     return DONE
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from dpsql.server.wire import lexemes
 from rewriter.declared import Catalog
-from rewriter.front_door import MAX_BYTES
+from rewriter.front_door import MAX_BYTES, folded
 from rewriter.refused import NOT_ALLOWED, NOT_ANSWERED, Refused
 
 
@@ -198,21 +198,16 @@ def _source(table: exp.Table, catalog: Catalog) -> Source:
     name, schema = table.this, table.args.get("db")
     if not isinstance(name, exp.Identifier):
         return Source.UNKNOWN
-    spelt = "" if schema is None else _folded(schema)
+    spelt = "" if schema is None else folded(schema)
     if spelt == "dpsql":
         return Source.DPSQL
     if _is_catalog_schema(spelt):
         return Source.CATALOG
     if spelt in ("", "public", "main") and catalog.find(name.name, bool(name.quoted)) is not None:
         return Source.POLICY
-    if not spelt and _folded(name).startswith("pg_"):
+    if not spelt and folded(name).startswith("pg_"):
         return Source.CATALOG
     return Source.UNKNOWN
-
-
-def _folded(identifier: exp.Expr) -> str:
-    """As PostgreSQL reads it: lower case unless it is quoted."""
-    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
 
 
 def _is_catalog_schema(name: str) -> bool:

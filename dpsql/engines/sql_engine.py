@@ -1,0 +1,189 @@
+"""An engine that answers SQL: all of it that is the same for every database.
+
+Guarantee: whatever goes wrong in a call is one fixed text to an analyst, and the error that leaves holds no error of
+the database as its cause or context. A call runs in a turn of the engine, until its deadline or its cancellation.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from sqlglot import exp
+
+from dpsql.engines import failures
+from dpsql.engines.deadlines import Cancellation, Deadlines
+from dpsql.engines.exact_table import Rows
+from dpsql.engines.failures import cancelled, failed, too_large, too_long
+from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
+from dpsql.engines.schema import Concern, Look, Schema, SchemaTable
+from dpsql.engines.turns import Load
+from dpsql.engines.way_check import Way, way_scan
+from dpsql.errors import Error
+from rewriter.dialects import Dialect
+
+
+class Answered(Rows, Protocol):
+    """A statement that has run."""
+
+    def fetchone(self) -> Any: ...
+
+
+class SQLSession(Protocol):
+    """One connection or cursor, which nobody else uses."""
+
+    def execute(self, sql: str, /) -> Answered: ...
+
+
+S = TypeVar("S", bound=SQLSession)
+_S = TypeVar("_S", bound=SQLSession, covariant=True)
+_R = TypeVar("_R")
+
+
+class Attempt(Protocol[_S]):
+    """A session for one piece of work, which another thread may interrupt."""
+
+    def interrupt(self) -> None: ...
+
+    def run(self, work: Callable[[_S], _R]) -> _R: ...
+
+
+class SQLEngine(ABC, Generic[S]):
+    """A database that answers the SQL of its dialect. Its engine says how to reach it, and reads its schema."""
+
+    dialect: ClassVar[Dialect]
+    zones_sql: ClassVar[str]
+    """SQL of a row for each time zone that the database knows, by name."""
+
+    def __init__(self, most: int) -> None:
+        """``most`` calls are computed at once."""
+        self.load = Load(most)
+        self._deadlines = Deadlines()
+        self._schema: Schema | None = None
+
+    @abstractmethod
+    def _attempt(self, timeout: float | None) -> AbstractContextManager[Attempt[S]]:
+        """A session for one call."""
+
+    @abstractmethod
+    def _read_schema(self, session: S) -> Schema: ...
+
+    @abstractmethod
+    def _read(self, table: SchemaTable, name: str) -> exp.Expr:
+        """A column in the rewriter's type, with what has no such value as NULL."""
+
+    @abstractmethod
+    def _unreadable(self, session: S, name: str, columns: Sequence[str]) -> str | None:
+        """Why columns of a table cannot be read."""
+
+    @abstractmethod
+    def _is_too_large(self, error: Exception) -> bool:
+        """Whether memory gave out."""
+
+    @abstractmethod
+    def lasting(self, table: str) -> bool:
+        """Whether nobody can change the rows of a table while it is open here."""
+
+    def _kind(self, error: Exception) -> str:
+        """What the owner's log may say of an error: none of its words."""
+        return type(error).__name__
+
+    def schema(self) -> Schema:
+        """What the database declares: tables, views, columns, keys. It is read once."""
+        if self._schema is None:
+            self._schema = self._call(self._read_schema)
+        return self._schema
+
+    def zones(self) -> frozenset[str]:
+        """The time zones that it knows, by name."""
+        return self._call(lambda session: frozenset(str(row[0]) for row in session.execute(self.zones_sql).fetchall()))
+
+    def look(self, table: str, columns: Sequence[str], timeout: float | None = None) -> Look:
+        """Whether columns are a key of a table, as the rewriter reads them. For the owner's eyes alone."""
+        source = self.schema().table(table)
+        scan = key_scan(self._from(source), [self._read(source, name) for name in columns])
+        repeats, nulls = self._one_row(scan, timeout)
+        return Look(bool(repeats), bool(nulls), self.lasting(table))
+
+    def agree(
+        self, table: str, people: tuple[str, str], own: Way, others: Sequence[Way], timeout: float | None = None
+    ) -> tuple[bool, ...]:
+        """For each other way, whether no row leads to somebody else by it than by its own. For the owner alone."""
+        return tuple(
+            not differs for differs in self._one_row(way_scan(self._rows, table, people, own, others), timeout)
+        )
+
+    def refers(self, column: tuple[str, str], key: tuple[str, str], timeout: float | None = None) -> bool:
+        """Whether a column of one table seems to hold keys of another. For the owner's eyes alone."""
+        table, parent = (self.schema().table(name) for name, _ in (column, key))
+        read, held = self._read(table, column[1]), self._read(parent, key[1])
+        scan = reference_scan(read, self._from(table), held, self._from(parent))
+        return seems_to_refer(*self._one_row(scan, timeout))
+
+    def unreadable(self, columns: Mapping[str, Sequence[str]]) -> tuple[Concern, ...]:
+        """Why columns of tables cannot be read, though the schema has them."""
+
+        def tried(session: S) -> tuple[Concern, ...]:
+            reasons = {name: self._unreadable(session, name, names) for name, names in columns.items()}
+            return tuple(Concern(why, name, "error") for name, why in reasons.items() if why)
+
+        return self._call(tried)
+
+    def _from(self, table: SchemaTable) -> exp.Table:
+        return exp.table_(table.name, db=table.schema or self.dialect.default_schema, quoted=True)
+
+    def _rows(self, table: str, columns: Mapping[str, str]) -> exp.Select:
+        """Columns of a table as they are read, each under the name that the mapping gives."""
+        source = self.schema().table(table)
+        items = (exp.alias_(self._read(source, name), new) for new, name in columns.items())
+        return exp.select(*items).from_(self._from(source))
+
+    def _named_rows(self, table: str, columns: Sequence[str]) -> exp.Select:
+        """Columns of a table as they are read, under the names that are asked for."""
+        source = self.schema().table(table)
+        items: list[exp.Expr] = [exp.alias_(self._read(source, name), name, quoted=True) for name in columns]
+        return exp.select(*items).from_(self._from(source))
+
+    def _count(self, table: str) -> int:
+        """The number of rows of a table that is public."""
+        return int(self._one_row(exp.select("COUNT(*)").from_(self._from(self.schema().table(table))))[0])
+
+    def _one_row(self, query: exp.Query, timeout: float | None = None) -> tuple[Any, ...]:
+        """The row of an aggregation without groups."""
+        sql = self.dialect.sql(query)
+        row: tuple[Any, ...] | None = self._call(lambda session: session.execute(sql).fetchone(), timeout)
+        if row is None:
+            raise AssertionError("an aggregate has one row")
+        return row
+
+    def _call(
+        self, work: Callable[[S], _R], timeout: float | None = None, cancellation: Cancellation | None = None
+    ) -> _R:
+        """Run ``work`` on a session. A failure is told outside the handler, so that no error holds its cause."""
+        started = time.monotonic()
+        cancellation = cancellation or Cancellation()
+        problem: Error
+        with self.load.within(timeout) as ours:
+            if not ours:
+                raise too_long(timeout)
+            left = None if timeout is None else timeout - (time.monotonic() - started)
+            with (
+                self._attempt(timeout) as attempt,
+                self._deadlines.within(left, attempt.interrupt) as deadline,
+                cancellation.watching(attempt.interrupt),
+            ):
+                try:
+                    if cancellation.cancelled:
+                        raise InterruptedError
+                    return attempt.run(work)
+                except Exception as error:
+                    failures.log(self._kind(error), error)
+                    problem = too_large() if self._is_too_large(error) else failed()
+                    if deadline.passed:
+                        problem = too_long(timeout)
+                    if cancellation.cancelled:
+                        problem = cancelled()
+        raise problem

@@ -1,0 +1,79 @@
+"""Truncations, fields and prints of times as nodes of our own, which name their unit; the engine's spelling comes last.
+
+Why last: the key set, the ranges that conditions leave and the length of a series all follow from the unit by which an
+expression reads a time. They ask it here, of :func:`reading_of`, and so find the same whatever the engine's words are.
+No engine knows these names: a tree that was not spelt cannot run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot import exp
+
+from rewriter.dialects.nodes import call, text
+
+
+class Read(Enum):
+    """What is read off a calendar, by the name that our nodes have."""
+
+    START = "dpsql.start"
+    FIELD = "dpsql.field"
+    PRINT = "dpsql.print"
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarReading:
+    """What a node reads off ``moment``: the start of the ``unit`` around it, its field of that name, or its print.
+
+    A print has the ``unit`` that is the finest of its pattern's.
+    """
+
+    read: Read
+    unit: str
+    moment: exp.Expr
+    pattern: str = ""
+
+
+def start_of(unit: str, moment: exp.Expr) -> exp.Expr:
+    """The timestamp at which the unit around a date or timestamp begins: DATE_TRUNC.
+
+    >>> reading_of(start_of("month", exp.column("day"))).unit
+    'month'
+    """
+    return call(Read.START.value, text(unit), moment)
+
+
+def field_of(unit: str, moment: exp.Expr) -> exp.Expr:
+    """A field of a date or timestamp as a number: EXTRACT."""
+    return call(Read.FIELD.value, text(unit), moment)
+
+
+def print_of(pattern: str, moment: exp.Expr) -> exp.Expr:
+    """A date or timestamp as a text. The fields of ``pattern`` are %Y %m %d %H %M %S %j."""
+    return call(Read.PRINT.value, text(pattern), moment)
+
+
+def reading_of(node: exp.Expr | None) -> CalendarReading | None:
+    """What a node reads off a calendar; None for any other node.
+
+    >>> reading_of(print_of("%Y-%m-%d %H", exp.column("t"))).unit
+    'hour'
+    """
+    read = _READS.get(node.this) if isinstance(node, exp.Anonymous) else None
+    if node is None or read is None:
+        return None
+    word, moment = node.expressions
+    if read is Read.PRINT:
+        return CalendarReading(read, _finest(word.name), moment, word.name)
+    return CalendarReading(read, word.name, moment)
+
+
+def _finest(pattern: str) -> str:
+    return next(
+        (unit for field, unit in (("%S", "second"), ("%M", "minute"), ("%H", "hour")) if field in pattern), "day"
+    )
+
+
+_READS = {read.value: read for read in Read}
