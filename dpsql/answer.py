@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
-from dpsql.engines import Patience
+from dpsql.engines import Patience, Turn
 from dpsql.finish import (
     Finished,
     Finisher,
@@ -25,6 +25,7 @@ from dpsql.finish import (
     widened_margins,
     widened_rows,
 )
+from dpsql.ledger import Receipt
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
@@ -39,12 +40,16 @@ from rewriter.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A prepared query, as an analyst asks it under settings, with the time that it may take."""
+    """A prepared query, as an analyst asks it under settings, with the time that it may take.
+
+    What it is charged is written on its ``receipt``, which is there when it fails, too.
+    """
 
     prepared: Prepared
     analyst: str
     settings: Settings
     patience: Patience
+    receipt: Receipt = field(default_factory=Receipt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +79,31 @@ class Answering:
 
     def answer(self, asked: Asked, budget: Callable[[], Budget]) -> Answer:
         """The answer of a query; ``budget`` says what is left. Raises :class:`dpsql.errors.Error`."""
-        try:
-            with ExitStack() as claims:
-                released = self.released(asked, claims)
-        finally:
-            # The turn that a charge waited for ends when all is read.
-            self.opened.engine.load.leave()
+        with ExitStack() as held:
+            released = self.released(asked, held)
         return reply(asked.settings, released, self.finished(asked, released), budget)
 
-    def released(self, asked: Asked, claims: ExitStack) -> Released:
+    def released(self, asked: Asked, held: ExitStack) -> Released:
         """The numbers of a query: kept before, made of kept ones, or charged for, read and perturbed.
 
-        ``claims`` hold what nobody else may buy meanwhile, until the query has been read.
+        ``held`` until the query has been read are claims, which keep others from buying the same, and the engine's turn
+        that a charge waited for.
         """
         opened, settings, patience = self.opened, asked.settings, asked.patience
         if asked.prepared.program.missing:
-            self._claim(asked, claims, asked.prepared.program.plans)
-        settled = self._with_bounds(asked)
+            self._claim(asked, held, asked.prepared.program.plans)
+        settled = self._with_bounds(asked, held)
         priced = self.pricing.settled(settled, settings)
         if priced.loss and settled.purchase is None:
             # Others may have bought meanwhile what this would buy.
-            self._claim(asked, claims, (one.plan for one in priced.bought))
+            self._claim(asked, held, (one.plan for one in priced.bought))
             priced = self.pricing.settled(settled, settings)
-        loss = priced.loss
+        loss, turn = priced.loss, settled.turn
         if settled.purchase is not None:
             loss = settled.purchase.loss
         elif loss:
-            opened.wait_for_engine(patience)
-            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)
+            turn, program = held.enter_context(opened.turn(patience)), asked.prepared.program
+            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
         tables: dict[str, Made] = {}
         for calibration in priced.releases:
             plan = calibration.plan
@@ -109,14 +111,14 @@ class Answering:
             if stored is not None:
                 tables[plan.identity] = Made(plan, stored)
             elif found is None:
-                tables[plan.identity] = Made(plan, self._measured(calibration, patience, self.reuse.facts(plan)))
+                tables[plan.identity] = Made(plan, self._measured(calibration, patience, turn, self.reuse.facts(plan)))
             else:
                 fresh = found.fresh
-                rest = None if fresh is None else self._measured(fresh, patience, self.reuse.facts(fresh.plan))
+                rest = None if fresh is None else self._measured(fresh, patience, turn, self.reuse.facts(fresh.plan))
                 tables[plan.identity] = self.reuse.made(found, rest)
         return Released(settled, priced, loss, tables)
 
-    def _with_bounds(self, asked: Asked) -> Settled:
+    def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
         """The query with the bounds that the policy leaves open. Where some are not known, all that the statement may
         cost is charged, durably and at once, before the first of them is read."""
         opened, patience = self.opened, asked.patience
@@ -128,27 +130,29 @@ class Answering:
             settled = self.offered(asked.prepared, asked.settings)
             if settled.purchase is None:
                 return settled
-            opened.wait_for_engine(patience)
-            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))
+            turn = held.enter_context(opened.turn(patience))
+            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
             histograms = {
-                missing: [self._measured(one, patience) for one in some]
+                missing: [self._measured(one, patience, turn) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
-        return self.bounds.learned(settled, histograms)
+        return replace(self.bounds.learned(settled, histograms), turn=turn)
 
-    def _measured(self, calibration: Calibration, patience: Patience, facts: Facts | None = None) -> NoisyTable:
+    def _measured(
+        self, calibration: Calibration, patience: Patience, turn: Turn | None, facts: Facts | None = None
+    ) -> NoisyTable:
         """Read, perturbed and kept. It was charged before; ``facts`` say what other releases can be made of it."""
         opened, plan = self.opened, calibration.plan
-        exact = opened.engine.run(plan, patience.seconds, patience.cancellation)
+        exact = opened.engine.run(plan, patience.seconds, patience.cancellation, turn)
         noisy = perturb(exact, calibration, self._sampler)
         if calibration.loss:
             opened.store.put(plan.identity, opened.policy.data_version, noisy, facts)
         return noisy
 
-    def _claim(self, asked: Asked, claims: ExitStack, plans: Iterable[Plan]) -> None:
+    def _claim(self, asked: Asked, held: ExitStack, plans: Iterable[Plan]) -> None:
         """Wait until nobody else buys one of these releases. Who wants no release of others waits for nobody."""
         if asked.settings.reuse:
-            claims.enter_context(self.opened.claimed(plans, asked.patience))
+            held.enter_context(self.opened.claimed(plans, asked.patience))
 
     def offered(self, prepared: Prepared, settings: Settings) -> Settled:
         """The query with its bounds where all are known, else what it would pay for the others. Free, reads no data."""

@@ -61,7 +61,7 @@ def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, .
     return tuple(
         ReleaseExplanation(
             plan=calibration.plan,
-            mechanisms=tuple(measured.mechanism.noise for measured in calibration.measured),
+            mechanisms=tuple(measured.mechanism for measured in calibration.measured),
             threshold=calibration.threshold,
             margins=margins(calibration.plan, calibration),
             reused=calibration.plan.identity in priced.stored,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from dpsql.accounting import Accountant, Accounting
-from dpsql.engines import ENGINES, Engine, Look, Patience, Resources, Schema, Way, busy
+from dpsql.accounting import ACCOUNTINGS, Accountant
+from dpsql.engines import ENGINES, Engine, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger
+from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
     LEDGER,
@@ -53,16 +54,24 @@ class Opened:
     sandbox: Sandbox
     timeout: float
     """Seconds that one release may run in the engine."""
+    memories: Memories = field(default_factory=Memories)
+    """All that is remembered from statement to statement."""
 
-    def wait_for_engine(self, patience: Patience) -> None:
-        """Take a turn of the engine for this thread, which has to give it back, right before a charge.
+    def turn(self, patience: Patience) -> Turn:
+        """A turn of the engine, taken right before a charge, which has to end when all is read.
 
         Raises 53300 where there is none, and 57014 where the statement is cancelled or late: nothing was charged.
         """
-        entered = self.engine.load.enter(min(PATIENCE, patience.left), patience.cancellation)
-        patience.check()
-        if not entered:
+        taken = self.engine.load.take(min(PATIENCE, patience.left), patience.cancellation)
+        try:
+            patience.check()
+        except BaseException:
+            if taken is not None:
+                taken.end()
+            raise
+        if taken is None:
             raise busy()
+        return taken
 
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
         """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""
@@ -70,6 +79,7 @@ class Opened:
         return self.purchases.claimed({f"{plan.identity} {version}" for plan in plans}, patience)
 
     def close(self) -> None:
+        self.memories.forget()
         self.purchases.close()
         self.store.close()
         self.ledger.close()
@@ -103,7 +113,7 @@ def open_engine(database: Place, limits: Limits | None = None) -> Engine:
 
 def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:
     """The filter of the declared total, and those of the analysts who have a share of it."""
-    accounting = Accounting(policy.budget.accounting)
+    accounting = ACCOUNTINGS[policy.budget.accounting]
     shares = {
         name: Accountant(accounting, analyst.budget.epsilon, policy.budget.delta)
         for name, analyst in (policy.analysts or {}).items()
@@ -121,11 +131,13 @@ def open_ledger(policy: Policy, *, create: bool = True) -> Ledger:
 
 def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
     """Beside the ledger; where that is a server, beside the policy, unless the policy names a place."""
+    from dpsql.mechanisms import NOISES  # Here, since policies are checked without, and they take a second to load.
+
     at = policy.releases.path if policy.releases is not None else None
     if policy.ledger.kind == "sqlite":
-        return ReleaseStore.open(policy.ledger.path, at=at)
+        return ReleaseStore.open(NOISES, policy.ledger.path, at=at)
     beside = f"{os.path.abspath(policy.path or 'dpsql')}-releases"
-    return ReleaseStore.open(beside, at=at or beside, paid=ledger.extent)
+    return ReleaseStore.open(NOISES, beside, at=at or beside, paid=ledger.extent)
 
 
 def look_at(engine: Engine, claims: Iterable[Claim], seconds: float) -> dict[Claim, Look | None]:
@@ -211,4 +223,6 @@ def _open(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Opened:
     except BaseException:
         ledger.close()
         raise
-    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, policy.limits.seconds)
+    memories = Memories((store.memory, sandbox.memory))
+    seconds = policy.limits.seconds
+    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, seconds, memories)

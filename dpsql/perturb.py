@@ -45,7 +45,7 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
             statistics[statistic.name] = tuple(integer + n for integer, n in zip(measured, draws, strict=True))
     keys = tuple(exact.keys[place] for place in places)
     chosen = {one.choice.name: one.columns(exact.ranks[one.choice.name], keys, sampler) for one in calibration.picked}
-    return NoisyTable(keys, statistics, calibration.noise, chosen)
+    return NoisyTable(keys, statistics, calibration.noise, chosen, calibration.picking)
 
 
 def _check(exact: ExactTable, calibration: Calibration) -> None:

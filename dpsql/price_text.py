@@ -25,11 +25,7 @@ def loss(price: PrivacyLoss, epsilon: Fraction = Fraction(0)) -> str:
     >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(1, 10))
     'ε = 0.1 (ρ = 0.005, δ = 1e-09)'
     """
-    parts = [
-        f"{letter} = {float(part):.6g}"
-        for letter, part in (("ε", price.epsilon), ("ρ", price.rho), ("δ", price.delta))
-        if part
-    ]
+    parts = [f"{letter} = {float(part):.6g}" for letter, part in zip("ερδ", price.parts, strict=True) if part]
     told = ", ".join(parts) or "nothing"
     return f"ε = {float(epsilon):.6g} ({told})" if epsilon and price.rho else told
 
@@ -63,10 +59,8 @@ def of_budget(price: PrivacyLoss, limit: PrivacyLoss, *, own: bool) -> str:
     >>> of_budget(PrivacyLoss(epsilon=Fraction(1, 3)), PrivacyLoss(epsilon=Fraction(1)), own=True)
     "34 % of this analyst's budget"
     """
-    kinds = ((price.epsilon, limit.epsilon), (price.rho, limit.rho), (price.delta, limit.delta))
     whose = "this analyst's" if own else "the total"
-    part = max((float(paid / whole) for paid, whole in kinds if paid and whole), default=0.0)
-    return f"{_percent(part)} of {whose} budget"
+    return f"{_percent(float(price.part_of(limit)))} of {whose} budget"
 
 
 def _percent(part: float) -> str:

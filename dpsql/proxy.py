@@ -7,16 +7,16 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 
-from dpsql.accounting import NORMS, Accountant, PrivacyLoss
+from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.answer import Answering, Asked
 from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
 from dpsql.explain import answer_columns, explained
-from dpsql.ledger import Ledger
+from dpsql.ledger import Ledger, Receipt
 from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
+from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
 from dpsql.policy import Policy
 from dpsql.prepare import Prepared, prepare
@@ -34,9 +34,10 @@ class Proxy:
     def __init__(self, opened: Opened, sampler: Sampler, *, silent: bool = False) -> None:
         self._opened = opened
         self.answering = Answering(opened, sampler, silent=silent)
-        self._prepare = lru_cache(maxsize=_REMEMBERED)(self._prepare_text)
+        self._statements: Memory[tuple[object, ...], _Understood]
+        self._statements = opened.memories.memory("prepared statements", _REMEMBERED)
         # What is left is asked with every answer and changes only with a charge.
-        self.budget_of = lru_cache(maxsize=64)(_budget_of)
+        self._budgets: Memory[tuple[object, ...], Budget] = opened.memories.memory("budgets", 64)
         self._lock = threading.Lock()
         self._zones: frozenset[str] | None = None
 
@@ -56,6 +57,16 @@ class Proxy:
     @property
     def ledger(self) -> Ledger:
         return self._opened.ledger
+
+    @property
+    def memories(self) -> Memories:
+        """All that is remembered from statement to statement."""
+        return self._opened.memories
+
+    def budget_of(self, accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
+        """What is left after a loss, and how many statements of a price fit."""
+        key = (accountant, spent, each, own)
+        return self._budgets.get(key, lambda: _budget_of(accountant, spent, each, own))
 
     def concerns(self) -> tuple[Concern, ...]:
         """What is unwise about the way in which the database is opened, for its owner."""
@@ -87,20 +98,20 @@ class Proxy:
 
     def prepare(
         self, sql: str, parameters: Parameters, *, others: bool = False, zone: str = UTC, empty: Empty = Empty.AUTO
-    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+    ) -> _Understood:
         """What a text means under this policy, remembered by its exact text and parameters.
 
         ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
         ``empty`` says what becomes of declared groups that nobody may be in.
         """
+        given = _frozen(parameters)
         try:
-            return self._prepare(sql, _frozen(parameters), others, zone, empty)
+            key = (sql, given, others, zone, empty)
+            return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty))
         except TypeError:
             return self._prepare_text(sql, _Given(parameters), others, zone, empty)
 
-    def _prepare_text(
-        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty
-    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+    def _prepare_text(self, sql: str, given: _Given, others: bool, zone: str, empty: Empty) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
             return _Explained(self._prepared(statement.query, sql, others, zone, empty))
@@ -114,7 +125,7 @@ class Proxy:
             select.tree,
             opened.catalog,
             replace(opened.engine.dialect, zone=zone),
-            norms=NORMS[opened.accountant.accounting],
+            norms=opened.accountant.accounting.norms,
             others=others,
             empty=empty,
             learns=self.answering.bounds.share is not None,
@@ -127,6 +138,10 @@ class _Explained:
     """EXPLAIN of a prepared query."""
 
     prepared: Prepared
+
+
+_Understood = Prepared | SetSetting | ShowSetting | Transaction | _Explained
+"""What a text means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +177,23 @@ class Session:
     # What a client may ask
 
     @translated
-    def execute(self, sql: str, parameters: Parameters = (), cancellation: Cancellation | None = None) -> Answer:
-        """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read."""
+    def execute(
+        self,
+        sql: str,
+        parameters: Parameters = (),
+        cancellation: Cancellation | None = None,
+        receipt: Receipt | None = None,
+    ) -> Answer:
+        """Answer one statement. Raises :class:`dpsql.errors.Error`; nothing was charged unless data was to be read.
+
+        What it is charged is written on the ``receipt``.
+        """
         seconds = min(self._opened.timeout, self.settings.timeout or self._opened.timeout)
         patience = Patience.of(seconds, cancellation)
         prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
-            return self._proxy.answering.answer(Asked(prepared, self.analyst, self.settings, patience), self.budget)
+            asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)
+            return self._proxy.answering.answer(asked, self.budget)
         if isinstance(prepared, _Explained):
             return _as_answer(self._explained(prepared.prepared), self.budget)
         if isinstance(prepared, SetSetting):
@@ -211,9 +236,7 @@ class Session:
         """What is left to this analyst: the smaller of the total and the analyst's own share."""
         return self._budget(PrivacyLoss())
 
-    def _prepared(
-        self, sql: str, parameters: Parameters
-    ) -> Prepared | SetSetting | ShowSetting | Transaction | _Explained:
+    def _prepared(self, sql: str, parameters: Parameters) -> _Understood:
         own = self.settings
         return self._proxy.prepare(sql, parameters, others=own.other, zone=own.zone, empty=own.empty)
 

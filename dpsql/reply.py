@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
-from dpsql.releases import Noise
+from dpsql.releases import Additive
 from rewriter.declared import Scalar, Type
 from rewriter.plan import Plan
 
@@ -70,7 +70,7 @@ class ReleaseExplanation:
     """
 
     plan: Plan
-    mechanisms: tuple[Noise, ...]
+    mechanisms: tuple[Additive, ...]
     threshold: float | None
     margins: Mapping[str, float]
     reused: bool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Self
 
+from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
 from rewriter.strategies import Prefix
 
@@ -425,15 +425,11 @@ class Plan:
     top: Top | None = None
     sums: str = field(default="", repr=False)
     identity: str = field(init=False, compare=False)
-    """A name that two plans share only when they measure the same integers in the same way."""
+    """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
+    so what it is made of is listed (:mod:`rewriter.canonical_form`)."""
 
     def __post_init__(self) -> None:
-        what: tuple[object, ...] = (self.sql, self.dialect, self.keys, self.blocks, self.selection)
-        if self.top is not None:
-            what = (*what, self.top)
-        if self.choices:
-            what = (*what, self.choices)
-        object.__setattr__(self, "identity", hashlib.sha256(repr(what).encode()).hexdigest())
+        object.__setattr__(self, "identity", identity_of(self))
 
     @property
     def statistics(self) -> tuple[Statistic, ...]:

@@ -1,14 +1,28 @@
 """Privacy losses, and whether one more fits."""
 
-from dpsql.accounting.accountant import NORMS, Accountant, Accounting, alone, largest_rho
+from collections.abc import Mapping
+
+from dpsql.accounting.accountant import Accountant
+from dpsql.accounting.accounting import MOST_DELTA, Accounting, Allowance
+from dpsql.accounting.approx import APPROX
+from dpsql.accounting.conversion import alone, check_covered, covers, largest_rho
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.accounting.price_parts import check_covered, covers, split_price, within
+from dpsql.accounting.pure import PURE
 from dpsql.accounting.target_error import Target, price_for, target
+from dpsql.accounting.zcdp import ZCDP
+
+ACCOUNTINGS: Mapping[str, Accounting] = {one.name: one for one in (ZCDP, PURE, APPROX)}
+"""The ways of accounting, by the names that policies give them."""
 
 __all__ = [
-    "NORMS",
+    "ACCOUNTINGS",
+    "APPROX",
+    "MOST_DELTA",
+    "PURE",
+    "ZCDP",
     "Accountant",
     "Accounting",
+    "Allowance",
     "PrivacyLoss",
     "Target",
     "alone",
@@ -16,7 +30,5 @@ __all__ = [
     "covers",
     "largest_rho",
     "price_for",
-    "split_price",
     "target",
-    "within",
 ]

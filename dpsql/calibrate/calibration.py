@@ -13,24 +13,21 @@ Why no Laplace noise under ``zcdp``: at the same ρ its variance is 2·l1²/2ρ,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import Accounting, PrivacyLoss, check_covered, largest_rho, split_price, within
+from dpsql.accounting import Accounting, PrivacyLoss, check_covered
 from dpsql.calibrate.picks import Joined, Modal, Picked
 from dpsql.calibrate.picks import picked as pick
 from dpsql.errors import error
 from dpsql.inference.estimates import estimate_of, group_noise
-from dpsql.mechanisms import MOST_DELTA, PICKS, Gaussian, Laplace, Threshold, TopK, part_of_picks
+from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_picks
 from dpsql.mechanisms.quantiles import TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise
-from rewriter.declared import Sensitivity
 from rewriter.front_door import EXTREME
 from rewriter.plan import Block, Plan, Selection, Top
-
-Mechanism = Laplace | Gaussian
 
 NOMINAL_GROUP = 1000
 """The rows of the group for which a mean's error is predicted, where nobody says another number."""
@@ -121,11 +118,20 @@ class Calibration:
         return sum(shares, start=PrivacyLoss())
 
     @property
-    def noise(self) -> Mapping[str, Noise]:
-        """The noise of each statistic, by its name; and of each choice, and of the groups that are picked."""
-        noise = {statistic.name: one.mechanism.noise for one in self.measured for statistic in one.block.statistics}
-        noise |= {one.choice.name: one.mechanism.noise for one in self.picked}
-        return noise if self.peeled is None else noise | {PICKS: self.peeled.mechanism.noise}
+    def noise(self) -> Mapping[str, Mechanism]:
+        """The noise of each statistic, by its name."""
+        return {statistic.name: one.mechanism for one in self.measured for statistic in one.block.statistics}
+
+    @property
+    def picking(self) -> Mapping[str, Noise]:
+        """How far each choice is off, and the picks of groups."""
+        found = {one.choice.name: one.mechanism.noise for one in self.picked}
+        return found if self.peeled is None else found | {PICKS: self.peeled.mechanism.noise}
+
+    @property
+    def hidden_by(self) -> Mapping[str, Noise]:
+        """All that a release of it is hidden by."""
+        return {**self.noise, **self.picking}
 
     @property
     def threshold(self) -> float | None:
@@ -141,11 +147,12 @@ class Calibration:
 def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibration:
     """The least noise that costs at most ``price``. Raises :class:`dpsql.errors.Error`; nothing was read or charged.
 
-    >>> from rewriter.plan import Statistic
+    >>> from rewriter.plan import Sensitivity, Statistic
     >>> block = Block((Statistic("n", Fraction(1), 2, "count"),), Sensitivity(l1=2, l2_squared=4))
     >>> plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
-    >>> calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(1, 10))).noise
-    {'n': Noise(kind='laplace', scale=Fraction(20, 1))}
+    >>> from dpsql.accounting import PURE
+    >>> calibrate(plan, PURE, PrivacyLoss(epsilon=Fraction(1, 10))).noise
+    {'n': Laplace(scale=Fraction(20, 1))}
     """
     apart = plan.selection is not None and plan.selecting is None
     whole = sum((block.weight for block in plan.blocks), Fraction(apart))
@@ -155,10 +162,10 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     _check_price(accounting, price)
     _check_sizes(plan)
     peeled = None if plan.top is None else _peel(plan, plan.top, accounting, price)
-    rest = price if peeled is None else _less(price, peeled.share)
-    share = split_price(rest, whole)
+    rest = price if peeled is None else price - peeled.share
+    share = rest / whole
     try:
-        shares = [split_price(rest, whole / one.weight) for one in plan.blocks]
+        shares = [rest * one.weight / whole for one in plan.blocks]
         selected = _select(plan, plan.selection, accounting, share, price.delta) if plan.selection and apart else None
         if plan.selection is not None and not apart:
             place = next(place for place, one in enumerate(plan.blocks) if one == plan.selecting)
@@ -166,8 +173,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
         measured = tuple(measure(one, accounting, part) for one, part in zip(plan.blocks, shares, strict=True))
         sizes = [max(len(one.fractions), 1) for one in plan.choices]
         picked = tuple(
-            pick(one, accounting, split_price(rest, whole / size))
-            for one, size in zip(plan.choices, sizes, strict=True)
+            pick(one, accounting, rest * size / whole) for one, size in zip(plan.choices, sizes, strict=True)
         )
     except TooFar as cause:
         hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
@@ -176,7 +182,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
         hint = "ask at a larger dpsql.epsilon, or declare narrower ranges and fewer rows"
         raise error("the noise at this price is wider than 64 bits", sqlstate="22023", hint=hint) from cause
     calibration = Calibration(plan, measured, selected, picked, peeled)
-    if not within(calibration.loss, price):
+    if not calibration.loss.fits_within(price):
         raise error("a calibration exceeds its price", sqlstate="XX000")
     return calibration
 
@@ -208,10 +214,9 @@ def turning_notes(calibration: Calibration) -> Iterator[str]:
 
 
 def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
-    paid, other = (price.rho, price.epsilon) if accounting is Accounting.ZCDP else (price.epsilon, price.rho)
-    if other:
+    if not accounting.adds(price):
         raise error(f"a {accounting} ledger is not paid like this", sqlstate="XX000")
-    if not paid:
+    if not price.of_noise:
         raise error("an answer has a price above 0", sqlstate="22023", hint="SET dpsql.epsilon = 0.1")
 
 
@@ -227,50 +232,24 @@ def _check_sizes(plan: Plan) -> None:
 
 def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
     """The least noise that hides a block for a share of a price."""
-    mechanisms = _mechanisms(accounting)(block.sensitivity, share)
-    if not mechanisms:
+    found = [
+        Measured(block, mechanism, allowance.charge)
+        for allowance in accounting.allowances(share)
+        for mechanism in hiding(block.sensitivity, allowance.loss)
+    ]
+    if not found:
         raise error("statistics are not bounded in a norm that this ledger can hide", sqlstate="XX000")
-    mechanism = min(mechanisms, key=lambda candidate: candidate.variance)
-    delta = share.delta if accounting is Accounting.APPROX and isinstance(mechanism, Gaussian) else Fraction(0)
-    return Measured(block, mechanism, PrivacyLoss(share.epsilon, share.rho, delta))
+    return min(found, key=lambda one: one.mechanism.variance)
 
 
 def _peel(plan: Plan, top: Top, accounting: Accounting, price: PrivacyLoss) -> Peeled:
     """The picks with the greatest exponent for their part of the price: by ρ, or by ε."""
     block = next(one for one in plan.blocks if any(statistic.name == top.name for statistic in one.statistics))
-    concentrated = accounting is Accounting.ZCDP
-    norms = block.sensitivity
+    concentrated, norms = accounting.concentrated, block.sensitivity
     shown = 1.386 * math.sqrt(norms.l2_squared) if concentrated or norms.l1 is None else 3.0 * norms.l1
     part = part_of_picks(top, plan.cells or 1, shown, concentrated=concentrated)
-    share = split_price(price, 1 / part)
-    if accounting is Accounting.ZCDP:
-        return Peeled(TopK.of_rho(top, share.rho), PrivacyLoss(rho=share.rho))
-    found = [Peeled(TopK.of_epsilon(top, share.epsilon), PrivacyLoss(epsilon=share.epsilon))]
-    if accounting is Accounting.APPROX and share.delta:
-        found.append(Peeled(TopK.of_rho(top, largest_rho(share.epsilon, share.delta)), share))
+    found = [Peeled(TopK.affordable(top, one.loss), one.charge) for one in accounting.allowances(price * part)]
     return max(found, key=lambda one: one.mechanism.rate)
-
-
-def _less(price: PrivacyLoss, share: PrivacyLoss) -> PrivacyLoss:
-    return PrivacyLoss(price.epsilon - share.epsilon, price.rho - share.rho, price.delta - share.delta)
-
-
-def _mechanisms(accounting: Accounting) -> Callable[[Sensitivity, PrivacyLoss], list[Mechanism]]:
-    return {Accounting.ZCDP: _zcdp, Accounting.PURE: _pure, Accounting.APPROX: _approx}[accounting]
-
-
-def _zcdp(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
-    return [Gaussian.calibrated(sensitivity, share.rho)]
-
-
-def _pure(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
-    return [] if sensitivity.l1 is None else [Laplace.calibrated(sensitivity, share.epsilon)]
-
-
-def _approx(sensitivity: Sensitivity, share: PrivacyLoss) -> list[Mechanism]:
-    rho = largest_rho(share.epsilon, share.delta) if share.delta else Fraction(0)
-    gaussian: list[Mechanism] = [Gaussian.calibrated(sensitivity, rho)] if rho else []
-    return gaussian + _pure(sensitivity, share)
 
 
 def _selecting(
@@ -278,28 +257,21 @@ def _selecting(
 ) -> tuple[Selected, PrivacyLoss]:
     """The threshold for what is measured with the share of its block, and what is left of that for the noise."""
     found = _select(plan, selection, accounting, share, delta)
-    noise = PrivacyLoss(found.share.epsilon, found.share.rho)
-    paid = PrivacyLoss(delta=found.share.delta)
-    return Selected(found.threshold, paid, measured=True), noise
+    return Selected(found.threshold, found.share.of_failure, measured=True), found.share.of_noise
 
 
 def _select(plan: Plan, selection: Selection, accounting: Accounting, share: PrivacyLoss, delta: Fraction) -> Selected:
-    """Under zcdp the threshold has the whole δ of the price; under approx its share, halved where noise needs δ too."""
-    delta = min(delta, MOST_DELTA)
-    if accounting is Accounting.PURE or not delta:
-        columns = ", ".join(key.text for key in plan.keys)
-        raise error(
-            f"GROUP BY {columns} has no key set",
-            sqlstate="0A000",
-            hint=f"declare values for {columns} in the policy, or give the policy a delta",
-        )
-    mechanism: Mechanism
-    if accounting is Accounting.ZCDP:
-        mechanism = Gaussian.calibrated(selection.sensitivity, share.rho)
-        return Selected(Threshold(selection, mechanism, delta), PrivacyLoss(rho=share.rho, delta=delta))
-    if selection.max_groups == 1:
-        mechanism = Laplace.calibrated(selection.sensitivity, share.epsilon)
-        return Selected(Threshold(selection, mechanism, min(share.delta, MOST_DELTA)), share)
-    half = min(share.delta / 2, MOST_DELTA)
-    mechanism = Gaussian.calibrated(selection.sensitivity, largest_rho(share.epsilon, half))
-    return Selected(Threshold(selection, mechanism, half), share)
+    """The first way to pay for a threshold for which there is noise."""
+    unpaid = True
+    for allowance in accounting.selections(share, delta):
+        unpaid = False
+        for mechanism in hiding(selection.sensitivity, allowance.loss):
+            return Selected(Threshold(selection, mechanism, allowance.delta), allowance.charge)
+    if not unpaid:
+        raise TooWide("nothing hides for nothing")
+    columns = ", ".join(key.text for key in plan.keys)
+    raise error(
+        f"GROUP BY {columns} has no key set",
+        sqlstate="0A000",
+        hint=f"declare values for {columns} in the policy, or give the policy a delta",
+    )

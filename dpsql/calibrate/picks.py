@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import Accounting, PrivacyLoss, check_covered, largest_rho
+from dpsql.accounting import Accounting, PrivacyLoss, check_covered
 from dpsql.errors import error
 from dpsql.inference.intervals import reach
 from dpsql.mechanisms.quantiles import (
@@ -16,6 +16,7 @@ from dpsql.mechanisms.quantiles import (
     SHARE,
     Around,
     Commonest,
+    Cost,
     Exponential,
     Joint,
     Quantile,
@@ -66,9 +67,13 @@ class Picked:
     @property
     def loss(self) -> PrivacyLoss:
         """Of all picks together, exactly."""
-        linear, squared = together(self.choice.fractions, ends=any(self.ends))
-        one = self.mechanism.loss
-        return PrivacyLoss(one.epsilon * linear, one.rho * squared)
+        return self.mechanism.loss_of(together(self.choice.fractions, ends=any(self.ends)))
+
+    def rank_variance(self, place: int) -> float:
+        return self.quantiles[place].rank_variance
+
+    def usual_rows(self, place: int) -> float:
+        return self.quantiles[place].usual_rows
 
     def columns(self, ranks: Ranks, keys: Sequence[Key], sampler: Sampler) -> Columns:
         ends: list[Quantile | None] = [end for pair in self.ends for end in (pair or (None, None))]
@@ -107,15 +112,31 @@ class Joined:
     @property
     def quantiles(self) -> tuple[Quantile | Joint, ...]:
         """How each of the fractions is picked."""
-        alone: dict[Fraction, Quantile] = {one.fraction: one for one in self.extremes}
-        return tuple(alone.get(fraction, self.joint) for fraction in self.choice.fractions)
+        return tuple(self._extreme(fraction) or self.joint for fraction in self.choice.fractions)
+
+    def _extreme(self, fraction: Fraction) -> Quantile | None:
+        """How MIN or MAX is picked."""
+        return next((one for one in self.extremes if one.fraction == fraction), None)
+
+    def rank_variance(self, place: int) -> float:
+        """Of the rank of one of the fractions, in rows."""
+        fraction = self.choice.fractions[place]
+        alone = self._extreme(fraction)
+        return self.joint.rank_variance(fraction) if alone is None else alone.rank_variance
+
+    def usual_rows(self, place: int) -> float:
+        """How many rows the rank of one of the fractions is away, 95 times in 100, where values lie evenly."""
+        fraction = self.choice.fractions[place]
+        if (alone := self._extreme(fraction)) is not None:
+            return alone.usual_rows
+        at = self.joint.fractions.index(fraction)
+        far = reach(at, len(self.joint.fractions), float(fraction), _FAR, 1.0) * _FAR
+        return far / -math.expm1(-float(self.joint.rate * self.choice.row))
 
     @property
     def loss(self) -> PrivacyLoss:
         """Of all picks together, exactly."""
-        linear, squared = joint_cost(len(self.extremes), around=self.around is not None)
-        one = self.mechanism.loss
-        return PrivacyLoss(one.epsilon * linear, one.rho * squared)
+        return self.mechanism.loss_of(joint_cost(len(self.extremes), around=self.around is not None))
 
     def columns(self, ranks: Ranks, keys: Sequence[Key], sampler: Sampler) -> Columns:
         """The last column is the noisy weight of every group."""
@@ -138,7 +159,7 @@ class Joined:
         return (*values, *(end for pair in pairs for end in pair), total)
 
 
-def joint_cost(extremes: int, *, around: bool) -> tuple[Fraction, Fraction]:
+def joint_cost(extremes: int, *, around: bool) -> Cost:
     """What a joint pick costs with all that belongs to it, in ε and in ρ of one pick.
 
     >>> [round(float(cost), 3) for cost in joint_cost(0, around=True)]
@@ -169,6 +190,9 @@ class Modal:
     def loss(self) -> PrivacyLoss:
         return self.mechanism.loss
 
+    def usual_rows(self, place: int) -> None:
+        """A value that is not the mode is no rows away from it."""
+
     def columns(self, ranks: Ranks, keys: Sequence[Key], sampler: Sampler) -> Columns:
         return (tuple(self.quantiles[0].pick(ranks.get(key, ()), sampler) for key in keys),)
 
@@ -185,7 +209,7 @@ def picked(choice: Choice, accounting: Accounting, share: PrivacyLoss) -> Picked
         raise TooFar("the price is too low for these quantiles")
     if alone is None or joined is None:
         return alone or joined  # type: ignore[return-value]
-    return min(alone, joined, key=lambda one: sum(_variance(one, fraction) for fraction in choice.fractions))
+    return min(alone, joined, key=lambda one: sum(map(one.rank_variance, range(len(choice.fractions)))))
 
 
 def _with_ends(
@@ -219,38 +243,17 @@ def _joined(choice: Choice, accounting: Accounting, share: PrivacyLoss, around: 
     return Joined(choice, joint, extremes, Around(joint) if around else None, paid)
 
 
-def _variance(one: Picked | Joined, fraction: Fraction) -> float:
-    """Of a quantile's rank, in rows: of noise whose exponent is that of its distance."""
-    place = one.choice.fractions.index(fraction)
-    quantile = one.quantiles[place]
-    if isinstance(quantile, Quantile):
-        return 2 / float(quantile.rate * quantile.scale * one.choice.row) ** 2
-    # The noises of the gaps below it and above it add up to what the weight of the group is off.
-    below = quantile.fractions.index(fraction) + 1
-    above = len(quantile.fractions) + 1 - below
-    return 2 * below * above / (below + above) / float(quantile.rate * one.choice.row) ** 2
-
-
 def _mechanism(
-    choice: Choice, accounting: Accounting, share: PrivacyLoss, cost: tuple[Fraction, Fraction]
+    choice: Choice, accounting: Accounting, share: PrivacyLoss, cost: Cost
 ) -> tuple[Exponential, PrivacyLoss]:
-    """The mechanism with the greatest exponent, where all picks cost so many times what one does; and what is paid.
-
-    Of ε, where weights are bounded in the L1 norm, or of ρ.
-    """
-    linear, squared = cost
-    found: list[Exponential] = []
-    if accounting is not Accounting.ZCDP and choice.sensitivity.l1 is not None:
-        found.append(Exponential(share.epsilon / linear, concentrated=False))
-    if accounting is Accounting.ZCDP:
-        found.append(Exponential.of_rho(share.rho / squared))
-    elif accounting is Accounting.APPROX and share.delta:
-        found.append(Exponential.of_rho(largest_rho(share.epsilon, share.delta) / squared))
+    """The mechanism with the greatest exponent, where all picks cost so many times what one does; and what is paid."""
+    known = [
+        (Exponential.affordable(choice.sensitivity, one.loss, cost), one.charge) for one in accounting.allowances(share)
+    ]
+    found = [(mechanism, charge) for mechanism, charge in known if mechanism is not None]
     if not found:
         raise error("weights are not bounded in a norm that this ledger can hide", sqlstate="XX000")
-    mechanism = max(found, key=lambda one: one.epsilon / unit_weight(choice.sensitivity, one))
-    needs_delta = accounting is Accounting.APPROX and mechanism.concentrated
-    return mechanism, PrivacyLoss(share.epsilon, share.rho, share.delta if needs_delta else Fraction(0))
+    return max(found, key=lambda one: one[0].epsilon / unit_weight(choice.sensitivity, one[0]))
 
 
 def quantile_half_width(picks: Sequence[Picked | Joined | Modal], chosen: Chosen, rows: int) -> float | None:
@@ -258,23 +261,10 @@ def quantile_half_width(picks: Sequence[Picked | Joined | Modal], chosen: Chosen
     mode. MIN and MAX are as far from the ends as they aim.
     """
     pick = next(one for one in picks if one.choice.name == chosen.choice)
-    if isinstance(pick, Modal):
+    if (off := pick.usual_rows(chosen.place)) is None:
         return None
-    quantile, choice = pick.quantiles[chosen.place], pick.choice
-    apart = float((choice.high - choice.low) * choice.granularity) / rows
-    return apart * min(_rank_half_width(quantile, choice, chosen.place), rows)
-
-
-def _rank_half_width(quantile: Quantile | Joint, choice: Choice, place: int) -> float:
-    """In rows: as a row has the exponent r, errors fall off like E exp(-rN) for a Poisson number N of rows."""
-    if isinstance(quantile, Quantile):
-        if quantile.is_extreme:
-            return float(quantile.inside_rows)
-        return math.log(20) / -math.expm1(-float(quantile.rate * quantile.scale * choice.row))
-    fraction = choice.fractions[place]
-    at = quantile.fractions.index(fraction)
-    far = reach(at, len(quantile.fractions), float(fraction), _FAR, 1.0) * _FAR
-    return far / -math.expm1(-float(quantile.rate * choice.row))
+    choice = pick.choice
+    return float((choice.high - choice.low) * choice.granularity) / rows * min(off, rows)
 
 
 _FAR = 1e6
@@ -300,7 +290,7 @@ def rank_notes(releases: Iterable[tuple[Sequence[Output], Sequence[Picked | Join
                 beyond[output.text] = max(beyond.get(output.text, (0, 0)), (quantile.inside_rows, rows))
             else:
                 away[output.text] = max(away.get(output.text, 0), rows)
-                near = math.ceil(_rank_half_width(quantile, pick.choice, chosen.place))
+                near = math.ceil(pick.usual_rows(chosen.place) or 0)
                 usual[output.text] = max(usual.get(output.text, 0), min(near, rows))
     for (text, way), rows in modes.items():
         yield f"{text} is picked by {way}: another value may have up to {rows:,} rows more (95 %)"

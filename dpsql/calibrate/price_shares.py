@@ -26,19 +26,20 @@ def shares(
     the cube root of cells, before least squares makes the answer better still. Under pure ε, where the noise of many
     shares grows with their square, all but a token goes to the finest groups if adding them up is more accurate.
 
+    >>> from dpsql.accounting import ZCDP
     >>> plans = [Plan(str(n), "duckdb", (), (), (), None, n) for n in (1, 100)]
-    >>> halves = shares(PrivacyLoss(rho=Fraction(11)), [Family((0, 1), ((), (0,)))], plans, Accounting.ZCDP)
+    >>> halves = shares(PrivacyLoss(rho=Fraction(11)), [Family((0, 1), ((), (0,)))], plans, ZCDP)
     >>> [int(share.rho) for share in halves]
     [1, 10]
     """
     result = [PrivacyLoss()] * len(plans)
     for family in families:
         weights = {plans[place].identity: _weight(plans[place].cells, accounting) for place in family.measurements}
-        if accounting is Accounting.PURE and (finest := _finest(family, plans)) is not None:
+        if accounting.prefers_finest and (finest := _finest(family, plans)) is not None:
             weights = {identity: _PRECISION if identity == finest else _TOKEN for identity in weights}
         total = sum(weights.values()) * len(families)
         for place in family.measurements:
-            result[place] = _portion(price, Fraction(weights[plans[place].identity], total))
+            result[place] = price * Fraction(weights[plans[place].identity], total)
     return tuple(result)
 
 
@@ -62,9 +63,4 @@ def _finest(family: Family, plans: Sequence[Plan]) -> str | None:
 
 def _weight(cells: int | None, accounting: Accounting) -> int:
     known = max(1, _UNKNOWN_CELLS if cells is None else cells)
-    power = 1 / 3 if accounting is Accounting.PURE else 1 / 2
-    return max(1, round(known**power * _PRECISION)) if known > 1 else _PRECISION
-
-
-def _portion(price: PrivacyLoss, share: Fraction) -> PrivacyLoss:
-    return PrivacyLoss(price.epsilon * share, price.rho * share, price.delta * share)
+    return max(1, round(known**accounting.cells_power * _PRECISION)) if known > 1 else _PRECISION

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from dpsql.calibrate.calibration import Calibration
 from dpsql.inference.intervals import ALPHA, half_width
-from dpsql.releases import Noise, bar
+from dpsql.releases import Additive, bar
 from rewriter.plan import Linear, Plan, Top
 
 
@@ -66,7 +66,7 @@ def _most(top: Top) -> str:
     return "most" if top.most else "least"
 
 
-def is_as_good(released: Calibration, noise: Mapping[str, Noise], picked: Calibration) -> bool:
+def is_as_good(released: Calibration, noise: Mapping[str, Additive], picked: Calibration) -> bool:
     """Whether sorting groups that were all released before, with this noise, is at least as accurate as picking."""
     return _sorted_way(released, _top(picked), noise).error <= _way(picked).error
 
@@ -88,7 +88,7 @@ def _way(calibration: Calibration) -> _Way:
     return _Way(calibration, missed, _half_width(estimator, calibration.noise, ALPHA))
 
 
-def _sorted_way(calibration: Calibration, top: Top, noise: Mapping[str, Noise] | None = None) -> _Way:
+def _sorted_way(calibration: Calibration, top: Top, noise: Mapping[str, Additive] | None = None) -> _Way:
     """To sort all groups: two change places where the noises of both add up, and any of so many may be."""
     noise = calibration.noise if noise is None else noise
     estimator = _estimator(calibration.plan, top)
@@ -103,5 +103,5 @@ def _estimator(plan: Plan, top: Top) -> Linear:
     return total
 
 
-def _half_width(estimator: Linear, noise: Mapping[str, Noise], alpha: float) -> float:
+def _half_width(estimator: Linear, noise: Mapping[str, Additive], alpha: float) -> float:
     return half_width(tuple((noise[name], weight) for name, weight in estimator.terms), alpha)

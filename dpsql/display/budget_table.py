@@ -8,7 +8,7 @@ from fractions import Fraction
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpsql.accounting import Accountant, Accounting, PrivacyLoss
+from dpsql.accounting import ACCOUNTINGS, Accountant, PrivacyLoss
 from dpsql.display.terminal_tables import grid
 from dpsql.ledger import Charge
 from dpsql.policy import Policy, Share
@@ -20,7 +20,7 @@ def accountant(policy: Policy, share: Share | None = None) -> Accountant:
     """The filter of the declared total, or of one analyst's share of it."""
     budget = policy.budget
     epsilon = budget.epsilon if share is None else share.epsilon
-    return Accountant(Accounting(budget.accounting), epsilon, budget.delta)
+    return Accountant(ACCOUNTINGS[budget.accounting], epsilon, budget.delta)
 
 
 def budget(policy: Policy, charges: Sequence[Charge]) -> Group:

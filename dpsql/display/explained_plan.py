@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from dpsql.display.terminal_tables import grid
 from dpsql.price_text import left_over, price_lines
-from dpsql.releases import Noise, bar
+from dpsql.releases import Additive, bar
 from rewriter.plan import Block, Plan
 
 if TYPE_CHECKING:
@@ -82,15 +82,15 @@ def exact(value: Fraction | int) -> str:
     return f"{int(value):,}" if value == int(value) else f"{float(value):.6g}"
 
 
-def noise(hidden_by: Noise, granularity: Fraction) -> str:
+def noise(hidden_by: Additive, granularity: Fraction) -> str:
     """The distribution, in the units of the column.
 
-    >>> noise(Noise("gaussian", Fraction(76801)), Fraction(1, 2)), noise(Noise("laplace", Fraction(10)), Fraction(1))
+    >>> from dpsql.mechanisms import Gaussian, Laplace
+    >>> noise(Gaussian(Fraction(76801)), Fraction(1, 2)), noise(Laplace(Fraction(10)), Fraction(1))
     ('Gaussian, σ = 38,400', 'Laplace, b = 10')
     """
-    letter = {"gaussian": "σ", "laplace": "b"}[hidden_by.kind]
     scale = float(f"{float(hidden_by.scale * granularity):.4g}")
-    return f"{hidden_by.kind.title()}, {letter} = {scale:,.15g}"
+    return f"{hidden_by.name.title()}, {hidden_by.symbol} = {scale:,.15g}"
 
 
 def _grouped(release: ReleaseExplanation) -> str:
@@ -129,7 +129,7 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
         )
 
 
-def _block(block: Block, hidden_by: Noise) -> Iterator[RenderableType]:
+def _block(block: Block, hidden_by: Additive) -> Iterator[RenderableType]:
     statistics = block.statistics
     unit = block.prefix.strategy.unit if block.prefix is not None else 1
     yield grid(

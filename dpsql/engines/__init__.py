@@ -7,7 +7,7 @@ from dpsql.engines.failures import busy, cancelled
 from dpsql.engines.names import PEOPLE, match, suggestion
 from dpsql.engines.registry import ENGINES, POSTGRESQL, SQLITE, Address, EngineKind, Resources
 from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable, enumerated
-from dpsql.engines.turns import Load
+from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Schema",
     "SchemaColumn",
     "SchemaTable",
+    "Turn",
     "Way",
     "arrow_type",
     "busy",

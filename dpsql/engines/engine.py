@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.schema import Concern, Look, Profile, Schema
-from dpsql.engines.turns import Load
+from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way
 from dpsql.releases import ExactTable
 from rewriter.dialects import Dialect
@@ -43,8 +43,14 @@ class Engine(Protocol):
         """
         ...
 
-    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
-        """The exact integers of a release, groups in the order of their keys. Secret.
+    def run(
+        self,
+        plan: Plan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> ExactTable:
+        """The exact integers of a release, groups in the order of their keys. Secret. Without a ``turn`` it takes one.
 
         Raises :class:`dpsql.errors.OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled.
         """

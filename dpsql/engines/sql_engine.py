@@ -20,7 +20,7 @@ from dpsql.engines.exact_table import Rows
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
 from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.schema import Concern, Look, Schema, SchemaTable
-from dpsql.engines.turns import Load
+from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way, way_scan
 from dpsql.errors import Error
 from rewriter.dialects import Dialect
@@ -160,13 +160,20 @@ class SQLEngine(ABC, Generic[S]):
         return row
 
     def _call(
-        self, work: Callable[[S], _R], timeout: float | None = None, cancellation: Cancellation | None = None
+        self,
+        work: Callable[[S], _R],
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
     ) -> _R:
-        """Run ``work`` on a session. A failure is told outside the handler, so that no error holds its cause."""
+        """Run ``work`` on a session, in a turn that is handed on or one of its own.
+
+        A failure is told outside the handler, so that no error holds its cause.
+        """
         started = time.monotonic()
         cancellation = cancellation or Cancellation()
         problem: Error
-        with self.load.within(timeout) as ours:
+        with self.load.within(timeout, turn) as ours:
             if not ours:
                 raise too_long(timeout)
             left = None if timeout is None else timeout - (time.monotonic() - started)

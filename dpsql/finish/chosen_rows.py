@@ -8,10 +8,9 @@ interval is made that much wider. Post-processing: it reads what is shown, and t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from statistics import NormalDist
 
+from dpsql.accounting import Accounting
 from dpsql.finish.propagate import Ends, as_number
 
 NOTE = (
@@ -23,19 +22,17 @@ _MISSED = 0.05
 Cell = Ends | tuple[str, str] | None
 
 
-def stretch(shown: int, among: int, *, laplace: bool) -> float:
+def stretch(shown: int, among: int, accounting: Accounting) -> float:
     """By what the intervals of so many rows among others are longer than 95 % intervals of single rows.
 
-    >>> round(stretch(5, 64, laplace=False), 2), round(stretch(5, 64, laplace=True), 2), stretch(64, 64, laplace=True)
+    >>> from dpsql.accounting import PURE, ZCDP
+    >>> round(stretch(5, 64, ZCDP), 2), round(stretch(5, 64, PURE), 2), stretch(64, 64, PURE)
     (1.47, 1.85, 1.0)
     """
     if not 0 < shown < among:
         return 1.0
     missed = _MISSED * shown / among
-    if laplace:
-        return math.log(missed) / math.log(_MISSED)
-    normal = NormalDist()
-    return normal.inv_cdf(1 - missed / 2) / normal.inv_cdf(1 - _MISSED / 2)
+    return accounting.tail(missed) / accounting.tail(_MISSED)
 
 
 def stretched(values: Sequence[object], ends: Sequence[Cell], by: float) -> tuple[Cell, ...]:

@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+from dpsql.accounting import Accounting
 from dpsql.engines import Cancellation
 from dpsql.finish.by_replicates import Tables, effort, tried_ends
 from dpsql.finish.chosen_rows import NOTE, stretch, stretched
@@ -174,11 +175,11 @@ def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[
 
 
 def selected_bars(
-    prepared: Prepared, rows: Cells, bars: Sequence[Column | None], released: Tables, *, laplace: bool
+    prepared: Prepared, rows: Cells, bars: Sequence[Column | None], released: Tables, accounting: Accounting
 ) -> tuple[tuple[Column | None, ...], tuple[str, ...]]:
     """The intervals, wider where the rows were chosen from more by their noisy numbers; and what to say then."""
     most = max((table.rows for table in released.values()), default=0)
-    by = stretch(len(rows), most, laplace=laplace) if prepared.program.outer.chooses else 1.0
+    by = stretch(len(rows), most, accounting) if prepared.program.outer.chooses else 1.0
     if by == 1.0 or not any(bars):
         return tuple(bars), ()
     found = [None if bar is None else stretched([row[at] for row in rows], bar, by) for at, bar in enumerate(bars)]

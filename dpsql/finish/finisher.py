@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpsql.accounting import Accounting
 from dpsql.engines import Cancellation
 from dpsql.finish.error_bars import exact_bars, pieced, selected_bars, tried_bars
 from dpsql.finish.remembered import Finished, FinishedAnswers, undefined_notes
@@ -22,7 +21,7 @@ class Finisher:
         self._opened = opened
         # Only tests have no noise: then nothing is told of how far off it is.
         self._silent = silent
-        self.finished = FinishedAnswers()
+        self.finished = FinishedAnswers(opened.memories)
 
     def finish(
         self, prepared: Prepared, made: Sequence[Made], settings: Settings, analyst: str, cancellation: Cancellation
@@ -54,7 +53,6 @@ class Finisher:
         if settings.intervals and outer.question.wanted:
             tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)
             bars = tuple(tried.get(at, bar) for at, bar in enumerate(bars))
-        laplace = self._opened.accountant.accounting is not Accounting.ZCDP
-        bars, chosen = selected_bars(prepared, rows, bars, released, laplace=laplace)
+        bars, chosen = selected_bars(prepared, rows, bars, released, self._opened.accountant.accounting)
         told = undefined_notes(rows, undefined=undefined) if released else ()
         return Finished(columns, rows, bars, (*chosen, *told))

@@ -16,8 +16,8 @@ from fractions import Fraction
 from dpsql.calibrate import Calibration
 from dpsql.inference.consistency import Derived
 from dpsql.inference.estimates import nearest, sum_half_width
-from dpsql.mechanisms import sqrt_at_least
-from dpsql.releases import Noise, NoisyTable, bar, variance
+from dpsql.mechanisms import Gaussian, sqrt_at_least
+from dpsql.releases import Additive, NoisyTable, bar, heaviest
 from dpsql.reuse import refined
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
@@ -63,7 +63,7 @@ def left(
     steps = {one.name: one.granularity for one in plan.statistics}
     refinement: dict[str, int] = {}
     statistics: dict[str, tuple[int, ...]] = {}
-    noise: dict[str, Noise] = {}
+    noise: dict[str, Additive] = {}
     for statistic in whole.statistics:
         name = statistic.name
         step = _common(statistic.granularity, steps[name])
@@ -98,22 +98,21 @@ def _rounding(unit: int, step: int) -> Fraction:
     return Fraction(unit * unit + 2 * step * step, 12) if unit > step else Fraction(0)
 
 
-def summed(terms: Iterable[tuple[Noise, Fraction, int]], more: Fraction = Fraction(0)) -> Noise:
+def summed(terms: Iterable[tuple[Additive, Fraction, int]], more: Fraction = Fraction(0)) -> Additive:
     """A bound for the sum of so many noises of each kind, each times a factor: of its variance, or hardly more.
 
-    Laplace noises are said to be one Laplace noise, whose tails are at least theirs. ``more`` is added to the variance.
+    Noises are said to be one of the law with the heaviest tails among them. ``more`` is added to the variance.
 
-    >>> summed([(Noise("gaussian", Fraction(3)), Fraction(1), 1), (Noise("gaussian", Fraction(1)), Fraction(2), 4)])
-    Noise(kind='gaussian', scale=Fraction(5, 1))
+    >>> summed([(Gaussian(Fraction(3)), Fraction(1), 1), (Gaussian(Fraction(1)), Fraction(2), 4)])
+    Gaussian(scale=Fraction(5, 1))
     """
     known = [(noise, factor, count) for noise, factor, count in terms if count]
     if len(known) == 1 and known[0][2] == 1 and not more:
         noise, factor, _ = known[0]
-        return Noise(noise.kind, noise.scale * factor)
-    square = sum((variance(noise) * factor**2 * count for noise, factor, count in known), more)
-    if all(noise.kind == "gaussian" for noise, _, _ in known):
-        return Noise("gaussian", Fraction(sqrt_at_least(square)))
-    return Noise("laplace", Fraction(sqrt_at_least(square / 2)))
+        return replace(noise, scale=noise.scale * factor)
+    square = sum((noise.square * factor**2 * count for noise, factor, count in known), more)
+    law = heaviest(noise for noise, _, _ in known) if known else Gaussian
+    return law(Fraction(sqrt_at_least(law.square_of_scale(square))))
 
 
 def _common(one: Fraction, other: Fraction) -> Fraction:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.inference.estimates import sum_half_width
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import Additive, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import BOOLEAN, Scalar
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
@@ -22,13 +22,14 @@ ALPHA = 0.01
 """How often any empty group of an answer is taken for one that is there."""
 
 
-def threshold(counted: Linear, noise: Mapping[str, Noise], cells: int) -> float:
+def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> float:
     """The number of rows that none of so many empty groups is above, but once in 100 times.
 
     The noises of groups are independent, so each may be above it with probability 1 - 0.99^(1/cells).
 
     >>> from fractions import Fraction
-    >>> rows, noise = Linear((("s0", Fraction(1)),)), {"s0": Noise("laplace", Fraction(10))}
+    >>> from dpsql.mechanisms import Laplace
+    >>> rows, noise = Linear((("s0", Fraction(1)),)), {"s0": Laplace(Fraction(10))}
     >>> threshold(rows, noise, 1), threshold(rows, noise, 100)
     (39.0, 85.0)
     """
@@ -145,6 +146,5 @@ def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) 
             if of_rows & names:
                 if not of_rows <= names:
                     return "together with what was asked for, in one measurement"
-                price, total = (measured.share.rho, whole.rho) if whole.rho else (measured.share.epsilon, whole.epsilon)
-                paid += float(price / total)
+                paid += float(measured.share.of_noise.part_of(whole))
     return f"{100 * paid:.0f} % of the price" if paid else ""

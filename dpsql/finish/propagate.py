@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
-from dpsql.releases import Noise, ReleasedColumn, ReleasedTable
+from dpsql.releases import Additive, ReleasedColumn, ReleasedTable
 from rewriter.front_door import Affine, Form, Mean, Measured, Quotient, Rounding, Term
 from rewriter.plan import Linear, Output, Plan
 from rewriter.release import Along
@@ -33,7 +33,7 @@ class Piece:
     """The rows that one measurement gave to a released table, from row ``first`` on."""
 
     plan: Plan
-    noises: Mapping[str, Noise]
+    noises: Mapping[str, Additive]
     table: ReleasedTable
     first: int = 0
     running: Callable[[Along], Mapping[str, Sequence[float]]] = field(default=lambda _: {})
@@ -183,13 +183,13 @@ def _estimator(term: Term, row: Sequence[Row | None]) -> Linear:
     return total
 
 
-def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tuple[Noise, Fraction, Fraction], ...]:
+def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tuple[Additive, Fraction, Fraction], ...]:
     """The noises under two sums: one for each statistic of each measured row, however often it is used.
 
     They are independent as they were drawn; what least squares makes common to several rows is not in it.
     """
     weights: dict[tuple[str, int, str], list[Fraction]] = {}
-    noises: dict[tuple[str, int, str], Noise] = {}
+    noises: dict[tuple[str, int, str], Additive] = {}
     for side, form in enumerate((above, below)):
         for term, weight in form.terms:
             place = row[term[0]]

@@ -6,12 +6,11 @@ Guarantee: an entry is found only by the very objects that it was made from, and
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from dpsql.finish.propagate import Ends
+from dpsql.memory import Memories, Memory
 from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable
 from rewriter.declared import Scalar, Type
@@ -49,31 +48,26 @@ MAX_CELLS = 2_000_000
 class FinishedAnswers:
     """The latest answers, by identity. Thread-safe."""
 
-    def __init__(self, cells: int = MAX_CELLS) -> None:
-        self._most = cells
-        self._cells = 0
-        self._lock = threading.Lock()
-        # What a key is made of is kept in its entry: no other object can have its identity meanwhile.
-        self._kept: OrderedDict[Hashable, tuple[Prepared, Sequence[NoisyTable], Finished, int]] = OrderedDict()
+    def __init__(self, memories: Memories, cells: int = MAX_CELLS) -> None:
+        self._kept: Memory[tuple[Hashable, ...], _Kept] = memories.memory("finished answers", cells, _cells)
 
     def get(
         self, prepared: Prepared, tables: Sequence[NoisyTable], how: Hashable, finish: Callable[[], Finished]
     ) -> Finished:
         """The answer of ``prepared`` over ``tables``, from memory or from ``finish``, which works as ``how`` says."""
         key = (id(prepared), how, *map(id, tables))
-        with self._lock:
-            if (found := self._kept.get(key)) is not None:
-                self._kept.move_to_end(key)
-                return found[2]
-        finished = finish()
-        size = (len(finished.columns) + sum(bar is not None for bar in finished.bars)) * (len(finished.rows) + 1)
-        if size > self._most // 10:
-            return finished
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = (prepared, tables, finished, size)
-                self._cells += size
-            while self._cells > self._most:
-                _, (_, _, _, old) = self._kept.popitem(last=False)
-                self._cells -= old
-        return finished
+        return self._kept.get(key, lambda: _Kept(prepared, tables, finish())).finished
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An answer with what its key is made of: no other object can have its identity meanwhile."""
+
+    prepared: Prepared
+    tables: Sequence[NoisyTable]
+    finished: Finished
+
+
+def _cells(kept: _Kept) -> int:
+    finished = kept.finished
+    return (len(finished.columns) + sum(bar is not None for bar in finished.bars)) * (len(finished.rows) + 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from dpsql.finish.propagate import Ends
 from dpsql.inference.estimates import reaches_of
 from dpsql.inference.intervals import Z
 from dpsql.inference.numeric import FloatArray, IntArray
-from dpsql.releases import Noise, NoisyTable
+from dpsql.releases import Additive, NoisyTable
 from rewriter.plan import Plan
 
 FEWEST = 39
@@ -28,7 +29,6 @@ _ONE_SIDED = 4 / 3
 
 Of the greater of two shares that differ by little, uneven ones held 76 to 95 times in 100, and even ones 95 to 98."""
 
-_SMOOTH = 1e6
 """From this scale on, discrete noise is continuous noise rounded."""
 
 
@@ -37,7 +37,7 @@ def generator(question: str, tables: Sequence[NoisyTable]) -> np.random.Generato
     digest = hashlib.sha256(question.encode())
     for table in tables:
         numbers = sorted(table.statistics.items()), sorted(table.chosen.items())
-        digest.update(repr((table.keys, *numbers, sorted(table.noise))).encode())
+        digest.update(repr((table.keys, *numbers, sorted({**table.noise, **table.picking}))).encode())
     return np.random.default_rng(int.from_bytes(digest.digest()[:16], "big"))
 
 
@@ -55,14 +55,13 @@ def replicated(
         }
         chosen = _repicked(table, plan, count, rng)
         found[plan.identity] = [
-            NoisyTable(
-                table.keys,
-                {
+            replace(
+                table,
+                statistics={
                     name: tuple(n + more for n, more in zip(column, draws[name][number].tolist(), strict=True))
                     for name, column in table.statistics.items()
                 },
-                table.noise,
-                chosen[number],
+                chosen=chosen[number],
             )
             for number in range(count)
         ]
@@ -102,28 +101,17 @@ def _repicked(
     return list(found)
 
 
-def drawn(noise: Noise, count: int, rng: np.random.Generator) -> IntArray:
+def drawn(noise: Additive, count: int, rng: np.random.Generator) -> IntArray:
     """Discrete Laplace or Gaussian noise, from numpy.
 
     >>> rng = np.random.default_rng(1)
     >>> from fractions import Fraction
-    >>> draws = [drawn(Noise(kind, Fraction(10)), 10_000, rng) for kind in ("laplace", "gaussian")]
+    >>> from dpsql.mechanisms import Gaussian, Laplace
+    >>> draws = [drawn(kind(Fraction(10)), 10_000, rng) for kind in (Laplace, Gaussian)]
     >>> [round(float(one.std())) for one in draws]
     [14, 10]
     """
-    scale = float(noise.scale)
-    if scale <= 0:
-        return np.zeros(count, dtype=np.int64)
-    if noise.kind == "laplace":
-        if scale > _SMOOTH:
-            return np.rint(rng.laplace(0, scale, count)).astype(np.int64)
-        chance = -math.expm1(-1 / scale)
-        return np.asarray(rng.geometric(chance, count) - rng.geometric(chance, count), dtype=np.int64)
-    if scale > 20:
-        return np.rint(rng.normal(0, scale, count)).astype(np.int64)
-    support = np.arange(-math.ceil(9 * scale) - 1, math.ceil(9 * scale) + 2)
-    mass = np.exp(-0.5 * (support / scale) ** 2)
-    return np.asarray(support[np.searchsorted(np.cumsum(mass) / mass.sum(), rng.random(count))], dtype=np.int64)
+    return noise.replicas(count, rng) if noise.scale > 0 else np.zeros(count, dtype=np.int64)
 
 
 def replicate_ends(value: float, replicates: FloatArray) -> Ends | None:

@@ -2,5 +2,6 @@
 
 from dpsql.ledger.charges import EVERYBODY, Charge, Limits, Missing, decimal
 from dpsql.ledger.ledger import Due, Ledger
+from dpsql.ledger.receipt import Receipt
 
-__all__ = ["EVERYBODY", "Charge", "Due", "Ledger", "Limits", "Missing", "decimal"]
+__all__ = ["EVERYBODY", "Charge", "Due", "Ledger", "Limits", "Missing", "Receipt", "decimal"]

@@ -182,7 +182,8 @@ def _added(units: Sequence[_Units]) -> _Units:
 
 def _units(loss: PrivacyLoss) -> _Units:
     """Exact for what is recorded. A limit is rounded down, which admits the same: no sum lies in between."""
-    return _unit(loss.epsilon), _unit(loss.rho), _unit(loss.delta)
+    epsilon, rho, delta = map(_unit, loss.parts)
+    return epsilon, rho, delta
 
 
 def _unit(part: Fraction) -> int:
@@ -220,11 +221,9 @@ def recorded(loss: PrivacyLoss) -> PrivacyLoss:
     >>> recorded(PrivacyLoss(rho=Fraction(1, 200))).rho, recorded(PrivacyLoss(rho=Fraction(1, 3))).rho > Fraction(1, 3)
     (Fraction(1, 200), True)
     """
-    parts = (loss.epsilon, loss.rho, loss.delta)
-    if not any(GRID % part.denominator for part in parts):
+    if not any(GRID % part.denominator for part in loss.parts):
         return loss
-    epsilon, rho, delta = (Fraction(math.ceil(part * GRID), GRID) for part in parts)
-    return PrivacyLoss(epsilon, rho, delta)
+    return PrivacyLoss(*(Fraction(math.ceil(part * GRID), GRID) for part in loss.parts))
 
 
 def decimal(part: Fraction) -> str:

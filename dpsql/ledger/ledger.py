@@ -43,6 +43,7 @@ from dpsql.ledger.charges import (
     recorded,
     together,
 )
+from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 from dpsql.postgresql import without_password
 
@@ -86,8 +87,8 @@ class Ledger:
     """The durable, append-only list of charges of one policy. Thread-safe; not to be used in a forked child.
 
     >>> import tempfile
-    >>> from dpsql.accounting.accountant import Accounting
-    >>> total = Accountant(Accounting.PURE, epsilon=Fraction(1), delta=Fraction(0))
+    >>> from dpsql.accounting import PURE
+    >>> total = Accountant(PURE, epsilon=Fraction(1), delta=Fraction(0))
     >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(f"sqlite:{folder}/ledger", total) as ledger:
     ...     paid = ledger.charge("ana", PrivacyLoss(epsilon=Fraction(9, 10)), "SELECT count(*) FROM patient")
     ...     ledger.charge("ana", PrivacyLoss(epsilon=Fraction(2, 10)), "SELECT count(*) FROM visit")
@@ -149,7 +150,14 @@ class Ledger:
             problem.__cause__ = cause
         raise problem
 
-    def charge(self, analyst: str, loss: PrivacyLoss, statement: str, tables: Sequence[str] = ()) -> str:
+    def charge(
+        self,
+        analyst: str,
+        loss: PrivacyLoss,
+        statement: str,
+        tables: Sequence[str] = (),
+        receipt: Receipt | None = None,
+    ) -> str:
         """Charge ``loss``, and return the charge's unique id once it is durable. What was charged is never given back.
 
         A loss of nothing is not recorded; its id is empty. A loss is recorded as it is, or rounded up to a multiple of
@@ -157,12 +165,17 @@ class Ledger:
         BudgetExceeded (nothing was charged; the text depends on the ledger alone), OperationalError when the
         ledger is busy (nothing was charged) or broken (it may be charged; it must not be read for).
         """
-        return self.charge_together(analyst, [Due(loss, statement, tuple(tables))])[0]
+        return self.charge_together(analyst, [Due(loss, statement, tuple(tables))], receipt)[0]
 
-    def charge_together(self, analyst: str, dues: Sequence[Due]) -> tuple[str, ...]:
-        """The same for several charges that are admitted all or none, and durable together."""
+    def charge_together(self, analyst: str, dues: Sequence[Due], receipt: Receipt | None = None) -> tuple[str, ...]:
+        """The same for several charges that are admitted all or none, and durable together.
+
+        They are written on the ``receipt`` before anybody is told of them.
+        """
         started = time.monotonic()
         ids = self.begin(analyst, dues).result()
+        if receipt is not None:
+            receipt.add((due.loss for due in dues), ids)
         if self.on_charge is not None:
             self.on_charge(_clean(analyst), dues, ids, time.monotonic() - started)
         return ids

@@ -200,8 +200,8 @@ class PostgresJournal:
         """Add all of the charges or none; what was spent where they do not fit."""
         rows = [*_columns(charges)]
         concerned = sorted({EVERYBODY, *(charge.analyst for charge in charges)} & set(limits))
-        boxes = [limits[name].limit for name in concerned]
-        most = [[decimal(part) for part in parts] for parts in zip(*map(_parts, boxes), strict=True)] or [[], [], []]
+        boxes = [limits[name].limit.parts for name in concerned]
+        most = [[decimal(part) for part in parts] for parts in zip(*boxes, strict=True)] or [[], [], []]
         message = {
             **dict(
                 zip(
@@ -320,7 +320,7 @@ def _totals(connection: _Connection, analyst: str | None = None) -> dict[str, To
 
 def _columns(charges: Group) -> Sequence[list[object]]:
     rows = (
-        (c.id, c.time, _text(c.analyst), *map(decimal, _parts(c.loss)), _text(c.statement), _text(json.dumps(c.tables)))
+        (c.id, c.time, _text(c.analyst), *map(decimal, c.loss.parts), _text(c.statement), _text(json.dumps(c.tables)))
         for c in charges
     )
     return [list(column) for column in zip(*rows, strict=True)]
@@ -329,10 +329,6 @@ def _columns(charges: Group) -> Sequence[list[object]]:
 def _text(value: str) -> str:
     """PostgreSQL has no character 0."""
     return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-def _parts(loss: PrivacyLoss) -> tuple[Fraction, Fraction, Fraction]:
-    return loss.epsilon, loss.rho, loss.delta
 
 
 def _loss(parts: Sequence[str]) -> PrivacyLoss:

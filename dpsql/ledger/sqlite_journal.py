@@ -171,10 +171,9 @@ class SQLiteJournal:
         grouped = "SELECT analyst, epsilon, rho, delta, count(*) FROM charge GROUP BY 1, 2, 3, 4"
         for name, *parts, count in self._reader.execute(grouped):
             loss = _loss(parts)
-            many = PrivacyLoss(loss.epsilon * count, loss.rho * count, loss.delta * count)
             for whose in (name, EVERYBODY):
                 before = sums.get(whose, NOTHING)
-                sums[whose] = Total(before.spent + many, before.charges + count)
+                sums[whose] = Total(before.spent + loss * count, before.charges + count)
         last = self._reader.execute("SELECT coalesce(max(number), 0), count(*) FROM charge").fetchone()
         if last[0] != last[1]:
             raise Unsound("charges are missing from the ledger")
@@ -279,7 +278,8 @@ def _loss(parts: Sequence[str]) -> PrivacyLoss:
 
 
 def _text(loss: PrivacyLoss) -> tuple[str, str, str]:
-    return str(loss.epsilon), str(loss.rho), str(loss.delta)
+    epsilon, rho, delta = map(str, loss.parts)
+    return epsilon, rho, delta
 
 
 @functools.lru_cache(maxsize=256)

@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.mechanisms.picking import Picking
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.releases import Noise
 from rewriter.plan import Top
 
 PICKS = "picks"
@@ -67,6 +67,10 @@ class TopK:
     def of_epsilon(cls, top: Top, epsilon: Fraction) -> TopK:
         return cls(top, epsilon / (top.count * top.reach), concentrated=False)
 
+    @classmethod
+    def affordable(cls, top: Top, loss: PrivacyLoss) -> TopK:
+        return cls.of_rho(top, loss.rho) if loss.rho else cls.of_epsilon(top, loss.epsilon)
+
     @property
     def loss(self) -> PrivacyLoss:
         each = self.rate * self.top.reach
@@ -75,8 +79,8 @@ class TopK:
         return PrivacyLoss(epsilon=self.top.count * each)
 
     @property
-    def noise(self) -> Noise:
-        return Noise("exponential", 1 / self.rate)
+    def noise(self) -> Picking:
+        return Picking(1 / self.rate)
 
     def missed(self, cells: int) -> float:
         """How many steps a group that is not shown may be beyond one that is, among ``cells`` groups; 95 %."""

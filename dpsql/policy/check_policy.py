@@ -11,7 +11,7 @@ import stat
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
-from dpsql.accounting import Accountant, Accounting, PrivacyLoss
+from dpsql.accounting import ACCOUNTINGS, Accountant, PrivacyLoss
 from dpsql.engines import Concern, Schema, SchemaTable, match
 from dpsql.policy import policy as declared
 from dpsql.policy.declared_catalog import Fit, fit
@@ -82,7 +82,7 @@ def _budget(policy: Policy) -> Iterator[Problem]:
 def _statement(policy: Policy) -> Iterator[Problem]:
     """Prices that no ledger of this budget can pay, even when it is empty."""
     statement, budget = policy.statement, policy.budget
-    accountant = Accountant(Accounting(budget.accounting), budget.epsilon, budget.delta)
+    accountant = Accountant(ACCOUNTINGS[budget.accounting], budget.epsilon, budget.delta)
     most = accountant.largest(PrivacyLoss())
     for key, price in (("epsilon", statement.epsilon), ("max_epsilon", statement.max_epsilon)):
         if price > most:

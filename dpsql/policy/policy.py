@@ -28,6 +28,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from dpsql.accounting import ACCOUNTINGS
 from dpsql.engines import ENGINES, POSTGRESQL, SQLITE
 from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
@@ -38,7 +39,7 @@ from rewriter.declared import Hop
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
 
-Accounting = Annotated[Literal["zcdp", "pure", "approx"], BeforeValidator(fields.choice("zcdp", "pure", "approx"))]
+Accounting = Annotated[str, BeforeValidator(fields.choice(*ACCOUNTINGS))]
 MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice("refused", "declared"))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
@@ -108,9 +109,10 @@ class Budget(_Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> Budget:
-        if self.accounting == "pure" and self.delta:
-            raise wrong("pure accounting has no delta: leave delta out, or choose zcdp")
-        if self.accounting != "pure" and not self.delta:
+        takes_delta = ACCOUNTINGS[self.accounting].takes_delta
+        if self.delta and not takes_delta:
+            raise wrong(f"{self.accounting} accounting has no delta: leave delta out, or choose zcdp")
+        if takes_delta and not self.delta:
             raise wrong(f"{self.accounting} accounting needs a delta above 0: add one such as 1e-6, or choose pure")
         return self
 

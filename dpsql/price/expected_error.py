@@ -15,7 +15,7 @@ from dpsql.calibrate import NOMINAL_GROUP, Calibration, quantile_half_width
 from dpsql.inference.estimates import estimate_of, group_noise, infer, running_margins
 from dpsql.inference.intervals import half_width, quotient_ends
 from dpsql.prepare import Prepared
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn
+from dpsql.releases import Additive, NoisyTable, ReleasedColumn
 from dpsql.reply import AnswerColumn
 from rewriter.front_door import Affine, Either, Form, Mean, Other, Quotient, Running, Shape
 from rewriter.plan import Output, Plan
@@ -93,7 +93,7 @@ def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: Nois
     """The median error of an output over its groups, against that of a nominal group with the same noise."""
     estimate = estimate_of(output.estimator)
     widths = estimate.found_errors(column)
-    unit = estimate.error_unit(table.noise, group_noise(plan.blocks, table.noise), NOMINAL_GROUP)
+    unit = estimate.error_unit(table.picking, group_noise(plan.blocks, table.noise), NOMINAL_GROUP)
     return float(np.median(widths)) / unit if widths and unit and float(np.median(widths)) else None
 
 
@@ -222,7 +222,7 @@ def _slots(prepared: Prepared, calibrations: Sequence[Calibration]) -> list[list
     return [
         sorted(
             (calibrations[place] for name in sorted(origin) for place in _groups_of(shapes[name])),
-            key=lambda calibration: -max((float(one.scale) for one in calibration.noise.values()), default=0.0),
+            key=lambda calibration: -max((float(one.scale) for one in calibration.hidden_by.values()), default=0.0),
         )
         for origin in prepared.outer.origins
     ]
@@ -296,9 +296,9 @@ def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]], known: Known)
 
 def _joint(
     above: Affine, below: Affine, slots: Sequence[Sequence[Calibration]]
-) -> tuple[tuple[Noise, Fraction, Fraction], ...]:
+) -> tuple[tuple[Additive, Fraction, Fraction], ...]:
     weights: dict[tuple[object, str], list[Fraction]] = {}
-    noises: dict[tuple[object, str], Noise] = {}
+    noises: dict[tuple[object, str], Additive] = {}
     for side, form in enumerate((above, below)):
         for (slot, name), weight in form.terms:
             calibration = slots[slot][0]

@@ -16,16 +16,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 
-from dpsql.accounting import Accounting, PrivacyLoss, split_price
+from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
+from dpsql.engines import Turn
 from dpsql.inference.estimates import learned, threshold
 from dpsql.ledger import Due
+from dpsql.mechanisms import Mechanism
+from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable
-from rewriter.declared import Learned, Missing
+from rewriter.declared import Learned, Missing, Sensitivity
 from rewriter.front_door import exponents, histogram_plans
 from rewriter.plan import Plan
 
@@ -91,11 +93,15 @@ class Purchase:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A query with the bounds that the policy leaves open; a ``purchase`` is what was, or would be, bought for it."""
+    """A query with the bounds that the policy leaves open; a ``purchase`` is what was, or would be, bought for it.
+
+    Where it was bought, the engine's ``turn`` that the charge waited for lasts until the query has been read, too.
+    """
 
     prepared: Prepared
     bounds: tuple[Bound, ...] = ()
     purchase: Purchase | None = None
+    turn: Turn | None = None
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -111,8 +117,10 @@ class Bounds:
 
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
-        self._plans = lru_cache(maxsize=1024)(self._plans_of)
-        self._calibrated = lru_cache(maxsize=4096)(self._calibrate)
+        memories = opened.memories
+        self._plans: Memory[Missing, tuple[Plan, ...]] = memories.memory("histograms of bounds", 1024)
+        self._calibrations: Memory[tuple[Missing, PrivacyLoss], tuple[Calibration, ...]]
+        self._calibrations = memories.memory("calibrations of bounds", 4096)
 
     @property
     def share(self) -> Fraction | None:
@@ -133,21 +141,21 @@ class Bounds:
         if not lacking:
             return _with(draft, list(found.values()))
         price = self._price(epsilon)
-        each = _down(split_price(price, len(lacking)))
+        each = _down(price / len(lacking))
         calibrations = {missing: self._calibrated(missing, each) for missing in lacking}
         purchase = Purchase(calibrations, self.share or Fraction(0), PrivacyLoss())
         # What rounding has left of the part goes to the statement: the whole price is charged, and not more.
-        rest = most() + _less(price, purchase.loss)
+        rest = most() + (price - purchase.loss)
         return Settled(draft, tuple(found.values()), replace(purchase, rest=rest))
 
     def _find(self, missing: Sequence[Missing], epsilon: Fraction) -> dict[Missing, Bound]:
         """Those bounds that were released before, and are good enough for a statement of this ε."""
         price = self._price(min(epsilon, self._opened.policy.statement.epsilon))
-        wanted = split_price(price, max(_SHARED, len(missing)))
+        wanted = price / max(_SHARED, len(missing))
         found: dict[Missing, Bound] = {}
         for one in missing:
             tables = [
-                self._opened.store.get(option.plan.identity, self._opened.policy.data_version, option.noise)
+                self._opened.store.get(option.plan.identity, self._opened.policy.data_version, option.hidden_by)
                 for option in self._calibrated(one, wanted)
             ]
             known = [table for table in tables if table is not None]
@@ -165,19 +173,21 @@ class Bounds:
     def _plans_of(self, missing: Missing) -> tuple[Plan, ...]:
         return histogram_plans(missing, self._opened.catalog, self._opened.engine.dialect)
 
+    def _calibrated(self, missing: Missing, price: PrivacyLoss) -> tuple[Calibration, ...]:
+        return self._calibrations.get((missing, price), lambda: self._calibrate(missing, price))
+
     def _calibrate(self, missing: Missing, price: PrivacyLoss) -> tuple[Calibration, ...]:
-        plans = self._plans(missing)
-        share = split_price(price, len(plans))
+        plans = self._plans.get(missing, lambda: self._plans_of(missing))
+        share = price / len(plans)
         return tuple(calibrate(one, self._opened.accountant.accounting, share) for one in plans)
 
     def _price(self, epsilon: Fraction) -> PrivacyLoss:
         """The part of a statement's price. No δ: no group is selected, and the noise needs none."""
-        return part_of(self._opened.accountant.price(epsilon, Fraction(0)), self.share or Fraction(0))
+        return self._opened.accountant.price(epsilon, Fraction(0)) * (self.share or Fraction(0))
 
     def _bound(self, missing: Missing, tables: Sequence[NoisyTable]) -> Bound:
         """A function of released numbers and the policy, so that it is the same for everybody."""
-        deviation = 1.0 if self._opened.accountant.accounting is Accounting.ZCDP else math.sqrt(2)
-        relative = deviation / float(self._opened.policy.statement.epsilon)
+        relative = self._opened.accountant.accounting.deviation / float(self._opened.policy.statement.epsilon)
         bins = exponents(missing, self._opened.catalog)
         unseen = max(threshold(noise, len(bins)) for table in tables for noise in table.noise.values())
         return Bound(learned(missing, tables, bins, relative), _released_at(tables), unseen)
@@ -199,25 +209,12 @@ def _down(price: PrivacyLoss) -> PrivacyLoss:
     return PrivacyLoss(epsilon, rho, price.delta)
 
 
-def _less(price: PrivacyLoss, paid: PrivacyLoss) -> PrivacyLoss:
-    return PrivacyLoss(price.epsilon - paid.epsilon, price.rho - paid.rho, price.delta - paid.delta)
-
-
-def part_of(price: PrivacyLoss, part: Fraction) -> PrivacyLoss:
-    """A part of what a price pays for noise; δ stays whole.
-
-    >>> part_of(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(4, 5)).rho
-    Fraction(1, 250)
-    """
-    return PrivacyLoss(price.epsilon * part, price.rho * part, price.delta)
-
-
 def _released_at(tables: Sequence[NoisyTable]) -> float:
     """The ε of histograms of sensitivity 1, together: of Gaussian noise √(2ρ)."""
+    one = Sensitivity(l1=1, l2_squared=1)
     noises = [noise for table in tables for noise in table.noise.values()]
-    if all(noise.kind == "laplace" for noise in noises):
-        return sum(1 / float(noise.scale) for noise in noises)
-    return math.sqrt(sum(1 / float(noise.scale) ** 2 for noise in noises))
+    loss = sum((noise.loss(one) for noise in noises if isinstance(noise, Mechanism)), PrivacyLoss())
+    return float(loss.epsilon) + math.sqrt(2 * loss.rho)
 
 
 def _shown(number: Fraction) -> str:

@@ -7,17 +7,20 @@ before; what is released already is free, and of what can be made of other relea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dpsql.accounting import Accounting, PrivacyLoss, Target, covers, price_for
+from dpsql.accounting import PrivacyLoss, Target, covers, price_for
 from dpsql.calibrate import Calibration, calibrate, is_as_good, picks_note, rank_notes, ranked, shares, turning_notes
+from dpsql.engines import Turn
 from dpsql.errors import DataError, InternalError
+from dpsql.mechanisms import Laplace
+from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
 from dpsql.price.expected_error import Known, excess_of, released_before, target_notes
-from dpsql.price.learn_bounds import Settled, part_of
-from dpsql.releases import Noise, NoisyTable
+from dpsql.price.learn_bounds import Settled
+from dpsql.releases import NoisyTable
 from dpsql.reuse import Offer, Reuse
 from dpsql.settings import Settings
 from rewriter.plan import Plan
@@ -46,10 +49,11 @@ class Priced:
     def releases(self) -> tuple[Calibration, ...]:
         """One for each identity: what is charged is what is measured. A second place of the same release is neither.
 
+        >>> from dpsql.accounting import PURE
         >>> from rewriter.plan import Block, Sensitivity, Statistic
         >>> block = Block((Statistic("n", Fraction(1), 1, "count"),), Sensitivity(l1=1, l2_squared=1))
         >>> plan = Plan("SELECT …", "duckdb", (), (block,), (), None, 1)
-        >>> dear, cheap = (calibrate(plan, Accounting.PURE, PrivacyLoss(epsilon=Fraction(e))) for e in (2, 1))
+        >>> dear, cheap = (calibrate(plan, PURE, PrivacyLoss(epsilon=Fraction(e))) for e in (2, 1))
         >>> Priced(Fraction(3), (dear, cheap), {}).loss == dear.loss
         True
         """
@@ -87,14 +91,18 @@ class Pricing:
         self._opened = opened
         self._reuse = reuse
         self._rest = rest
-        self._calibrations: dict[tuple[str, PrivacyLoss], Calibration] = {}
-        self._prices: dict[tuple[object, ...], tuple[Prepared, Fraction, bool]] = {}
+        memories = opened.memories
+        self._calibrations: Memory[tuple[Plan, PrivacyLoss], Calibration] = memories.memory("calibrations", _REMEMBERED)
+        self._prices: Memory[tuple[object, ...], _Foretold] = memories.memory("prices of errors", _REMEMBERED)
 
-    def price(self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1)) -> Priced:
+    def price(
+        self, prepared: Prepared, settings: Settings, part: Fraction = Fraction(1), turn: Turn | None = None
+    ) -> Priced:
         """Calibrate every release at its share of (a part of) the statement's price. Looks at no data."""
         opened = self._opened
         epsilon, notes = self._epsilon(prepared, settings)
-        whole = part_of(self._whole_price(prepared, epsilon), part)
+        whole = self._whole_price(prepared, epsilon)
+        whole = whole.of_noise * part + whole.of_failure
         calibrations = self.calibrations(prepared, whole)
         stored: dict[str, NoisyTable] = {}
         if settings.reuse:
@@ -102,10 +110,12 @@ class Pricing:
             for calibration in calibrations:
                 if not calibration.loss:
                     continue
-                table = opened.store.get(calibration.plan.identity, self._opened.policy.data_version, calibration.noise)
+                table = opened.store.get(
+                    calibration.plan.identity, self._opened.policy.data_version, calibration.hidden_by
+                )
                 if table is not None:
                     stored[calibration.plan.identity] = table
-        return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings), notes)
+        return Priced(epsilon, calibrations, stored, self._offers(calibrations, stored, settings, turn), notes)
 
     def _released(
         self, prepared: Prepared, price: PrivacyLoss, calibrations: tuple[Calibration, ...]
@@ -122,11 +132,15 @@ class Pricing:
         return tuple(found)
 
     def _offers(
-        self, calibrations: Sequence[Calibration], stored: Mapping[str, NoisyTable], settings: Settings
+        self,
+        calibrations: Sequence[Calibration],
+        stored: Mapping[str, NoisyTable],
+        settings: Settings,
+        turn: Turn | None,
     ) -> Mapping[str, Offer]:
         """What can be made of other releases."""
         missing = {c.plan.identity: c for c in calibrations if c.plan.identity not in stored}
-        found = {name: self._reuse.offer(c) for name, c in missing.items()} if settings.reuse else {}
+        found = {name: self._reuse.offer(c, turn) for name, c in missing.items()} if settings.reuse else {}
         return {name: offer for name, offer in found.items() if offer is not None}
 
     def most(self, prepared: Prepared, settings: Settings) -> PrivacyLoss:
@@ -137,16 +151,17 @@ class Pricing:
                 sqlstate="22023",
                 hint="ask once with SET dpsql.target_error = off, which buys them",
             )
-        whole = part_of(self._whole_price(prepared, settings.epsilon), self._rest)
+        whole = self._whole_price(prepared, settings.epsilon)
+        whole = whole.of_noise * self._rest + whole.of_failure
         loss = Priced(settings.epsilon, self.calibrations(prepared, whole), {}).loss
         # Under approx the noise that is chosen, with δ or without, can depend on the bounds.
-        return replace(loss, delta=whole.delta)
+        return loss.of_noise + whole.of_failure
 
     def settled(self, settled: Settled, settings: Settings) -> Priced:
         """The price of a query whose bounds are known. What was released for less, when they were bought, serves."""
         if not settled.bounds or settings.target_error is not None:
-            return self.price(settled.prepared, settings)
-        first = self.price(settled.prepared, settings, self._rest)
+            return self.price(settled.prepared, settings, turn=settled.turn)
+        first = self.price(settled.prepared, settings, self._rest, settled.turn)
         if settled.purchase is None:
             return self.price(settled.prepared, settings) if first.loss else first
         if not covers(settled.purchase.rest, first.loss):
@@ -163,8 +178,11 @@ class Pricing:
             return self.calibrations(prepared, self._whole_price(prepared, epsilon))
 
         known = self.known(prepared)
-        found, reached = self._remembered(prepared, wanted, known, calibrated)
-        return found, target_notes(prepared, wanted, found, calibrated(found), known, reached=reached)
+        # The key's identity is that of what is kept with it, and of nothing else meanwhile.
+        key = (id(prepared), wanted, tuple(sorted(known.sizes.items())), tuple(sorted(known.errors.items())))
+        found = self._prices.get(key, lambda: self._foretold(prepared, wanted, known, calibrated))
+        notes = target_notes(prepared, wanted, found.epsilon, calibrated(found.epsilon), known, reached=found.reached)
+        return found.epsilon, notes
 
     def known(self, prepared: Prepared) -> Known:
         """What was released before of the groups of a statement."""
@@ -173,14 +191,13 @@ class Pricing:
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""
         names = [*(one.name for one in plan.statistics), *(one.name for one in plan.choices)]
-        anything = {name: Noise("laplace", Fraction(1 << 200)) for name in names}
+        anything = {name: Laplace(Fraction(1 << 200)) for name in names}
         return self._opened.store.get(plan.identity, self._opened.policy.data_version, anything)
 
     def _whole_price(self, prepared: Prepared, epsilon: Fraction) -> PrivacyLoss:
         accountant = self._opened.accountant
-        needs_delta = prepared.program.selects or accountant.accounting is Accounting.APPROX
-        delta = self._opened.policy.statement.delta if needs_delta else Fraction(0)
-        return accountant.price(epsilon, Fraction(0) if accountant.accounting is Accounting.PURE else delta)
+        declared = self._opened.policy.statement.delta
+        return accountant.price(epsilon, accountant.accounting.delta(declared, selects=prepared.program.selects))
 
     def calibrations(self, prepared: Prepared, price: PrivacyLoss, *, picks: bool = True) -> tuple[Calibration, ...]:
         """The noise of every measurement; a family's in one norm, so that all of it has the same parts.
@@ -207,40 +224,35 @@ class Pricing:
 
     def _calibrated(self, plan: Plan, share: PrivacyLoss) -> Calibration:
         """The noise of a release at a price, remembered: it depends on nothing else."""
-        key = (plan.identity, share)
-        found = self._calibrations.get(key)
-        if found is None or found.plan != plan:
-            if len(self._calibrations) > _REMEMBERED:
-                self._calibrations.clear()
-            found = self._calibrations[key] = calibrate(plan, self._opened.accountant.accounting, share)
-        return found
+        accounting = self._opened.accountant.accounting
+        return self._calibrations.get((plan, share), lambda: calibrate(plan, accounting, share))
 
-    def _remembered(
+    def _foretold(
         self,
         prepared: Prepared,
         wanted: Target,
         known: Known,
         calibrated: Callable[[Fraction], tuple[Calibration, ...]],
-    ) -> tuple[Fraction, bool]:
-        """The ε that an error takes, and whether it is foretold to be enough, remembered: it depends on nothing else.
+    ) -> _Foretold:
+        """The ε that an error takes.
 
         Refused is what the noise alone makes impossible; where that is a matter of the data, the owner's cap is tried.
         """
-        key = (id(prepared), wanted, tuple(sorted(known.sizes.items())), tuple(sorted(known.errors.items())))
-        found = self._prices.get(key)
-        if found is None:
-            if len(self._prices) > _REMEMBERED:
-                self._prices.clear()
-            most = self._opened.policy.statement.max_epsilon
-            excess = excess_of(prepared, wanted, known, calibrated)
-            reached = excess(most) <= 1
-            if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
-                epsilon = most
-            else:
-                epsilon = price_for(wanted, excess, most)
-            # The key's identity is that of what is kept here, and of nothing else meanwhile.
-            found = self._prices[key] = (prepared, epsilon, reached)
-        return found[1], found[2]
+        most = self._opened.policy.statement.max_epsilon
+        excess = excess_of(prepared, wanted, known, calibrated)
+        reached = excess(most) <= 1
+        if not reached and excess_of(prepared, wanted, known, calibrated, certain=True)(most) <= 1:
+            return _Foretold(prepared, most, reached)
+        return _Foretold(prepared, price_for(wanted, excess, most), reached)
+
+
+@dataclass(frozen=True, slots=True)
+class _Foretold:
+    """The ε that an error takes in a statement, and whether it is foretold to be enough."""
+
+    prepared: Prepared
+    epsilon: Fraction
+    reached: bool
 
 
 def _total_variance(calibration: Calibration) -> float:

@@ -1,10 +1,12 @@
 """Secret and released tables, and the store of those that were paid for."""
 
+from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import Cell, bar, cell, down, up
-from dpsql.releases.store import Entry, Facts, ReleaseStore, variance
-from dpsql.releases.tables import ExactTable, Key, Noise, NoisyTable, Rank, ReleasedColumn, ReleasedTable
+from dpsql.releases.store import Entry, Facts, ReleaseStore
+from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable
 
 __all__ = [
+    "Additive",
     "Cell",
     "Entry",
     "ExactTable",
@@ -16,9 +18,10 @@ __all__ = [
     "ReleaseStore",
     "ReleasedColumn",
     "ReleasedTable",
+    "Stored",
     "bar",
     "cell",
     "down",
+    "heaviest",
     "up",
-    "variance",
 ]

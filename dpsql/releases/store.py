@@ -27,17 +27,18 @@ import operator
 import os
 import sqlite3
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from dpsql.errors import OperationalError
-from dpsql.releases.tables import Key, Noise, NoisyTable
+from dpsql.memory import Memory
+from dpsql.releases.noise import Additive, Noise, Stored
+from dpsql.releases.tables import Key, NoisyTable
 from rewriter.declared import Scalar
 
 _Result = TypeVar("_Result")
@@ -112,18 +113,22 @@ class ReleaseStore:
     ``put`` is called after the charge is durable and the noise is drawn, so that nothing in here is unpaid.
     """
 
-    def __init__(self, connection: sqlite3.Connection, capacity: int, place: Path, paid: Paid | None = None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, noises: Stored, capacity: int, place: Path, paid: Paid | None = None
+    ) -> None:
         self.place = place
+        self._noises = noises
         self._connection = connection
         self._paid = paid
         self._capacity = capacity
         self._one_at_a_time = threading.Lock()
-        self._read: OrderedDict[int, NoisyTable] = OrderedDict()
+        self.memory: Memory[int, NoisyTable] = Memory("stored releases", _REMEMBERED)
         self._pid = os.getpid()
 
     @classmethod
     def open(
         cls,
+        noises: Stored,
         ledger: str | os.PathLike[str],
         *,
         at: str | os.PathLike[str] | None = None,
@@ -132,8 +137,9 @@ class ReleaseStore:
     ) -> Self:
         """The store of the ledger in the file at this path, which must exist; at most ``capacity`` bytes of releases.
 
-        It is the file ``at``, or else the one beside the ledger. ``paid`` is asked for what the ledger has where it is
-        no file. A store that cannot be read is begun anew. Raises OperationalError when that fails too.
+        ``noises`` are the mechanisms by the names that are stored. The store is the file ``at``, or else the one beside
+        the ledger. ``paid`` is asked for what the ledger has where it is no file. A store that cannot be read is begun
+        anew. Raises OperationalError when that fails too.
         """
         path = Path(os.path.abspath(ledger))
         beside = Path(os.path.abspath(at)) if at is not None else Path(f"{path}-releases")
@@ -147,12 +153,12 @@ class ReleaseStore:
                 connection = _connect(beside, source)
         except (OSError, sqlite3.Error) as cause:
             raise OperationalError(f"the releases at {beside} cannot be stored", sqlstate="58030") from cause
-        return cls(connection, capacity, beside, paid)
+        return cls(connection, noises, capacity, beside, paid)
 
     def get(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
         """The most accurate stored table whose noise is, for every statistic, no wider than ``wanted``; None: a miss.
 
-        Laplace and Gaussian noise are compared by :func:`variance`.
+        Noises are compared by their squares.
         """
         return self._safely(lambda: self._find(identity, data_version, wanted))
 
@@ -194,20 +200,17 @@ class ReleaseStore:
             f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES}",
             (identity, data_version),
         )
-        compared = [(_excess(_noises(json.loads(noise)), wanted), number) for number, noise in rows]
+        compared = [(_excess(_noises(noise, self._noises), wanted), number) for number, noise in rows]
         good = [(excess, number) for excess, number in compared if excess is not None]
         if not good:
             return None
         return self._table(min(good)[1])
 
     def _table(self, number: int) -> NoisyTable:
-        table = self._read.get(number)
-        if table is None:
-            entry = "SELECT noise, body, facts, digest FROM release WHERE number = ?"
-            table = self._read[number] = _read(*self._connection.execute(entry, (number,)).fetchone())
-            if len(self._read) > _REMEMBERED:
-                self._read.popitem(last=False)
-        return table
+        entry = "SELECT noise, body, facts, digest FROM release WHERE number = ?"
+        return self.memory.get(
+            number, lambda: _read(self._noises, *self._connection.execute(entry, (number,)).fetchone())
+        )
 
     def _related(self, families: Collection[str], data_version: str, scope: str, most: int) -> tuple[Entry, ...]:
         marks = ", ".join("?" * len(families))
@@ -240,24 +243,13 @@ class ReleaseStore:
             )
 
 
-def variance(noise: Noise) -> Fraction:
-    """A bound on the variance, exact: 2b² for Laplace, σ² for Gaussian noise. Discrete noise has a little less.
-
-    For picks, of which only the like are compared, it is the square of the scale.
-
-    >>> variance(Noise("laplace", Fraction(3))), variance(Noise("gaussian", Fraction(3)))
-    (Fraction(18, 1), Fraction(9, 1))
-    """
-    return noise.scale**2 * (2 if noise.kind == "laplace" else 1)
-
-
 def _excess(stored: Mapping[str, Noise], wanted: Mapping[str, Noise]) -> Fraction | None:
     """How stored variances compare with those wanted, added up; None when one is missing or larger."""
     total = Fraction(0)
     for name, noise in wanted.items():
-        if name not in stored or variance(stored[name]) > variance(noise):
+        if name not in stored or stored[name].square > noise.square:
             return None
-        total += variance(stored[name]) / variance(noise) if noise.scale else 0
+        total += stored[name].square / noise.square if noise.scale else 0
     return total
 
 
@@ -313,7 +305,7 @@ _PLAIN = {type(None), bool, int, str}
 
 def _write(table: NoisyTable) -> tuple[str, str]:
     """Noise and body of an entry."""
-    noise = {name: [one.kind, str(one.scale)] for name, one in table.noise.items()}
+    noise = {name: [one.name, str(one.scale)] for name, one in {**table.noise, **table.picking}.items()}
     body: dict[str, object] = {
         "keys": [[value if type(value) in _PLAIN else _tagged(value) for value in key] for key in table.keys],
         # index: an integer of another library is one of ours, anything else is an error
@@ -338,20 +330,23 @@ def _facts(written: str) -> Facts | None:
     return Facts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"])
 
 
-def _read(noise: str, body: str, facts: str, digest: str) -> NoisyTable:
+def _read(known: Stored, noise: str, body: str, facts: str, digest: str) -> NoisyTable:
     if _digest(noise, body, facts) != digest:
         raise ValueError("a stored release was damaged")
-    parts = json.loads(body)
+    noises, parts = _noises(noise, known), json.loads(body)
     keys: list[Key] = [
         tuple([_untagged(value) if type(value) is list else value for value in key]) for key in parts["keys"]
     ]
     statistics = {name: tuple(column) for name, column in parts["statistics"].items()}
     chosen = {name: tuple(map(tuple, columns)) for name, columns in parts.get("chosen", {}).items()}
-    return NoisyTable(tuple(keys), statistics, _noises(json.loads(noise)), chosen)
+    additive = {name: one for name, one in noises.items() if isinstance(one, Additive)}
+    picking = {name: one for name, one in noises.items() if not isinstance(one, Additive)}
+    return NoisyTable(tuple(keys), statistics, additive, chosen, picking)
 
 
-def _noises(parts: Mapping[str, tuple[Any, str]]) -> dict[str, Noise]:
-    return {name: Noise(kind, Fraction(scale)) for name, (kind, scale) in parts.items()}
+def _noises(text: str, known: Stored) -> dict[str, Noise]:
+    """Raises KeyError for a mechanism that there is not."""
+    return {name: known[law](Fraction(scale)) for name, (law, scale) in json.loads(text).items()}
 
 
 def _tagged(value: Scalar | None) -> object:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Literal
 
+from dpsql.releases.noise import Additive, Noise
 from rewriter.declared import Scalar, Type
 
 Key = tuple[Scalar | None, ...]
@@ -37,29 +36,19 @@ class ExactTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
-    """The distribution of one statistic's noise, in lattice steps.
-
-    ``scale`` is b for discrete Laplace, P(x) ∝ exp(-|x|/b), and σ for discrete Gaussian, P(x) ∝ exp(-x²/2σ²). Of a
-    pick by the exponential mechanism it is 1/ε, where ε is the range of log-ratios that one unit can make.
-    """
-
-    kind: Literal["laplace", "gaussian", "exponential"]
-    scale: Fraction
-
-
-@dataclass(frozen=True, slots=True)
 class NoisyTable:
     """Releasable: the groups that may be named, and their noisy integers with the noise of each statistic.
 
     ``chosen`` are the lattice values that were picked for each choice: a column for each fraction, then two for each of
-    them, of values below and above it. None where there are too few people, or nothing was picked.
+    them, of values below and above it. None where there are too few people, or nothing was picked. ``picking`` says how
+    far each choice is off, and the picks of groups.
     """
 
     keys: tuple[Key, ...]
     statistics: Mapping[str, tuple[int, ...]]
-    noise: Mapping[str, Noise]
+    noise: Mapping[str, Additive]
     chosen: Mapping[str, tuple[tuple[int | None, ...], ...]] = field(default_factory=dict)
+    picking: Mapping[str, Noise] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

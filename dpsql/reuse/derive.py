@@ -25,7 +25,7 @@ from dpsql.inference.consistency import Derived, Evidence, agreeing, sums_of
 from dpsql.inference.estimates import Column
 from dpsql.mechanisms import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
-from dpsql.releases import Entry, Facts, Key, Noise, NoisyTable, variance
+from dpsql.releases import Additive, Entry, Facts, Key, NoisyTable, heaviest
 from rewriter.plan import Plan
 
 WEIGHTS = 1 << 16
@@ -67,7 +67,7 @@ class Source:
     def variance(self, name: str, cell: int | None = None) -> Fraction:
         """Of one group, or the largest of any."""
         count = max(self.counts, default=1) if cell is None else self.counts[cell]
-        return variance(self.finer.noise[name]) * count
+        return self.finer.noise[name].square * count
 
 
 def source(entry: Entry, plan: Plan, groups: Sequence[Key]) -> Source | None:
@@ -165,8 +165,8 @@ def _picked(wanted: Measured, sources: Sequence[Source]) -> tuple[Source, ...]:
 
 
 def _suffices(wanted: Measured, sources: Sequence[Source], fresh: Measured | None) -> bool:
-    more = variance(fresh.mechanism.noise) if fresh else None
-    asked = variance(wanted.mechanism.noise)
+    more = fresh.mechanism.square if fresh else None
+    asked = wanted.mechanism.square
     return all(
         _combined_variance(
             weights([one.variance(statistic.name) for one in sources], more), sources, statistic.name, more
@@ -178,15 +178,14 @@ def _suffices(wanted: Measured, sources: Sequence[Source], fresh: Measured | Non
 
 def _rest(wanted: Measured, sources: Sequence[Source], accounting: Accounting) -> Measured:
     """The fresh measurement that makes what there is as good as asked; ``wanted`` itself where that saves nothing."""
-    asked = variance(wanted.mechanism.noise)
+    asked = wanted.mechanism.square
     missing = max(
         1 - asked * sum((1 / one.variance(statistic.name) for one in sources), Fraction(0))
         for statistic in wanted.block.statistics
     )
-    root = accounting is not Accounting.ZCDP
-    part = _rounded_up(Fraction(sqrt_at_least(max(missing, Fraction(0)))) if root else max(missing, Fraction(0)))
+    part = _rounded_up(accounting.price_of_information(max(missing, Fraction(0))))
     while part < 1 - LEAST_SAVING:
-        share = PrivacyLoss(wanted.share.epsilon * part, wanted.share.rho * part, wanted.share.delta)
+        share = wanted.share.of_noise * part + wanted.share.of_failure
         try:
             fresh = measure(wanted.block, accounting, share)
             if _suffices(wanted, sources, fresh):
@@ -273,13 +272,13 @@ def made(found: Offer, fresh: NoisyTable | None) -> Made:
     groups = found.groups if fresh is None else fresh.keys
     refinement: dict[str, int] = {}
     statistics: dict[str, tuple[int, ...]] = {}
-    noise: dict[str, Noise] = {}
+    noise: dict[str, Additive] = {}
     shrunk = [0.0] * len(groups)
     for block, sources in zip(plan.blocks, found.sources, strict=True):
         for statistic in block.statistics:
             name = statistic.name
             measured = fresh.noise[name] if fresh is not None and name in fresh.noise else None
-            own = variance(measured) if measured else None
+            own = measured.square if measured else None
             parts = weights([one.variance(name) for one in sources], own)
             refinement[name] = sum(parts)
             columns = [_ordered(one.table, name, groups) for one in sources]
@@ -347,11 +346,9 @@ def _ordered(table: NoisyTable, name: str, groups: Sequence[Key]) -> Sequence[in
     return [at[group] for group in groups]
 
 
-def _noise(most: Fraction, sources: Sequence[Source], name: str, fresh: Noise | None, steps: int) -> Noise:
-    kinds = {one.finer.noise[name].kind for one in sources} | ({fresh.kind} if fresh else set())
-    kind = kinds.pop() if len(kinds) == 1 else "laplace"
-    square = most / 2 if kind == "laplace" else most
-    return Noise(kind, Fraction(sqrt_at_least(square)) * steps)
+def _noise(most: Fraction, sources: Sequence[Source], name: str, fresh: Additive | None, steps: int) -> Additive:
+    law = heaviest([*(one.finer.noise[name] for one in sources), *([fresh] if fresh else [])])
+    return law(Fraction(sqrt_at_least(law.square_of_scale(most))) * steps)
 
 
 def _factors(

@@ -7,25 +7,22 @@ releases again while it is remembered, whatever was released since: the same que
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import TypeVar
 
 from dpsql.calibrate import Calibration
+from dpsql.engines import Turn
+from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.releases import Entry, Facts, Key, NoisyTable
 from dpsql.reuse.derive import Made, Offer, facts, made, offer, source
+from rewriter.canonical_form import identity_of
 from rewriter.plan import Plan
 
 MOST_SOURCES = 16
 """The most stored releases that are looked at for one that is asked."""
 
 _REMEMBERED = 64
-
-_Kept = TypeVar("_Kept")
 
 
 class Reuse:
@@ -34,18 +31,21 @@ class Reuse:
     def __init__(self, opened: Opened) -> None:
         self._opened = opened
         # Another policy may declare other groups: then nobody knows that the stored ones were all there are.
-        self._scope = hashlib.sha256(repr(opened.catalog).encode()).hexdigest()
-        self._lock = threading.Lock()
-        self._offers: OrderedDict[object, Offer | None] = OrderedDict()
-        self._made: OrderedDict[object, Made] = OrderedDict()
-        self._given: OrderedDict[object, Offer] = OrderedDict()
+        self._scope = identity_of(opened.catalog)
+        memories = opened.memories
+        self._offers: Memory[tuple[object, ...], Offer | None] = memories.memory("offers of releases", _REMEMBERED)
+        self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)
+        self._given: Memory[tuple[object, ...], Offer] = memories.memory("free offers", _REMEMBERED)
 
     def facts(self, plan: Plan) -> Facts | None:
         """What a release of the plan is to be stored with."""
         return facts(plan, self._scope)
 
-    def offer(self, wanted: Calibration) -> Offer | None:
-        """The cheapest way to a release with what is stored; None where a release of its own is as good."""
+    def offer(self, wanted: Calibration, turn: Turn | None = None) -> Offer | None:
+        """The cheapest way to a release with what is stored; None where a release of its own is as good.
+
+        Public groups are listed in the ``turn`` of a statement that has one.
+        """
         plan, opened = wanted.plan, self._opened
         families = {statistic.family for statistic in plan.statistics} - {""}
         running = any(block.prefix is not None for block in plan.blocks)
@@ -56,25 +56,17 @@ class Reuse:
         if not entries:
             return None
         asked = (plan, wanted.loss)
-        with self._lock:
-            given = self._given.get(asked)
+        given = self._given.known(asked)
         if given is not None and {entry.number for entry in entries}.issuperset(chain(*given.numbers)):
             return given
         key = (*asked, *(entry.number for entry in entries))
-        found = self._remembered(self._offers, key, lambda: self._offer(wanted, entries))
+        found = self._offers.get(key, lambda: self._offer(wanted, entries, turn))
         if found is not None and found.fresh is None:
-            self._give(asked, found)
+            self._given.keep(asked, found)
         return found
 
-    def _give(self, asked: object, found: Offer) -> None:
-        with self._lock:
-            self._given[asked] = found
-            self._given.move_to_end(asked)
-            if len(self._given) > _REMEMBERED:
-                self._given.popitem(last=False)
-
-    def _offer(self, wanted: Calibration, entries: Sequence[Entry]) -> Offer | None:
-        groups = self._groups(wanted.plan)
+    def _offer(self, wanted: Calibration, entries: Sequence[Entry], turn: Turn | None) -> Offer | None:
+        groups = self._groups(wanted.plan, turn)
         found = [one for one in (source(entry, wanted.plan, groups) for entry in entries) if one is not None]
         return offer(wanted, found, groups, self._opened.accountant.accounting) if found else None
 
@@ -83,22 +75,10 @@ class Reuse:
         if fresh is not None:
             return made(found, fresh)
         key = (found.wanted.plan, found.numbers)
-        return self._remembered(self._made, key, lambda: made(found, None))
+        return self._made.get(key, lambda: made(found, None))
 
-    def _remembered(self, kept: OrderedDict[object, _Kept], key: object, find: Callable[[], _Kept]) -> _Kept:
-        with self._lock:
-            if key in kept:
-                kept.move_to_end(key)
-                return kept[key]
-        found = find()
-        with self._lock:
-            found = kept.setdefault(key, found)
-            if len(kept) > _REMEMBERED:
-                kept.popitem(last=False)
-        return found
-
-    def _groups(self, plan: Plan) -> tuple[Key, ...]:
+    def _groups(self, plan: Plan, turn: Turn | None) -> tuple[Key, ...]:
         if not plan.keys:
             return ((),)
         listing = Plan(plan.groups, plan.dialect, plan.keys, (), (), None, plan.cells)
-        return self._opened.engine.run(listing, self._opened.timeout).keys
+        return self._opened.engine.run(listing, self._opened.timeout, None, turn).keys

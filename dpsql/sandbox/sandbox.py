@@ -25,6 +25,7 @@ import pyarrow as pa
 from dpsql.engines import Cancellation, arrow_type, cancelled
 from dpsql.engines.duckdb import LOCKED, column_type
 from dpsql.errors import Error, OperationalError, error
+from dpsql.memory import Memory
 from dpsql.releases import ReleasedTable
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
 from rewriter.declared import TEXT, UTC, Kind, Scalar, Type
@@ -62,7 +63,7 @@ class Sandbox:
         self._cells = cells
         self._lock = threading.Lock()
         self._locked = False
-        self._described: dict[object, Columns] = {}
+        self.memory: Memory[tuple[object, ...], Columns] = Memory("columns of outer SELECTs", _REMEMBERED)
 
     @classmethod
     def open(cls, memory: str = MEMORY, seconds: float = SECONDS, cells: int = CELLS) -> Sandbox:
@@ -192,12 +193,7 @@ class Sandbox:
 
         # Statements that differ in their private part alone have the same outer SELECT.
         key = (sql, tuple((name, tuple(columns)) for name, columns in tables.items()))
-        found = self._described.get(key)
-        if found is None:
-            if len(self._described) >= _REMEMBERED:
-                self._described.clear()
-            found = self._described[key] = self._call(bind)
-        return found
+        return self.memory.get(key, lambda: self._call(bind))
 
     def _fetch(self, cursor: duckdb.DuckDBPyConnection, columns: Columns) -> list[tuple[Scalar | None, ...]]:
         rows: list[tuple[Scalar | None, ...]] = []

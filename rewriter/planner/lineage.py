@@ -17,7 +17,6 @@ A name tells of text and policy alone.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -25,6 +24,7 @@ from itertools import islice
 from sqlglot import exp
 
 from rewriter.bound import deciding
+from rewriter.canonical_form import canonical_form, identity_of
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.measure import Cell, Vector, Workload
@@ -85,12 +85,12 @@ def with_families(
     )
     width = len(query.keys)
     keys = tuple(
-        replace(column, family=_hashed(f"{rows}\n{column.type}\n{text}"))
+        replace(column, family=identity_of((rows, str(column.type), text)))
         for column, text in zip(plan.keys, texts[:width], strict=True)
     )
     columns = dict(zip((name for name, _ in work.columns), texts[width:], strict=True))
     for one in work.derived:
-        columns[one.name] = repr((one.how, *(columns[name] for name in one.of)))
+        columns[one.name] = canonical_form((one.how, *(columns[name] for name in one.of)))
     cells = [[_cell(cell, columns) for cell in vector.cells] for vector in work.vectors]
     if query.bound.unique:
         groups: tuple[object, ...] = ("row",)
@@ -103,7 +103,7 @@ def with_families(
     decisive = deciding([vector for _, vector, _ in measured])
     factors = {
         distinct: sorted(
-            repr(ball)
+            canonical_form(ball)
             for ball, vector in zip(balls, work.vectors, strict=bool(balls))
             if vector in decisive and vector.distinct is distinct and vector.credit is None
         )
@@ -120,7 +120,7 @@ def with_families(
         _named(block, vector, f"{plan.dialect}\n{rows}", texts_of, named, (*ball, *factors[vector.distinct]))
         for (block, vector, texts_of), ball in zip(measured, balls, strict=True)
     )
-    return replace(plan, keys=keys, blocks=blocks, sums=_hashed(repr(by)))
+    return replace(plan, keys=keys, blocks=blocks, sums=identity_of(by))
 
 
 def _ball(block: Block, vector: Vector, cells: Sequence[str]) -> tuple[object, ...]:
@@ -144,9 +144,9 @@ def _named(
     """
     if block.prefix is not None or any(addend.distinct for cell in vector.cells for addend in cell.addends):
         return block
-    shared = _hashed(repr((rows, groups, *(() if groups == ("row",) else clipped))))
+    shared = identity_of((rows, groups, *(() if groups == ("row",) else clipped)))
     statistics = tuple(
-        replace(statistic, family=_hashed(repr((shared, cell, statistic.granularity))))
+        replace(statistic, family=identity_of((shared, cell, statistic.granularity)))
         for statistic, cell in zip(block.statistics, cells, strict=True)
     )
     return replace(block, statistics=statistics)
@@ -163,8 +163,4 @@ def _cell(cell: Cell, columns: Mapping[str, str]) -> str:
         )
         for one in cell.addends
     ]
-    return repr(sorted(map(repr, addends)))
-
-
-def _hashed(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return canonical_form(sorted(map(canonical_form, addends)))

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import dpsql
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.engine import Engine
 from dpsql.errors import Error
 from dpsql.opened import open_policy
@@ -47,8 +47,8 @@ class Watched:
     def __getattr__(self, name: str) -> object:
         return getattr(self._engine, name)
 
-    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
-        exact = self._engine.run(plan, timeout, cancellation)
+    def run(self, plan: Plan, *how: Any) -> ExactTable:
+        exact = self._engine.run(plan, *how)
         self.seen.append((plan, exact))
         return exact
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-from dpsql.accounting.accountant import smallest_epsilon
+from dpsql.accounting.conversion import smallest_epsilon
 
 DELTAS = (0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
 """Where a claim of ρ may be tested: it is one of (ε, δ) for every δ, and which is tested is chosen beforehand."""

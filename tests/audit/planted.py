@@ -60,7 +60,7 @@ class Bug:
 
 def _halved_noise(patch: Patch) -> None:
     patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.laplace(self.scale / 2, count))
-    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.gaussian(self.sigma / 2, count))
+    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.gaussian(self.scale / 2, count))
 
 
 def _wide_values(patch: Patch) -> None:
@@ -115,7 +115,7 @@ def _half_is_charged(patch: Patch) -> None:
 
 def _one_draw_for_all(patch: Patch) -> None:
     patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.laplace(self.scale, 1) * count)
-    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.gaussian(self.sigma, 1) * count)
+    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.gaussian(self.scale, 1) * count)
 
 
 def _one_draw_for_two_columns(patch: Patch) -> None:

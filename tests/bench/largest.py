@@ -12,7 +12,7 @@ import random
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.calibrate.sort_or_pick import ranked
@@ -25,8 +25,8 @@ from rewriter.plan import Block, KeyColumn, Linear, Output, Plan, Statistic, Top
 
 GROUPS, PEOPLE, SHOWN = 1_000, 20_000, 10
 _PRICES = {
-    Accounting.ZCDP: PrivacyLoss(rho=Fraction(1, 200)),
-    Accounting.PURE: PrivacyLoss(epsilon=Fraction(1, 10)),
+    ZCDP: PrivacyLoss(rho=Fraction(1, 200)),
+    PURE: PrivacyLoss(epsilon=Fraction(1, 10)),
 }
 
 

@@ -24,12 +24,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import ZCDP, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.ledger.ledger import Due, Ledger
 from tests.engines.postgres_server import start
 
-TOTAL = Accountant(Accounting.ZCDP, Fraction(10**9), Fraction(1, 10**6))
+TOTAL = Accountant(ZCDP, Fraction(10**9), Fraction(1, 10**6))
 PRICE = [Due(PrivacyLoss(rho=Fraction(1, 200)), "SELECT count(*) FROM patient", ("patient",))]
 CLIENTS = 8
 

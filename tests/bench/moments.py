@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import calibrate
 from dpsql.finish.replicates import drawn
@@ -125,11 +125,11 @@ QUESTIONS: dict[str, tuple[str, tuple[str, ...], Plain]] = {
 def compare(people: People, question: str, accounting: Accounting, epsilon: Fraction, repeats: int) -> Result:
     """One question at one price."""
     sql, needed, plain = QUESTIONS[question]
-    price = PrivacyLoss(rho=epsilon**2 / 2) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=epsilon)
+    price = PrivacyLoss(rho=epsilon**2 / 2) if accounting is ZCDP else PrivacyLoss(epsilon=epsilon)
     random = np.random.default_rng(1)
     with tempfile.TemporaryDirectory() as name:
         people.write(Path(name))
-        norm = Norm.L2 if accounting is Accounting.ZCDP else Norm.L1
+        norm = Norm.L2 if accounting is ZCDP else Norm.L1
         (exact,) = measure(f"SELECT {sql} FROM person", Path(name) / "policy.yaml", norm=norm)
     noise = calibrate(exact.plan, accounting, price).noise
     moment = exact.plan.outputs[0].estimator
@@ -149,7 +149,7 @@ def compare(people: People, question: str, accounting: Accounting, epsilon: Frac
         for factor in term if term != "n" else "":
             total, most = total * (x if factor == "x" else y), most * 100
         scale = most * len(needed) / float(epsilon)
-        if accounting is Accounting.ZCDP:
+        if accounting is ZCDP:
             sums[term] = total.sum() + random.normal(0, most * math.sqrt(len(needed)) / float(epsilon), repeats)
         else:
             sums[term] = total.sum() + random.laplace(0, scale, repeats)
@@ -171,7 +171,7 @@ CASES = {
 
 def main() -> None:
     for title, people in CASES.items():
-        for accounting in (Accounting.PURE, Accounting.ZCDP):
+        for accounting in (PURE, ZCDP):
             for question in QUESTIONS:
                 found = compare(people, question, accounting, Fraction(1), 4000)
                 print(

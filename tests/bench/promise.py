@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from dpsql.accounting.accountant import largest_rho
+from dpsql.accounting.conversion import largest_rho
 
 Mode = Literal["pure", "zcdp", "approx", "composed", "gaussian"]
 """How prices add up.

@@ -702,9 +702,9 @@ def test_nothing_more_is_begun_for_a_client_that_is_gone(client: Client, monkeyp
     engine = type(client.backend.proxy._opened.engine)
     run = engine.run
 
-    def leave(self: object, plan: object, timeout: float | None, cancellation: object) -> object:
+    def leave(self: object, plan: object, timeout: float | None, cancellation: object, turn: object) -> object:
         client.protocol.abandon()
-        return run(self, plan, timeout, cancellation)  # type: ignore[arg-type]
+        return run(self, plan, timeout, cancellation, turn)  # type: ignore[arg-type]
 
     monkeypatch.setattr(engine, "run", leave)
     first, second = (f"SELECT COUNT(*) FROM patient WHERE height_cm > {height}" for height in (171, 172))
@@ -764,10 +764,10 @@ def test_a_cancelled_statement_says_so(client: Client, monkeypatch: pytest.Monke
     run = type(engine).run
     entered = threading.Event()
 
-    def slow(self: object, plan: object, timeout: float | None, cancellation: object) -> object:
+    def slow(self: object, plan: object, timeout: float | None, cancellation: object, turn: object) -> object:
         entered.set()
         client.protocol.cancel()
-        return run(self, plan, timeout, cancellation)  # type: ignore[arg-type]
+        return run(self, plan, timeout, cancellation, turn)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(engine), "run", slow)
     assert client.error("SELECT COUNT(*) FROM patient WHERE birth_year > 1971")["C"] == "57014"

@@ -155,12 +155,12 @@ def slow(running: Running, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     engine = type(running.server._backend.proxy._opened.engine)
     run, entered = engine.run, threading.Event()
 
-    def wait(self: object, plan: object, timeout: float | None, cancellation: object) -> object:
+    def wait(self: object, plan: object, timeout: float | None, cancellation: object, turn: object) -> object:
         entered.set()
         deadline = time.monotonic() + 60
         while not cancellation.cancelled and entered.is_set() and time.monotonic() < deadline:  # type: ignore[attr-defined]
             time.sleep(0.01)
-        return run(self, plan, timeout, cancellation)  # type: ignore[arg-type]
+        return run(self, plan, timeout, cancellation, turn)  # type: ignore[arg-type]
 
     monkeypatch.setattr(engine, "run", wait)
     return entered

@@ -10,7 +10,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import PURE, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, OperationalError
 from dpsql.ledger.ledger import Ledger
@@ -50,7 +50,7 @@ def _charge(said: Path, url: str, total: Fraction, prices: list[Fraction], threa
     # What a fork has of its parent's, such as the pipe that keeps a server alive, is nothing to a proxy.
     os.closerange(3, 1024)
     out = os.open(said, os.O_WRONLY | os.O_APPEND)
-    everybody = Accountant(Accounting.PURE, total, Fraction(0))
+    everybody = Accountant(PURE, total, Fraction(0))
     with _opened(url, everybody, out) as ledger:
         work = (ledger, said.stem, prices, out, pause)
         running = [threading.Thread(target=_work, args=work) for _ in range(threads)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import PURE, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.ledger.ledger import Ledger
@@ -19,7 +19,7 @@ from tests.ledger.reader import Row, rows, violations
 TAIL = 4096
 """Bytes that are torn at each; also a page of the file."""
 WAYS = ("short", "zeros", "noise", "flip")
-TOTAL = Accountant(Accounting.PURE, Fraction(1), Fraction(0))
+TOTAL = Accountant(PURE, Fraction(1), Fraction(0))
 PRICE = PrivacyLoss(epsilon=Fraction(1, 10))
 
 

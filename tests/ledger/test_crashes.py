@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import dpsql.ledger.ledger
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import PURE, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.ledger.ledger import Ledger
 from tests.ledger.killing import strike
@@ -26,7 +26,7 @@ MUCH = Fraction(10**6)
 
 
 def pure(epsilon: Fraction | int | str) -> Accountant:
-    return Accountant(Accounting.PURE, Fraction(epsilon), Fraction(0))
+    return Accountant(PURE, Fraction(epsilon), Fraction(0))
 
 
 def cost(epsilon: Fraction | int | str) -> PrivacyLoss:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import PURE, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.ledger.ledger import Ledger
@@ -23,7 +23,7 @@ PRICE = PrivacyLoss(epsilon=Fraction(1, 10))
 
 
 def pure(epsilon: int) -> Accountant:
-    return Accountant(Accounting.PURE, Fraction(epsilon), Fraction(0))
+    return Accountant(PURE, Fraction(epsilon), Fraction(0))
 
 
 FAILING = r"""
@@ -47,12 +47,12 @@ WRITE(pwrite64, off64_t)
 STEADY = """
 import os, sys
 from fractions import Fraction
-from dpsql.accountant import Accountant, Accounting
+from dpsql.accounting import Accountant, Accounting, PURE
 from dpsql.errors import OperationalError
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 path, trigger = sys.argv[1:]
-ledger = Ledger.open(path, Accountant(Accounting.PURE, Fraction(100), Fraction(0)))
+ledger = Ledger.open(path, Accountant(PURE, Fraction(100), Fraction(0)))
 for number in range(20):
     if number == 10:
         open(trigger, "x").close()

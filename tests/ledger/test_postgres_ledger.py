@@ -16,7 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import PURE, ZCDP, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error, OperationalError
 from dpsql.ledger.charges import recorded
@@ -31,7 +31,7 @@ DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 
 
 def pure(epsilon: Fraction | int | str) -> Accountant:
-    return Accountant(Accounting.PURE, Fraction(epsilon), Fraction(0))
+    return Accountant(PURE, Fraction(epsilon), Fraction(0))
 
 
 def cost(epsilon: Fraction | int | str) -> PrivacyLoss:
@@ -90,7 +90,7 @@ def test_it_answers_as_a_file_does(url: str, tmp_path: Path) -> None:
 
 
 def test_zcdp_fills_its_limit_exactly(url: str) -> None:
-    accountant = Accountant(Accounting.ZCDP, Fraction(1), Fraction(1, 10**6))
+    accountant = Accountant(ZCDP, Fraction(1), Fraction(1, 10**6))
     with Ledger.open(url, accountant) as ledger:
         ledger.charge("ana", PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**8)), "q")
         rest = PrivacyLoss(rho=accountant.limit.rho - Fraction(1, 200))
@@ -147,7 +147,7 @@ def test_another_unit_or_accounting_is_refused_and_another_total_is_not(url: str
     with pytest.raises(OperationalError, match=r"another privacy unit, patient.id, and the policy says row"):
         Ledger.open(url, pure(1), unit="row")
     with pytest.raises(OperationalError, match="another accounting, pure"):
-        Ledger.open(url, Accountant(Accounting.ZCDP, Fraction(1), Fraction(1, 10**6)), unit="patient.id")
+        Ledger.open(url, Accountant(ZCDP, Fraction(1), Fraction(1, 10**6)), unit="patient.id")
     with Ledger.open(url, pure(2), {"eve": pure(1)}, unit="patient.id") as ledger:
         ledger.charge("eve", cost(1), "q")
 

@@ -15,30 +15,30 @@ BUGS: tuple[Bug, ...] = (
     # The filter
     bug(
         "delta is never compared with its limit",
-        "dpsql.accounting.accountant:Accountant.fits",
-        " and total.delta <= limit.delta",
-        "",
+        "dpsql.accounting.loss:PrivacyLoss.fits_within",
+        "zip(self.parts, limit.parts, strict=True)",
+        "zip(self.parts[:2], limit.parts[:2], strict=True)",
         f"{ACCOUNTANT}::test_each_part_is_held_to_its_own_limit",
     ),
     bug(
         "delta of key selection is spent twice",
-        "dpsql.accounting.accountant:Accountant._limit",
-        "rho=largest_rho(self.epsilon, self.delta - apart)",
-        "rho=largest_rho(self.epsilon, self.delta)",
+        "dpsql.accounting.zcdp:Zcdp.limit",
+        "rho=largest_rho(epsilon, delta - apart)",
+        "rho=largest_rho(epsilon, delta)",
         f"{ACCOUNTANT}::test_extreme_totals_convert",
     ),
     bug(
         "a filter in floats",
-        "dpsql.accounting.accountant:Accountant.fits",
-        "return total.epsilon <= limit.epsilon and total.rho",
-        "return float(total.epsilon) <= float(limit.epsilon) and total.rho",
+        "dpsql.accounting.loss:PrivacyLoss.fits_within",
+        "return all(mine <= most for",
+        "return all(float(mine) <= float(most) for",
         f"{ACCOUNTANT}::test_floats_never_decide",
     ),
     bug(
         "a conversion that forgets a term",
-        "dpsql.accounting.accountant:largest_rho",
-        "rho = (_decimal(epsilon) + (1 + 1 / x).ln() +",
-        "rho = (_decimal(epsilon) + 2 * (1 + 1 / x).ln() +",
+        "dpsql.accounting.conversion:largest_rho",
+        "rho = (decimal(epsilon) + (1 + 1 / x).ln() +",
+        "rho = (decimal(epsilon) + 2 * (1 + 1 / x).ln() +",
         f"{ACCOUNTANT}::test_published_conversions",
     ),
     bug(
@@ -185,13 +185,13 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.answer:Answering.released",
         (
             (
-                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
+                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
                 "            pass\n",
             ),
             (
                 "        return Released(settled, priced, loss, tables)\n",
                 "        if loss and settled.purchase is None:\n"
-                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n"
+                "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n"
                 "        return Released(settled, priced, loss, tables)\n",
             ),
         ),
@@ -200,10 +200,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "bounds are charged after they are read",
         "dpsql.answer:Answering._with_bounds",
-        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))\n",
+        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
         "            for one in settled.purchase.all:\n"
-        "                self._measured(one, patience)\n"
-        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared))\n",
+        "                self._measured(one, patience, turn)\n"
+        "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
         f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
     ),
     bug(
@@ -216,10 +216,10 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "what an engine fails to read is not charged",
         "dpsql.answer:Answering.released",
-        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
+        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
         "            for one in priced.calibrations:\n"
         "                opened.engine.run(one.plan, patience.seconds, patience.cancellation)\n"
-        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, asked.prepared.program.private_tables)\n",
+        "            opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)\n",
         f"{ANSWER}::test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text",
     ),
 )

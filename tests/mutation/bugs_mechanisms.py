@@ -30,7 +30,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "Gaussian noise that takes the variance for twice the variance",
         "dpsql.mechanisms.gaussian:Gaussian",
-        (("1) / (2 * rho)", "1) / (4 * rho)"), ("/ (2 * self.sigma**2)", "/ (4 * self.sigma**2)")),
+        (("1) / (2 * rho)", "1) / (4 * rho)"), ("/ (2 * self.scale**2)", "/ (4 * self.scale**2)")),
         (f"{SAMPLING}::test_opendp_derives_no_larger_loss_than_we_do",),
     ),
     bug(
@@ -128,14 +128,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the delta of Gaussian noise under approx is not charged",
-        "dpsql.calibrate.calibration:measure",
-        "delta = share.delta if accounting is Accounting.APPROX and isinstance(mechanism, Gaussian) else Fraction(0)",
-        "delta = Fraction(0)",
+        "dpsql.accounting.approx:Approx.allowances",
+        "yield Allowance(PrivacyLoss(rho=rho), share)",
+        "yield Allowance(PrivacyLoss(rho=rho), share.of_noise)",
         f"{LOSSES}::test_approx_derived_again_is_within_the_charge_and_the_charge_within_the_price",
     ),
     bug(
         "a loss in rho is compared with a price in epsilon",
-        "dpsql.accounting.price_parts:covers",
+        "dpsql.accounting.conversion:covers",
         "        return epsilon > 0 and delta > 0 and loss.rho <= largest_rho(epsilon, delta)\n",
         "        return epsilon > 0 and delta > 0 and loss.rho <= epsilon\n",
         f"{LOSSES}::test_a_price_in_epsilon_covers_a_loss_in_rho_by_the_conversion_alone",
@@ -150,14 +150,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a threshold that forgets the person behind it",
-        "dpsql.mechanisms.threshold:Threshold.steps",
-        "return _whole(self.selection) + laplace_distance(",
-        "return laplace_distance(",
+        "dpsql.mechanisms.threshold:threshold_steps",
+        "max(best, weight + mechanism.distance(",
+        "max(best, mechanism.distance(",
         f"{SELECTION}::test_a_laplace_threshold_is_the_least_that_a_lone_person_hardly_ever_reaches",
     ),
     bug(
         "a threshold for a person of one group",
-        "dpsql.mechanisms.threshold:gaussian_threshold",
+        "dpsql.mechanisms.threshold:threshold_steps",
         "    while first <= max_groups:\n",
         "    while first <= 1:\n",
         f"{SELECTION}::test_gaussian_threshold_is_enough_and_hardly_more",

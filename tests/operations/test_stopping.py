@@ -29,12 +29,12 @@ def slow(server: Operated, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[th
     engine = type(server.proxy._opened.engine)
     run, begun, go = engine.run, threading.Event(), threading.Event()
 
-    def slowly(self: Any, plan: Any, timeout: float | None, cancellation: Cancellation) -> Any:
+    def slowly(self: Any, plan: Any, timeout: float | None, cancellation: Cancellation, turn: Any) -> Any:
         begun.set()
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end and not cancellation.cancelled and not go.is_set():
             time.sleep(0.01)
-        return run(self, plan, timeout, cancellation)
+        return run(self, plan, timeout, cancellation, turn)
 
     with monkeypatch.context() as patch:
         patch.setattr(engine, "run", slowly)

@@ -17,7 +17,8 @@ import duckdb
 from dpsql.engines.duckdb.duckdb_engine import LOCKED
 from dpsql.engines.exact_table import WrongShape, ranks_of
 from dpsql.inference.estimates.columns import infer
-from dpsql.releases.tables import Noise, NoisyTable
+from dpsql.mechanisms import Laplace
+from dpsql.releases.tables import NoisyTable
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.dialects.dialect import Dialect
@@ -229,7 +230,7 @@ def finished(plan: Plan, table: Table) -> dict[tuple[object, ...], tuple[object,
         own = [statistic.name for statistic in block.statistics]
         rows = _measured(block, own, table).values()
         columns |= {name: tuple(row[name] for row in rows) for name in own}
-    noise = dict.fromkeys(names, Noise("laplace", Fraction(1)))
+    noise = dict.fromkeys(names, Laplace(Fraction(1)))
     nobody = {choice.name: ((None,) * len(table),) * max(len(choice.fractions), 1) for choice in plan.choices}
     released = infer(NoisyTable(tuple(table), columns, noise, nobody), plan)
     finished = zip(*(column.values for column in released.columns[len(plan.keys) :]), strict=True)

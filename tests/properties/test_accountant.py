@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpsql.accounting.accountant import Accountant, Accounting, largest_rho, smallest_epsilon
+from dpsql.accounting import ACCOUNTINGS, APPROX, PURE, ZCDP, Accountant, Accounting
+from dpsql.accounting.conversion import largest_rho, smallest_epsilon
 from dpsql.accounting.loss import PrivacyLoss
 
 MILLIONTH = Fraction(1, 10**6)
@@ -23,7 +24,7 @@ DELTAS = st.integers(2, 40).map(lambda n: Fraction(1, 2**n))
 
 
 def zcdp(epsilon: Fraction | int, delta: Fraction = MILLIONTH, selection: Fraction | None = None) -> Accountant:
-    return Accountant(Accounting.ZCDP, Fraction(epsilon), delta, selection)
+    return Accountant(ZCDP, Fraction(epsilon), delta, selection)
 
 
 def gaussian_delta(epsilon: float, rho: float) -> float:
@@ -48,7 +49,7 @@ def test_published_conversions(epsilon: int, delta: float, rho: float) -> None:
 )
 def test_published_numbers_of_counts(epsilon: int, each: Fraction, pure: int, gaussian: int) -> None:
     """A Gaussian with the variance 2/ε² of a COUNT's Laplace noise costs ρ = ε²/4; with all of δ for the conversion."""
-    basic = Accountant(Accounting.PURE, Fraction(epsilon), Fraction(0))
+    basic = Accountant(PURE, Fraction(epsilon), Fraction(0))
     assert basic.statements_left(NOTHING, basic.price(each, Fraction(0))) == pure
     concentrated = zcdp(epsilon, selection=Fraction(0))
     assert concentrated.statements_left(NOTHING, PrivacyLoss(rho=each**2 / 4)) == gaussian
@@ -129,12 +130,12 @@ def test_delta_and_rho_are_not_traded_while_questions_are_asked() -> None:
 
 def test_floats_never_decide() -> None:
     """Four 0.005's fill 0.02 exactly, 0.1 + 0.2 fills 0.3, and a trillionth of a trillionth more does not fit."""
-    pure = Accountant(Accounting.PURE, Fraction("0.3"), Fraction(0))
+    pure = Accountant(PURE, Fraction("0.3"), Fraction(0))
     assert pure.fits(PrivacyLoss(epsilon=Fraction("0.1")), PrivacyLoss(epsilon=Fraction("0.2")))
     assert not pure.fits(
         PrivacyLoss(epsilon=Fraction("0.1")), PrivacyLoss(epsilon=Fraction("0.2") + Fraction(1, 10**24))
     )
-    small = Accountant(Accounting.PURE, Fraction("0.02"), Fraction(0))
+    small = Accountant(PURE, Fraction("0.02"), Fraction(0))
     spent = NOTHING
     for _ in range(4):
         assert small.fits(spent, PrivacyLoss(epsilon=Fraction("0.005")))
@@ -148,7 +149,7 @@ def test_floats_never_decide() -> None:
 
 @pytest.mark.parametrize("delta", [Fraction(0), MILLIONTH])
 def test_each_part_is_held_to_its_own_limit(delta: Fraction) -> None:
-    approx = Accountant(Accounting.APPROX, Fraction(1), delta)
+    approx = Accountant(APPROX, Fraction(1), delta)
     assert approx.fits(NOTHING, PrivacyLoss(epsilon=Fraction(1), delta=delta))
     assert not approx.fits(PrivacyLoss(delta=delta), PrivacyLoss(epsilon=Fraction(1, 2), delta=Fraction(1, 10**30)))
     assert not approx.fits(PrivacyLoss(epsilon=Fraction(1)), PrivacyLoss(epsilon=Fraction(1, 10**30)))
@@ -156,22 +157,26 @@ def test_each_part_is_held_to_its_own_limit(delta: Fraction) -> None:
 
 def test_a_loss_of_another_kind_is_a_bug_and_not_an_answer() -> None:
     for accounting, delta, loss in (
-        (Accounting.PURE, Fraction(0), PrivacyLoss(rho=Fraction(1, 10))),
-        (Accounting.APPROX, MILLIONTH, PrivacyLoss(rho=Fraction(1, 10))),
-        (Accounting.ZCDP, MILLIONTH, PrivacyLoss(epsilon=Fraction(1, 10))),
+        (PURE, Fraction(0), PrivacyLoss(rho=Fraction(1, 10))),
+        (APPROX, MILLIONTH, PrivacyLoss(rho=Fraction(1, 10))),
+        (ZCDP, MILLIONTH, PrivacyLoss(epsilon=Fraction(1, 10))),
     ):
         with pytest.raises(ValueError, match="not of the kind"):
             Accountant(accounting, Fraction(1), delta).fits(NOTHING, loss)
-    assert not Accountant(Accounting.PURE, Fraction(1), Fraction(0)).fits(
-        NOTHING, PrivacyLoss(delta=Fraction(1, 10**9))
-    )
+    assert not Accountant(PURE, Fraction(1), Fraction(0)).fits(NOTHING, PrivacyLoss(delta=Fraction(1, 10**9)))
 
 
-@given(st.sampled_from(Accounting), EPSILONS, DELTAS, st.fractions(0, 1), st.fractions(Fraction(1, 10**6), 1))
+@given(
+    st.sampled_from(list(ACCOUNTINGS.values())),
+    EPSILONS,
+    DELTAS,
+    st.fractions(0, 1),
+    st.fractions(Fraction(1, 10**6), 1),
+)
 def test_what_is_offered_fits_and_little_more_does(
     accounting: Accounting, epsilon: Fraction, delta: Fraction, used: Fraction, price: Fraction
 ) -> None:
-    accountant = Accountant(accounting, epsilon, Fraction(0) if accounting is Accounting.PURE else delta)
+    accountant = Accountant(accounting, epsilon, Fraction(0) if accounting is PURE else delta)
     limit = accountant.limit
     spent = PrivacyLoss(limit.epsilon * used, limit.rho * used, limit.delta * used)
     offer = accountant.largest(spent)
@@ -184,11 +189,11 @@ def test_what_is_offered_fits_and_little_more_does(
     assert accountant.epsilon_of(spent) <= math.nextafter(float(epsilon), math.inf)
 
 
-@given(st.sampled_from(Accounting), EPSILONS, st.fractions(0, 2), st.fractions(0, 2))
+@given(st.sampled_from(list(ACCOUNTINGS.values())), EPSILONS, st.fractions(0, 2), st.fractions(0, 2))
 def test_reported_epsilon_grows_and_passes_the_declared_one_exactly_when_the_limit_is_passed(
     accounting: Accounting, epsilon: Fraction, a: Fraction, b: Fraction
 ) -> None:
-    accountant = Accountant(accounting, epsilon, Fraction(0) if accounting is Accounting.PURE else MILLIONTH)
+    accountant = Accountant(accounting, epsilon, Fraction(0) if accounting is PURE else MILLIONTH)
     limit = accountant.limit
     low, high = (PrivacyLoss(limit.epsilon * x, limit.rho * x) for x in (min(a, b), max(a, b)))
     assert accountant.epsilon_of(low) <= accountant.epsilon_of(high) * (1 + 1e-9)
@@ -206,13 +211,13 @@ def test_no_epsilon_is_true_when_delta_is_gone() -> None:
 @pytest.mark.parametrize(
     ("accounting", "epsilon", "delta", "selection"),
     [
-        (Accounting.PURE, 1, MILLIONTH, None),
-        (Accounting.ZCDP, 1, Fraction(0), None),
-        (Accounting.ZCDP, 0, MILLIONTH, None),
-        (Accounting.ZCDP, 1, MILLIONTH, MILLIONTH),
-        (Accounting.ZCDP, 1, MILLIONTH, -MILLIONTH),
-        (Accounting.APPROX, 1, Fraction(1), None),
-        (Accounting.APPROX, -1, Fraction(0), None),
+        (PURE, 1, MILLIONTH, None),
+        (ZCDP, 1, Fraction(0), None),
+        (ZCDP, 0, MILLIONTH, None),
+        (ZCDP, 1, MILLIONTH, MILLIONTH),
+        (ZCDP, 1, MILLIONTH, -MILLIONTH),
+        (APPROX, 1, Fraction(1), None),
+        (APPROX, -1, Fraction(0), None),
     ],
 )
 def test_impossible_totals(accounting: Accounting, epsilon: int, delta: Fraction, selection: Fraction | None) -> None:
@@ -222,7 +227,7 @@ def test_impossible_totals(accounting: Accounting, epsilon: int, delta: Fraction
 
 def test_a_float_is_no_total() -> None:
     with pytest.raises(TypeError, match="exact"):
-        Accountant(Accounting.PURE, 0.3, Fraction(0))  # type: ignore[arg-type]
+        Accountant(PURE, 0.3, Fraction(0))  # type: ignore[arg-type]
 
 
 def test_a_statement_without_a_price_is_not_counted() -> None:

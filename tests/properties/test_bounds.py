@@ -19,9 +19,10 @@ from dpsql.engines.deadlines import Cancellation, Patience
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import BudgetExceeded, DataError, Error, NotSupportedError, OperationalError
 from dpsql.inference.estimates.learned_bounds import clip
+from dpsql.mechanisms import NOISES, Laplace
 from dpsql.prepare.prepared import Prepared
 from dpsql.proxy import Proxy
-from dpsql.releases.tables import ExactTable, Noise
+from dpsql.releases.tables import ExactTable
 from dpsql.reply import Answer, Explanation
 from rewriter.plan import Plan
 from tests.doubles import open_without_noise
@@ -535,7 +536,7 @@ def choices(size: Callable[[Random], float], kind: str) -> tuple[float, list[flo
     # Of a price of ε = 1: ρ = 1/2 · 0.2, or ε = 0.2.
     scale = 5**0.5 if kind == "gaussian" else 5.0
     relative = 1.0 if kind == "gaussian" else 2**0.5
-    noise = Noise("gaussian" if kind == "gaussian" else "laplace", Fraction(scale))
+    noise = NOISES[kind](Fraction(scale))
 
     def error(bound: float) -> float:
         lost = sum(one - bound for one in sizes if one > bound)
@@ -555,7 +556,7 @@ def choices(size: Callable[[Random], float], kind: str) -> tuple[float, list[flo
 
 def test_noise_alone_is_taken_for_people_once_in_ten_thousand() -> None:
     random = Random(5)
-    noise = Noise("laplace", Fraction(10))
+    noise = Laplace(Fraction(10))
     seen = sum(
         clip([round(random.expovariate(0.1) - random.expovariate(0.1)) for _ in range(21)], range(21), noise, 1.0)
         is not None

@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 from sqlglot import exp
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import calibrate
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.running_estimates import group_variances, prefix_variances, running_half_widths
+from dpsql.mechanisms import Gaussian
 from dpsql.perturb import perturb
 from dpsql.proxy import Proxy
-from dpsql.releases.tables import ExactTable, Noise, NoisyTable
+from dpsql.releases.tables import ExactTable, NoisyTable
 from dpsql.testing import Measurement, measure
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
@@ -143,7 +144,7 @@ def test_the_variances_are_those_of_least_squares(strategy: PrefixStrategy) -> N
         below = np.tril(np.ones((steps, steps)))
         prefix = Prefix(strategy, (0,), descending=False)
         keys = [(day,) for day in range(steps)]
-        noise = Noise("gaussian", Fraction(50))
+        noise = Gaussian(Fraction(50))
         assert np.allclose(prefix_variances(prefix, keys, noise), 2500 * np.diag(below @ covariance @ below.T))
         assert np.allclose(group_variances(prefix, keys, noise), 2500 * np.diag(covariance))
 
@@ -153,7 +154,7 @@ def test_the_predicted_variance_is_not_far_from_the_true_one(steps: int) -> None
     for strategy in (Toeplitz(steps), best_tree(steps, squared=False)):
         assert strategy is not None
         prefix = Prefix(strategy, (0,), descending=False)
-        true = prefix_variances(prefix, [(day,) for day in range(steps)], Noise("gaussian", Fraction(100))).mean() / 1e4
+        true = prefix_variances(prefix, [(day,) for day in range(steps)], Gaussian(Fraction(100))).mean() / 1e4
         assert true <= strategy.variance * 1.001
         assert strategy.variance <= 1.2 * true
 
@@ -361,7 +362,7 @@ class Fast:
 def released(measured: Measurement, accounting: Accounting, consistent: bool, times: int) -> Iterator[np.ndarray]:
     """The running sums of repeated releases at ε = 1, a column of groups each."""
     epsilon = Fraction(1)
-    price = PrivacyLoss(rho=epsilon**2 / 2) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=epsilon)
+    price = PrivacyLoss(rho=epsilon**2 / 2) if accounting is ZCDP else PrivacyLoss(epsilon=epsilon)
     keys = tuple(measured.groups)
     names = [statistic.name for statistic in measured.plan.statistics]
     exact = ExactTable(keys, {name: tuple(measured.groups[key][name] for key in keys) for name in names})
@@ -386,18 +387,18 @@ def plain_error(rows: int) -> float:
 @pytest.mark.parametrize(("sql", "rows", "least"), [(BY_DAY, 1, 15), (BY_DAY.replace("person", "visit"), VISITS, 15)])
 def test_thirty_days_are_fifteen_times_more_accurate(sql: str, rows: int, least: float, folder: Path) -> None:
     (measured,) = measure(sql, policy(folder))
-    found = errors(measured, Accounting.ZCDP, consistent=True, times=150)
+    found = errors(measured, ZCDP, consistent=True, times=150)
     gain = plain_error(rows) / np.sqrt(np.square(found).mean())
     assert gain >= least, f"{gain:.1f} times"
 
 
-@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
+@pytest.mark.parametrize("accounting", [ZCDP, PURE])
 def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Accounting, folder: Path) -> None:
     times = 600
     path = policy(folder, str(accounting))
-    (measured,) = measure(BY_DAY, path, norm=Norm.L2 if accounting is Accounting.ZCDP else Norm.L1)
+    (measured,) = measure(BY_DAY, path, norm=Norm.L2 if accounting is ZCDP else Norm.L1)
     (block,) = measured.plan.blocks
-    if accounting is Accounting.PURE:
+    if accounting is PURE:
         assert block.prefix is None, "thirty days do not pay for a tree"
         path.write_text(path.read_text().replace(f"2025-01-{DAYS}", "2025-04-30"))
         (measured,) = measure(BY_DAY, path, norm=Norm.L1)
@@ -405,7 +406,7 @@ def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Acco
         assert isinstance(block.prefix and block.prefix.strategy, Tree)
     assert block.prefix is not None
     found = errors(measured, accounting, consistent=False, times=times)
-    price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=Fraction(1))
+    price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is ZCDP else PrivacyLoss(epsilon=Fraction(1))
     (noise,) = calibrate(measured.plan, accounting, price).noise.values()
     said = prefix_variances(block.prefix, list(measured.groups), noise)
     assert np.abs(found.mean(axis=0) / np.sqrt(said / times)).max() < 5, "biased"
@@ -416,7 +417,7 @@ def test_unbiased_running_sums_have_the_variances_that_are_said(accounting: Acco
 
 def test_margins_of_groups_cover(folder: Path) -> None:
     (measured,) = measure("SELECT day, COUNT(*), " + BY_DAY[len("SELECT day, ") :], policy(folder))
-    calibration = calibrate(measured.plan, Accounting.ZCDP, PrivacyLoss(rho=Fraction(1, 200)))
+    calibration = calibrate(measured.plan, ZCDP, PrivacyLoss(rho=Fraction(1, 200)))
     keys = tuple(measured.groups)
     exact = ExactTable(keys, {"s0": tuple(row["s0"] for row in measured.groups.values())})
     truth = np.array(exact.statistics["s0"])
@@ -427,15 +428,15 @@ def test_margins_of_groups_cover(folder: Path) -> None:
     assert 0.935 <= np.mean(inside) <= 0.97
 
 
-@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.PURE])
+@pytest.mark.parametrize("accounting", [ZCDP, PURE])
 def test_margins_of_running_sums_cover(accounting: Accounting, folder: Path) -> None:
     path = policy(folder, str(accounting))
     path.write_text(path.read_text().replace(f"2025-01-{DAYS}", "2025-03-31"))
     for sql in (BY_DAY, BY_DAY.replace("COUNT(*)", "SUM(weight)")):
-        (measured,) = measure(sql, path, norm=Norm.L2 if accounting is Accounting.ZCDP else Norm.L1)
+        (measured,) = measure(sql, path, norm=Norm.L2 if accounting is ZCDP else Norm.L1)
         (block,) = measured.plan.blocks
         assert block.prefix is not None
-        price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=Fraction(1))
+        price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is ZCDP else PrivacyLoss(epsilon=Fraction(1))
         noise = calibrate(measured.plan, accounting, price).noise
         widths = running_half_widths(NoisyTable(tuple(measured.groups), {}, noise), measured.plan)["a0"]
         for consistent in (False, True):
@@ -474,7 +475,7 @@ def test_explain_says_what_to_expect_of_a_running_sum(folder: Path) -> None:
         told = proxy.session().explain(BY_DAY)
         (release,) = told.releases
         (measured,) = measure(BY_DAY, policy(folder))
-        spread = np.sqrt(np.square(errors(measured, Accounting.ZCDP, consistent=False, times=200)).mean())
+        spread = np.sqrt(np.square(errors(measured, ZCDP, consistent=False, times=200)).mean())
         assert release.running["a0"] == pytest.approx(1.96 * spread, rel=0.1)
         assert release.margins["a0"] < release.running["a0"]
         assert any("running sums over at most 30 groups" in notice for notice in told.notices)

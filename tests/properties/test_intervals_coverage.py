@@ -138,7 +138,7 @@ class Repeated:
         for noise, weight in terms:
             assert abs(weight) == 1
             more = int(45 * noise.scale) + 60
-            mass, reach = np.convolve(mass, masses(noise.kind, float(noise.scale), more)), reach + more
+            mass, reach = np.convolve(mass, masses(noise.name, float(noise.scale), more)), reach + more
         width, one_sided = (int(half_width(tuple(terms), alpha)) for alpha in (0.05, 0.1))
         two = mass[reach - width : reach + width + 1].sum()
         # Of what cannot be negative, a small number is missed on one side only.

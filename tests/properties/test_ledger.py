@@ -23,7 +23,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import PURE, ZCDP, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, InterfaceError, InternalError, NotSupportedError, OperationalError
 from dpsql.ledger.charges import EVERYBODY, NOTHING, Admission, Charge, Total
@@ -34,7 +34,7 @@ MILLIONTH = Fraction(1, 10**6)
 
 
 def pure(epsilon: Fraction | int | str) -> Accountant:
-    return Accountant(Accounting.PURE, Fraction(epsilon), Fraction(0))
+    return Accountant(PURE, Fraction(epsilon), Fraction(0))
 
 
 def cost(epsilon: Fraction | int | str) -> PrivacyLoss:
@@ -51,13 +51,13 @@ def path(tmp_path: Path) -> Path:
 CHARGER = """
 import os, sys, resource, signal
 from fractions import Fraction
-from dpsql.accountant import Accountant, Accounting
+from dpsql.accounting import Accountant, Accounting, PURE, ZCDP
 from dpsql.errors import BudgetExceeded, OperationalError
 from dpsql.ledger import Ledger
 from dpsql.loss import PrivacyLoss
 path, total, analyst, *prices = sys.argv[1:]
 limit = int(os.environ.get("LARGEST_FILE", "0"))
-ledger = Ledger.open(path, Accountant(Accounting.PURE, Fraction(total), Fraction(0)), timeout=60)
+ledger = Ledger.open(path, Accountant(PURE, Fraction(total), Fraction(0)), timeout=60)
 if limit:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -338,7 +338,7 @@ def test_it_admits_what_a_list_and_a_sum_admit(
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.fractions(0, Fraction(1, 50)), st.fractions(0, MILLIONTH / 9)), max_size=12))
 def test_units_decide_as_fractions_do(losses: list[tuple[Fraction, Fraction]]) -> None:
-    accountant = Accountant(Accounting.ZCDP, Fraction(1), MILLIONTH)
+    accountant = Accountant(ZCDP, Fraction(1), MILLIONTH)
     admission = Admission(lambda name: NOTHING, {EVERYBODY: accountant})
     spent = PrivacyLoss()
     for rho, delta in [*losses, (Fraction(1, 10**40), Fraction(0))]:
@@ -382,7 +382,7 @@ def test_what_waits_together_is_decided_as_one_after_the_other(
 
 
 def test_zcdp_fills_its_limit_exactly(path: Path) -> None:
-    accountant = Accountant(Accounting.ZCDP, Fraction(1), MILLIONTH)
+    accountant = Accountant(ZCDP, Fraction(1), MILLIONTH)
     with Ledger.open(path, accountant) as ledger:
         for _ in range(4):
             ledger.charge("ana", PrivacyLoss(rho=Fraction(1, 200), delta=MILLIONTH / 100), "q")
@@ -430,7 +430,7 @@ def test_a_share_is_capped_by_the_total(path: Path) -> None:
 
 
 def test_delta_that_is_gone_is_named(path: Path) -> None:
-    accountant = Accountant(Accounting.ZCDP, Fraction(1), MILLIONTH)
+    accountant = Accountant(ZCDP, Fraction(1), MILLIONTH)
     with Ledger.open(path, accountant) as ledger:
         ledger.charge("ana", PrivacyLoss(rho=Fraction(1, 1000), delta=accountant.limit.delta), "q")
         with pytest.raises(BudgetExceeded, match="group by columns whose values are declared"):
@@ -587,9 +587,9 @@ def test_a_torn_page_is_noticed(path: Path) -> None:
 def test_another_accounting_is_refused(path: Path) -> None:
     Ledger.open(path, pure(1)).close()
     with pytest.raises(OperationalError, match="another accounting"):
-        Ledger.open(path, Accountant(Accounting.ZCDP, Fraction(1), MILLIONTH))
+        Ledger.open(path, Accountant(ZCDP, Fraction(1), MILLIONTH))
     with pytest.raises(ValueError, match="share"):
-        Ledger.open(path, pure(1), {"ana": Accountant(Accounting.ZCDP, Fraction(1), MILLIONTH)})
+        Ledger.open(path, pure(1), {"ana": Accountant(ZCDP, Fraction(1), MILLIONTH)})
 
 
 @pytest.mark.parametrize(

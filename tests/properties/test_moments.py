@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP
 from dpsql.errors import Error
 from dpsql.finish.replicates import drawn
 from dpsql.inference.estimates.moment_figures import moment_ends, moment_values
+from dpsql.mechanisms import NOISES, Laplace
 from dpsql.proxy import Proxy
-from dpsql.releases.tables import Noise
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.measure.moments import MIDDLE
@@ -319,7 +319,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(figure: Figure, scale: in
     bernstein = {0: lambda u: [u**0], 1: lambda u: [1 - u, u], 2: lambda u: [(1 - u) ** 2, 2 * u * (1 - u), u * u]}
     sums = [(a * b).sum() for a in bernstein[x.degree](t) for b in bernstein[y.degree](s)]
     step = Fraction(1, 1000)
-    noise = Noise(kind, Fraction(1000 * scale))  # type: ignore[arg-type]
+    noise = NOISES[kind](Fraction(1000 * scale))  # type: ignore[arg-type]
     exact = [round(total / float(step)) for total in sums]
     moment = Moment(figure, x, y, tuple((f"s{n}", step) for n in range(len(sums))))
     truth = moment_values(moment, [[n] for n in exact])[0]
@@ -340,7 +340,7 @@ def test_a_correlation_that_noise_took_beyond_1_is_not_certain(figure: Figure, s
     cells = [[100] if n in corners else [0] for n in range(9)]
     for away in set(range(0, 9, 2)) - {*corners, 4}:
         cells[away] = [-30]
-    (low,), (high,) = moment_ends(moment, cells, [Noise("laplace", Fraction(5))] * 9)
+    (low,), (high,) = moment_ends(moment, cells, [Laplace(Fraction(5))] * 9)
     (value,) = moment_values(moment, cells)
     assert value == (sign if figure is Figure.CORRELATION else 1)
     assert low <= value <= high
@@ -349,8 +349,8 @@ def test_a_correlation_that_noise_took_beyond_1_is_not_certain(figure: Figure, s
 
 def test_they_are_as_accurate_as_was_said() -> None:
     people = People(2000, (15, 10), (7, 6), 0.5)
-    assert compare(people, "STDDEV_POP(x)", Accounting.PURE, Fraction(1), 1000).factor > 3
-    assert compare(people, "CORR(y, x)", Accounting.PURE, Fraction(1), 1000).factor > 2.5
-    assert compare(people, "CORR(y, x)", Accounting.ZCDP, Fraction(1), 1000).factor > 2.5
+    assert compare(people, "STDDEV_POP(x)", PURE, Fraction(1), 1000).factor > 3
+    assert compare(people, "CORR(y, x)", PURE, Fraction(1), 1000).factor > 2.5
+    assert compare(people, "CORR(y, x)", ZCDP, Fraction(1), 1000).factor > 2.5
     middle = People(2000, (50, 50), (15, 15), 0.5)
-    assert compare(middle, "STDDEV_POP(x)", Accounting.ZCDP, Fraction(1), 1000).factor > 3
+    assert compare(middle, "STDDEV_POP(x)", ZCDP, Fraction(1), 1000).factor > 3

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dpsql.inference.estimates.running_estimates import prefix_variances
+from dpsql.mechanisms import Gaussian
 from dpsql.proxy import Proxy
-from dpsql.releases.tables import Noise
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from rewriter.release import Frame
@@ -99,7 +99,7 @@ def expected(strategy: PrefixStrategy, size: int, frame: Frame) -> np.ndarray:
 @pytest.mark.parametrize("strategy", [Toeplitz(30, 7), Toeplitz(30), Tree(30, 4, 2, 9), Tree(30, 7, 2)], ids=str)
 def test_the_variance_of_a_window_is_that_of_least_squares(strategy: PrefixStrategy, frame: Frame) -> None:
     for size in (30, 17, 1):
-        prefix, noise = Prefix(strategy, (0,), False), Noise("gaussian", Fraction(1000))
+        prefix, noise = Prefix(strategy, (0,), False), Gaussian(Fraction(1000))
         found = prefix_variances(prefix, [(day,) for day in range(size)], noise, frame) / 1e6
         assert found == pytest.approx(expected(strategy, size, frame), rel=1e-6)
 

@@ -20,12 +20,14 @@ from dpsql.errors import DataError
 from dpsql.finish.error_bars import pieced
 from dpsql.finish.other_notes import left
 from dpsql.finish.replicates import replicated
+from dpsql.mechanisms import NOISES
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
 from dpsql.prepare.prepared import Prepared
 from dpsql.price.learn_bounds import Settled
 from dpsql.proxy import Proxy, Session
-from dpsql.releases.tables import ExactTable, Noise, NoisyTable
+from dpsql.releases import Noise
+from dpsql.releases.tables import ExactTable, NoisyTable
 from dpsql.reply import Answer
 from dpsql.reuse.derive import Made
 from rewriter.declared.sensitivity import Sensitivity
@@ -288,12 +290,12 @@ def measured(random: Random, keys: int, kind: Any, step: Fraction, unit: Fractio
     outputs = (Output("a0", DOUBLE, linear, "", (0,)),)
     plan = Plan(f"{keys}", "duckdb", (), blocks, outputs, None, 1, parts=(Part(linear, unit),))
     integers = tuple(random.randint(-(10**20), 10**20) for _ in range(keys))
-    noise = Noise(kind, Fraction(random.randint(1, 10**6), random.randint(1, 100)))
+    noise = NOISES[kind](Fraction(random.randint(1, 10**6), random.randint(1, 100)))
     return NoisyTable(tuple((key,) for key in range(keys)), {"s": integers}, {"s": noise}), plan
 
 
 def square(noise: Noise, step: Fraction) -> Fraction:
-    return (noise.scale * step) ** 2 * (2 if noise.kind == "laplace" else 1)
+    return noise.square * step**2
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -15,8 +15,8 @@ import pytest
 from dpsql.errors import DataError
 from dpsql.finish.present_groups import ALPHA, threshold
 from dpsql.finish.replicates import drawn
+from dpsql.mechanisms import NOISES
 from dpsql.proxy import Proxy, Session
-from dpsql.releases.tables import Noise
 from rewriter.plan import Linear
 from tests.doubles import open_without_noise
 
@@ -183,7 +183,7 @@ def test_in_99_of_100_answers_no_empty_group_is_taken_for_one_that_is_there(
     kind: str, scale: Fraction, cells: int
 ) -> None:
     """The threshold is exceeded in at most 1 of 100 answers, and not much less often."""
-    noise = {"s": Noise(kind, scale)}  # type: ignore[arg-type]
+    noise = {"s": NOISES[kind](scale)}  # type: ignore[arg-type]
     least = threshold(Linear((("s", Fraction(1)),), integer=True, minimum=0), noise, cells)
     rng, answers = np.random.default_rng(7), 4000
     most = np.max(drawn(noise["s"], answers * cells, rng).reshape(answers, cells), axis=1)

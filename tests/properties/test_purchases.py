@@ -194,9 +194,9 @@ def test_a_statement_whose_time_is_over_before_its_turn_is_not_charged(
     session, busy = proxy.session("ana"), threading.Event()
 
     def occupy() -> None:
-        assert proxy.engine_load.enter(5)
-        busy.wait(10)
-        proxy.engine_load.leave()
+        with proxy.engine_load.within(5) as inside:
+            assert inside
+            busy.wait(10)
 
     session.execute("SET statement_timeout = '200ms'")
     with ThreadPoolExecutor(1) as pool:

@@ -18,20 +18,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsql.accounting.accountant import Accountant, Accounting
+from dpsql.accounting import PURE, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.ledger.ledger import Ledger
-from dpsql.releases.store import Facts, ReleaseStore, _digest, _read, _write, variance
-from dpsql.releases.tables import Noise, NoisyTable
+from dpsql.mechanisms import NOISES, Gaussian, Laplace
+from dpsql.releases import Noise
+from dpsql.releases.store import Facts, ReleaseStore, _digest, _read, _write
+from dpsql.releases.tables import NoisyTable
 
-TOTAL = Accountant(Accounting.PURE, Fraction(10), Fraction(0))
+TOTAL = Accountant(PURE, Fraction(10), Fraction(0))
 
 
 def table(scale: Fraction | int = 10, value: int = 7, kind: str = "laplace", rows: int = 1) -> NoisyTable:
     keys = tuple((f"group {i}",) for i in range(rows))
     assert kind in ("laplace", "gaussian")
-    noise = Noise("laplace" if kind == "laplace" else "gaussian", Fraction(scale))
+    noise = NOISES[kind](Fraction(scale))
     return NoisyTable(keys, {"n": (value,) * rows}, {"n": noise})
 
 
@@ -53,7 +55,7 @@ def ledger(path: Path) -> Iterator[Ledger]:
 @pytest.fixture
 def store(path: Path, ledger: Ledger) -> Iterator[ReleaseStore]:
     ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1, 10)), "q")
-    opened = ReleaseStore.open(path)
+    opened = ReleaseStore.open(NOISES, path)
     yield opened
     opened.close()
 
@@ -69,7 +71,7 @@ SCALARS = st.one_of(
     st.datetimes(),
     st.datetimes(timezones=st.just(datetime.UTC)),
 )
-NOISES = st.builds(Noise, st.sampled_from(["laplace", "gaussian"]), st.fractions(0, 10**12))
+DRAWN = st.builds(lambda law, scale: law(scale), st.sampled_from([Laplace, Gaussian]), st.fractions(0, 10**12))
 
 
 @st.composite
@@ -81,7 +83,7 @@ def tables(draw: st.DrawFn) -> NoisyTable:
     return NoisyTable(
         keys,
         {name: tuple(draw(integers) for _ in range(rows)) for name in names},
-        {name: draw(NOISES) for name in names},
+        {name: draw(DRAWN) for name in names},
     )
 
 
@@ -96,7 +98,7 @@ def exactly(value: object) -> object:
 def test_what_is_written_is_read(released: NoisyTable) -> None:
     noise, body = _write(released)
     assert (noise + body).isascii()
-    found = _read(noise, body, "", _digest(noise, body, ""))
+    found = _read(NOISES, noise, body, "", _digest(noise, body, ""))
     assert found == released
     assert exactly(found.keys) == exactly(released.keys)
     assert list(found.statistics) == list(released.statistics)
@@ -105,7 +107,7 @@ def test_what_is_written_is_read(released: NoisyTable) -> None:
 def test_odd_scalars_are_read_as_they_were() -> None:
     odd = (float("nan"), float("-inf"), -0.0, 5e-324, Decimal("1.00"), Decimal("NaN"), "\ud800\x00", True, 1, "1", None)
     noise, body = _write(NoisyTable((odd,), {}, {}))
-    assert exactly(_read(noise, body, "", _digest(noise, body, "")).keys) == exactly((odd,))
+    assert exactly(_read(NOISES, noise, body, "", _digest(noise, body, "")).keys) == exactly((odd,))
 
 
 @pytest.mark.parametrize("key", [b"bytes", (1,), datetime.time(1), Fraction(1, 2), {"a": 1}, ["date", "2020-01-01"]])
@@ -125,7 +127,7 @@ def test_only_integers_are_statistics(store: ReleaseStore) -> None:
 
 def test_the_same_release_comes_back_after_a_restart_and_to_other_processes(path: Path, store: ReleaseStore) -> None:
     store.put("plan", "1", table())
-    with contextlib.closing(ReleaseStore.open(path)) as another:
+    with contextlib.closing(ReleaseStore.open(NOISES, path)) as another:
         assert another.get("plan", "1", wanted(10)) == store.get("plan", "1", wanted(10)) == table()
 
 
@@ -147,7 +149,7 @@ def test_another_plan_or_data_version_is_another_release(store: ReleaseStore) ->
         (table(15, kind="gaussian"), wanted(10), False),
         (table(10), wanted(14, "gaussian"), False),
         (table(10), wanted(15, "gaussian"), True),
-        (table(10), wanted(10) | {"m": Noise("laplace", Fraction(10**6))}, False),
+        (table(10), wanted(10) | {"m": Laplace(Fraction(10**6))}, False),
         (table(0), wanted(0), True),
         (table(1), wanted(0), False),
     ],
@@ -159,11 +161,11 @@ def test_noise_is_good_enough_for_every_statistic(
     assert (store.get("plan", "1", asked) == stored) is hit
 
 
-@given(NOISES, NOISES)
+@given(DRAWN, DRAWN)
 def test_variances_are_those_of_the_continuous_noise(a: Noise, b: Noise) -> None:
-    assert variance(a) == a.scale**2 * {"laplace": 2, "gaussian": 1}[a.kind]
-    if a.kind == b.kind:
-        assert (variance(a) <= variance(b)) == (a.scale <= b.scale)
+    assert a.square == a.scale**2 * {"laplace": 2, "gaussian": 1}[a.name]
+    if a.name == b.name:
+        assert (a.square <= b.square) == (a.scale <= b.scale)
 
 
 def test_the_most_accurate_is_given_and_always_the_same(store: ReleaseStore) -> None:
@@ -174,7 +176,7 @@ def test_the_most_accurate_is_given_and_always_the_same(store: ReleaseStore) -> 
 
 
 def test_the_oldest_give_way(path: Path, ledger: Ledger) -> None:
-    small = ReleaseStore.open(path, capacity=20_000)
+    small = ReleaseStore.open(NOISES, path, capacity=20_000)
     for number in range(50):
         small.put(f"plan {number}", "1", table(rows=100))
     kept = [number for number in range(50) if small.get(f"plan {number}", "1", wanted(10))]
@@ -188,12 +190,12 @@ def test_the_oldest_give_way(path: Path, ledger: Ledger) -> None:
 
 def test_what_another_ledger_paid_for_is_not_paid_here(path: Path) -> None:
     """The owner begins a new ledger: the releases of the old one are gone with it."""
-    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(path)) as store:
+    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
         ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1)), "q")
         store.put("plan", "1", table())
         assert store.get("plan", "1", wanted(10))
     path.unlink()
-    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(path)) as store:
+    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
         for _ in range(3):
             ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1)), "q")
         assert store.get("plan", "1", wanted(10)) is None
@@ -205,12 +207,12 @@ def test_what_a_restored_ledger_has_forgotten_is_not_paid(path: Path) -> None:
     with Ledger.open(path, TOTAL) as ledger:
         ledger.charge("ana", charge, "q")
     shutil.copy(path, f"{path}.backup")
-    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(path)) as store:
+    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
         store.put("early", "1", table())
         ledger.charge("ana", charge, "q")
         store.put("late", "1", table())
     shutil.copy(f"{path}.backup", path)
-    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(path)) as store:
+    with Ledger.open(path, TOTAL) as ledger, contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
         ledger.charge("bob", charge, "another")
         assert store.get("early", "1", wanted(10))
         assert store.get("late", "1", wanted(10)) is None
@@ -272,20 +274,20 @@ def test_a_damaged_entry_is_a_miss(path: Path, store: ReleaseStore, statement: s
 def test_a_store_that_cannot_be_read_is_begun_anew(path: Path, ledger: Ledger) -> None:
     for garbage in (b"garbage " * 1000, b""):
         Path(f"{path}-releases").write_bytes(garbage)
-        with contextlib.closing(ReleaseStore.open(path)) as store:
+        with contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
             store.put("plan", "1", table())
             assert store.get("plan", "1", wanted(10)) == table()
     tamper(path, "PRAGMA user_version = 99")
-    with contextlib.closing(ReleaseStore.open(path)) as store:
+    with contextlib.closing(ReleaseStore.open(NOISES, path)) as store:
         assert store.get("plan", "1", wanted(10)) is None
 
 
 def test_a_store_without_a_ledger_is_refused(path: Path, tmp_path: Path) -> None:
     with pytest.raises(OperationalError, match="cannot be stored"):
-        ReleaseStore.open(path)
+        ReleaseStore.open(NOISES, path)
     assert not path.exists()
     with pytest.raises(OperationalError, match="cannot be stored"):
-        ReleaseStore.open(tmp_path / "no" / "directory")
+        ReleaseStore.open(NOISES, tmp_path / "no" / "directory")
 
 
 def test_a_store_never_writes_to_the_ledger(path: Path, store: ReleaseStore, ledger: Ledger) -> None:
@@ -365,12 +367,12 @@ def test_what_another_ledger_paid_for_is_not_found_by_what_it_measures(
     other = tmp_path / "other"
     with Ledger.open(other, TOTAL):
         shutil.copy(f"{path}-releases", f"{other}-releases")
-        with contextlib.closing(ReleaseStore.open(other)) as opened:
+        with contextlib.closing(ReleaseStore.open(NOISES, other)) as opened:
             assert opened.related(["rows"], "1", "policy", most=9) == ()
 
 
 def test_what_is_thrown_away_is_not_found(path: Path, store: ReleaseStore) -> None:
-    with contextlib.closing(ReleaseStore.open(path, capacity=1500)) as small:
+    with contextlib.closing(ReleaseStore.open(NOISES, path, capacity=1500)) as small:
         for number in range(20):
             small.put(f"plan {number}", "1", table(value=number), KNOWN)
         kept = small.related(["rows"], "1", "policy", most=99)
@@ -385,7 +387,7 @@ def test_facts_that_were_tampered_with_are_not_used(path: Path, store: ReleaseSt
     with contextlib.closing(sqlite3.connect(f"{path}-releases")) as connection:
         connection.execute("UPDATE release SET facts = replace(facts, 'rows', 'ages')")
         connection.commit()
-    with contextlib.closing(ReleaseStore.open(path)) as another:
+    with contextlib.closing(ReleaseStore.open(NOISES, path)) as another:
         assert another.related(["rows"], "1", "policy", most=9) == ()
 
 
@@ -393,6 +395,6 @@ def test_a_store_of_the_former_format_is_begun_anew(path: Path, ledger: Ledger) 
     with contextlib.closing(sqlite3.connect(f"{path}-releases")) as connection:
         connection.executescript("CREATE TABLE release (number INTEGER PRIMARY KEY) STRICT; PRAGMA user_version = 1")
     ledger.charge("ana", PrivacyLoss(epsilon=Fraction(1, 10)), "q")
-    with contextlib.closing(ReleaseStore.open(path)) as opened:
+    with contextlib.closing(ReleaseStore.open(NOISES, path)) as opened:
         opened.put("plan", "1", table(), KNOWN)
         assert len(opened.related(["rows"], "1", "policy", most=9)) == 1

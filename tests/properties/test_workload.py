@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import calibrate
 from rewriter.columns import regions
@@ -371,8 +371,8 @@ def test_sums_by_case_and_by_filter_are_one_family() -> None:
 @pytest.mark.parametrize(
     ("norm", "accounting", "price"),
     [
-        (Norm.L1, Accounting.PURE, PrivacyLoss(epsilon=Fraction(1, 7))),
-        (Norm.L2, Accounting.ZCDP, PrivacyLoss(rho=Fraction(1, 200))),
+        (Norm.L1, PURE, PrivacyLoss(epsilon=Fraction(1, 7))),
+        (Norm.L2, ZCDP, PrivacyLoss(rho=Fraction(1, 200))),
     ],
 )
 def test_a_family_has_a_share_of_the_price_by_its_variance(

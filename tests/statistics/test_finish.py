@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import ACCOUNTINGS, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import calibrate, margins
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.rounding import quotients
-from dpsql.releases.tables import Noise, NoisyTable, ReleasedColumn
+from dpsql.mechanisms import Laplace
+from dpsql.releases.tables import NoisyTable, ReleasedColumn
 from rewriter.declared.types import BIGINT, DOUBLE, INTEGER, SMALLINT, TEXT, Scalar, Type, decimal
 from rewriter.plan import Estimator, Linear, Output, Ratio
 from tests.statistics.laws import draw
@@ -24,7 +25,7 @@ from tests.statistics.plans import block, plan
 COUNT = Linear((("n", Fraction(1)),), integer=True, minimum=0)
 ROW = Fraction(1, 180)
 MEAN = Ratio((("above", ROW),), (("below", ROW),), Fraction(40), Fraction(220))
-COIN = Noise("laplace", Fraction(10))
+COIN = Laplace(Fraction(10))
 
 
 def finish(estimator: Estimator, target: Type, **columns: list[int]) -> ReleasedColumn:
@@ -127,14 +128,14 @@ def test_rounded_sums_are_covered() -> None:
         noisy = NoisyTable(
             (("k",),) * 20_000,
             {"a": tuple(a.tolist()), "b": tuple(b.tolist())},
-            dict.fromkeys("ab", Noise("laplace", Fraction(scale))),
+            dict.fromkeys("ab", Laplace(Fraction(scale))),
         )
         column = infer(noisy, plan(outputs=(Output("n", BIGINT, size, ""),))).columns[1]
         assert column.margins is not None
         assert (np.abs(np.array(column.values, dtype=float) - 37) <= column.margins[0]).mean() >= 0.945
 
 
-@pytest.mark.parametrize("accounting", list(Accounting))
+@pytest.mark.parametrize("accounting", list(ACCOUNTINGS.values()))
 def test_predicted_margins_are_those_of_the_answer(accounting: Accounting) -> None:
     step = Fraction(1, 64)
     outputs = (
@@ -143,7 +144,7 @@ def test_predicted_margins_are_those_of_the_answer(accounting: Accounting) -> No
         Output("total", DOUBLE, Linear((("above", step), ("n", Fraction(40)))), "SUM(height)"),
     )
     query = plan(block("n"), block("above", "below", l1=180 * 64, step=step), outputs=outputs)
-    zcdp = accounting is Accounting.ZCDP
+    zcdp = accounting is ZCDP
     price = (
         PrivacyLoss(rho=Fraction(1, 200)) if zcdp else PrivacyLoss(epsilon=Fraction(1, 10), delta=Fraction(1, 10**6))
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import calibrate
 from dpsql.inference.estimates.columns import infer
@@ -73,7 +73,7 @@ FORMS = {SQL: [(105, 300), (210, 600)], ONE: [(210, 600, 105, 300)]}
 @pytest.mark.parametrize("sql", FORMS)
 def test_the_total_squared_error_of_the_four_counts(sql: str, tmp_path: Path) -> None:
     (measured,) = measure(sql, _policy(tmp_path, "accounting: pure"))
-    error = _error(measured, FORMS[sql], Accounting.PURE, PrivacyLoss(epsilon=Fraction(1)))
+    error = _error(measured, FORMS[sql], PURE, PrivacyLoss(epsilon=Fraction(1)))
     assert 10 < error <= 12.2, f"total squared error {error:.2f}/ε²"
 
 
@@ -81,6 +81,6 @@ def test_the_total_squared_error_of_the_four_counts(sql: str, tmp_path: Path) ->
 def test_the_same_under_gaussian_noise(sql: str, tmp_path: Path) -> None:
     """σ is 10, for one count alone, so that rounding to whole counts does not show."""
     (measured,) = measure(sql, _policy(tmp_path, "delta: 1e-6"))
-    error = _error(measured, FORMS[sql], Accounting.ZCDP, PrivacyLoss(rho=Fraction(1, 200))) / 100
+    error = _error(measured, FORMS[sql], ZCDP, PrivacyLoss(rho=Fraction(1, 200))) / 100
     # Of 20,000 repetitions the mean has a deviation of 0.03.
     assert 5.0 < error <= 5.5, f"total squared error {error:.2f}σ²"

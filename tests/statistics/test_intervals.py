@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpsql.inference.intervals.widths import half_width, laplace_quantile, mean_half_widths, widest_mean_half_width
-from dpsql.releases.tables import Noise
+from dpsql.inference.intervals.widths import half_width, mean_half_widths, widest_mean_half_width
+from dpsql.mechanisms import NOISES, Laplace
+from dpsql.releases import Additive
 from tests.statistics.laws import draw, masses
 
 RUNS = 20_000
 third, tiny = Fraction(1, 3), Fraction(1, 2**20)
 
 
-def noise(kind: str, scale: float) -> Noise:
-    return Noise("laplace" if kind == "laplace" else "gaussian", Fraction(scale))
+def noise(kind: str, scale: float) -> Additive:
+    return NOISES[kind](Fraction(scale))
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.3, 0.5, 1.0, 1.7, 10.0, 300.0])
@@ -80,7 +81,7 @@ def test_half_widths_scale_with_the_weights_and_never_fail(
 
 def test_one_in_twenty() -> None:
     """The 95 % point of Laplace noise at ε = 0.1 is ln(20)/ε = 29.96, not the standard deviation."""
-    assert laplace_quantile(10.0) == 30
+    assert Laplace(Fraction(10)).half_width(0.05) == 30
     assert half_width(((noise("laplace", 1e6), Fraction(1)),)) == pytest.approx(math.log(20) * 1e6, rel=1e-5)
     pair = ((noise("laplace", 1e6), Fraction(1)), (noise("laplace", 1e6), Fraction(1)))
     assert half_width(pair) == pytest.approx(4.11300 * 1e6, rel=2e-3)

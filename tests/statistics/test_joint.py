@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.picks import Joined, picked
 from dpsql.mechanisms.quantiles.one import Exponential, TooFar
@@ -180,11 +180,11 @@ def test_what_is_picked_around_quantiles_hides_a_row_whatever_the_engine_leaves_
     assert min(gates[True], gates[False]) > 50
 
 
-@pytest.mark.parametrize("accounting", [Accounting.PURE, Accounting.ZCDP])
+@pytest.mark.parametrize("accounting", [PURE, ZCDP])
 def test_all_that_is_picked_is_paid(accounting: Accounting) -> None:
     """The vector, the weight of the group, what lies around and the extremes, one by one."""
     fractions = (Fraction(0), *QUARTILES, Fraction(1))
-    price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is Accounting.ZCDP else PrivacyLoss(epsilon=Fraction(1))
+    price = PrivacyLoss(rho=Fraction(1, 2)) if accounting is ZCDP else PrivacyLoss(epsilon=Fraction(1))
     found = picked(choice(fractions, 10**6), accounting, price)
     assert isinstance(found, Joined)
     assert found.around is not None
@@ -193,7 +193,7 @@ def test_all_that_is_picked_is_paid(accounting: Accounting) -> None:
     beside = found.around.rate * 2 * found.joint.unit
     extremes = [one.mechanism.epsilon for one in found.extremes]
     assert len(extremes) == 2
-    if accounting is Accounting.PURE:
+    if accounting is PURE:
         assert vector + weight + beside + sum(extremes) <= price.epsilon
     else:
         assert sum(one**2 / 8 for one in (vector, beside, *extremes)) + weight**2 / 2 <= price.rho

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import ACCOUNTINGS, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.errors import InternalError
@@ -67,11 +67,11 @@ class Watched(Mapping[str, tuple[int, ...]]):
 
 
 def pure() -> Calibration:
-    return calibrate(plan(block("a", "b"), block("c")), Accounting.PURE, PURE)
+    return calibrate(plan(block("a", "b"), block("c")), ACCOUNTINGS["pure"], PURE)
 
 
 def zcdp() -> Calibration:
-    return calibrate(plan(block("a", "b"), selection=Selection("w", Fraction(1, 64), 4)), Accounting.ZCDP, ZCDP)
+    return calibrate(plan(block("a", "b"), selection=Selection("w", Fraction(1, 64), 4)), ACCOUNTINGS["zcdp"], ZCDP)
 
 
 def table(rows: int, *names: str, value: int = 0) -> ExactTable:
@@ -203,9 +203,9 @@ def test_an_answer_to_another_plan_is_an_error_that_tells_nothing(columns: dict[
     assert "secret" not in str(failed.value)
 
 
-@pytest.mark.parametrize("accounting", [Accounting.ZCDP, Accounting.APPROX])
+@pytest.mark.parametrize("accounting", [ACCOUNTINGS["zcdp"], ACCOUNTINGS["approx"]])
 def test_what_selects_and_is_asked_for_is_measured_once_with_the_whole_price(accounting: Accounting) -> None:
-    price = ZCDP if accounting is Accounting.ZCDP else PrivacyLoss(Fraction(1), Fraction(0), Fraction(1, 10**6))
+    price = ZCDP if accounting is ACCOUNTINGS["zcdp"] else PrivacyLoss(Fraction(1), Fraction(0), Fraction(1, 10**6))
     counted = calibrate(plan(block("n"), selection=Selection("n", Fraction(1), 1)), accounting, price)
     assert counted.loss == price
     assert counted.selected is not None
@@ -225,8 +225,8 @@ def test_what_selects_and_is_asked_for_is_measured_once_with_the_whole_price(acc
 
 
 def test_a_calibration_whose_count_selects_behind_other_noise_is_impossible() -> None:
-    counted = calibrate(plan(block("n"), selection=Selection("n", Fraction(1), 1)), Accounting.ZCDP, ZCDP)
+    counted = calibrate(plan(block("n"), selection=Selection("n", Fraction(1), 1)), ACCOUNTINGS["zcdp"], ZCDP)
     assert counted.selected is not None
-    wider = replace(counted.selected.threshold, mechanism=Gaussian(counted.measured[0].mechanism.noise.scale * 2))
+    wider = replace(counted.selected.threshold, mechanism=Gaussian(counted.measured[0].mechanism.scale * 2))
     with pytest.raises(ValueError, match="one noise"):
         replace(counted, selected=replace(counted.selected, threshold=wider))

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import ZCDP
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.picks import picked
 from dpsql.inference.estimates.picked_quantiles import chosen_column
@@ -48,7 +48,7 @@ def test_intervals_cover_however_values_lie(asked: str) -> None:
     """Of 60 answers, errors of one going together: 96 to 99 % is usual, below 80 % not to be seen."""
     sampler, fractions = OpenDPSampler(), ASKED[asked]
     one = choice(fractions, HIGH, 1 << 13)
-    found = picked(one, Accounting.ZCDP, PrivacyLoss(rho=Fraction(1, 2)))
+    found = picked(one, ZCDP, PrivacyLoss(rho=Fraction(1, 2)))
     outputs = tuple(Output(f"a{place}", DOUBLE, Chosen("q0", place), "") for place in range(len(fractions)))
     plan = Plan("", "duckdb", (), (), outputs, None, 1, choices=(one,))
     shares = {}
@@ -57,7 +57,7 @@ def test_intervals_cover_however_values_lie(asked: str) -> None:
         for _ in range(ANSWERS if len(fractions) < 4 else max(ANSWERS // 4, 3)):
             rows = np.sort(np.minimum(people(random), HIGH).astype(int)).tolist()
             columns = found.columns({(): ranks_of(rows, one)}, [()], sampler)
-            noisy = NoisyTable(((),), {}, {"q0": found.mechanism.noise}, {"q0": columns})
+            noisy = NoisyTable(((),), {}, {}, {"q0": columns}, {"q0": found.mechanism.noise})
             for place, q in enumerate(fractions):
                 column = chosen_column(noisy, plan, outputs[place], Chosen("q0", place), ordered=True)
                 value, (down, up) = column.values[0], (column.reaches or ())[0]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dpsql
-from dpsql.accounting.accountant import Accounting
+from dpsql.accounting import PURE, ZCDP
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.picks import Joined, picked
 from dpsql.inference.estimates.picked_quantiles import chosen_column
@@ -36,7 +36,7 @@ def test_intervals_of_quantiles_that_are_picked_together_cover(
     """Fresh people for every answer. 95 % is expected; below 70 % less than once in 10⁹ runs, by Chernoff's bound over
     the shares of 150 answers: errors of one answer go together, and more so where it has few numbers."""
     random, sampler = np.random.default_rng(len(fractions)), OpenDPSampler()
-    accounting = Accounting.ZCDP if price.rho else Accounting.PURE
+    accounting = ZCDP if price.rho else PURE
     one = choice(fractions, 10**6, 1 << 13)
     found = picked(one, accounting, price)
     assert isinstance(found, Joined)
@@ -46,7 +46,7 @@ def test_intervals_of_quantiles_that_are_picked_together_cover(
     for _ in range(12 if len(fractions) == len(DECILES) else 30):
         rows = np.sort(np.minimum(random.lognormal(10, 0.7, PEOPLE), 10**6).astype(int)).tolist()
         columns = found.columns({(): ranks_of(rows, one)}, [()], sampler)
-        noisy = NoisyTable(((),), {}, {"q0": found.mechanism.noise}, {"q0": columns})
+        noisy = NoisyTable(((),), {}, {}, {"q0": columns}, {"q0": found.mechanism.noise})
         for place, q in enumerate(fractions):
             column = chosen_column(noisy, plan, outputs[place], Chosen("q0", place), ordered=True)
             value, (down, up) = column.values[0], (column.reaches or ())[0]

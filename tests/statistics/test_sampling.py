@@ -42,9 +42,9 @@ def test_the_other_law_of_the_same_variance_is_seen(kind: str) -> None:
     laplace, gaussian = Laplace(Fraction(100)), Gaussian(Fraction(float_at_least(Fraction(14142, 100))))
     assert laplace.variance == pytest.approx(gaussian.variance, rel=1e-3)
     if kind == "laplace":
-        assert chi_square(sample("laplace", laplace.scale, DRAWS), "gaussian", float(gaussian.sigma)) < 1e-12
+        assert chi_square(sample("laplace", laplace.scale, DRAWS), "gaussian", float(gaussian.scale)) < 1e-12
     else:
-        assert chi_square(sample("gaussian", gaussian.sigma, DRAWS), "laplace", float(laplace.scale)) < 1e-12
+        assert chi_square(sample("gaussian", gaussian.scale, DRAWS), "laplace", float(laplace.scale)) < 1e-12
 
 
 @pytest.mark.parametrize("mechanism", [Laplace(Fraction(5)), Gaussian(Fraction(5)), Gaussian(Fraction(1, 2))])

@@ -9,16 +9,10 @@ import mpmath
 import opendp.prelude as dp
 import pytest
 
-from dpsql.mechanisms.gaussian import Gaussian
+from dpsql.mechanisms.gaussian import Gaussian, normal_distance
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
-from dpsql.mechanisms.threshold import (
-    Threshold,
-    gaussian_distance,
-    gaussian_threshold,
-    laplace_distance,
-    normal_distance,
-)
+from dpsql.mechanisms.threshold import Threshold, threshold_steps
 from rewriter.plan import Selection
 from tests.statistics.laws import laplace_tail, log_gaussian_tail
 
@@ -46,7 +40,7 @@ def lone_chance(threshold: int, whole: int, sigma: float, t: int) -> float:
 @pytest.mark.parametrize("most", [1, 2, 50, 2**20])
 def test_gaussian_threshold_is_enough_and_hardly_more(most: int, whole: int, sigma: float, delta: Fraction) -> None:
     steps = min(sigma * whole, 500.0)  # exact tails are sums: keep them short
-    threshold = gaussian_threshold(whole, most, Fraction(steps), delta)
+    threshold = threshold_steps(Gaussian(Fraction(steps)), whole, most, delta)
     chances = [lone_chance(threshold, whole, steps, t) for t in groups(most)]
     assert max(chances) <= delta
     slack = 1 + math.ceil(0.01 * steps + 0.01 * whole)  # half a step, and the ranges of t
@@ -56,7 +50,7 @@ def test_gaussian_threshold_is_enough_and_hardly_more(most: int, whole: int, sig
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("sigma", [0.3, 0.5, 1.0, 2.5, 40.0, 1e3])
 def test_gaussian_distance_is_enough_and_within_one_step_of_the_least(sigma: float, delta: Fraction) -> None:
-    m = gaussian_distance(sigma, math.log(delta))
+    m = Gaussian(Fraction(sigma)).distance(math.log(delta))
     assert log_gaussian_tail(sigma, m) <= math.log(delta) < log_gaussian_tail(sigma, m - 2)
 
 
@@ -72,7 +66,7 @@ def test_normal_distance_is_enough_and_hardly_more(log_delta: float) -> None:
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 333.3, 1e9])
 def test_laplace_distance_is_the_least(scale: float, delta: Fraction) -> None:
-    m = laplace_distance(scale, math.log(delta))
+    m = Laplace(Fraction(scale)).distance(math.log(delta))
     wanted = delta.numerator / laplace_tail(1, 1).context.mpf(delta.denominator)
     assert laplace_tail(scale, m) <= wanted
     assert m == 1 or laplace_tail(scale, m - 1 - round(scale * 1e-9)) > wanted
@@ -124,7 +118,7 @@ def test_gaussian_threshold_of_one_group_is_within_a_step_of_opendp(sigma: float
         mechanism = dp.m.make_gaussian_threshold(domain, metric, scale=sigma, threshold=threshold)
         return float(mechanism.map((1, 1, 1))[1])
 
-    ours = gaussian_threshold(1, 1, Fraction(sigma), Fraction(1, 10**6))
+    ours = threshold_steps(Gaussian(Fraction(sigma)), 1, 1, Fraction(1, 10**6))
     assert opendp(ours + 1) <= 1e-6 < opendp(ours - 2)
 
 
@@ -146,7 +140,7 @@ def test_a_key_without_weight_is_never_named() -> None:
 
 
 def test_laplace_noise_serves_one_group_per_unit_alone() -> None:
-    with pytest.raises(ValueError, match="one group"):
+    with pytest.raises(ValueError, match="L1 norm"):
         Threshold(Selection("w", Fraction(1), 2), Laplace(Fraction(1)), Fraction(1, 10**6))
 
 

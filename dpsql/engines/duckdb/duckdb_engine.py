@@ -23,6 +23,7 @@ from dpsql.engines.duckdb.duckdb_schema import read_schema
 from dpsql.engines.exact_table import read_table
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
+from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
 from dpsql.releases import ExactTable
 from rewriter.declared import Kind
@@ -143,13 +144,19 @@ class DuckDBEngine(SQLEngine[_Cursor]):
     def rely_on(self, tables: Iterable[str]) -> None:
         """Nothing to do: nobody writes to a file that is open for reading."""
 
-    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+    def run(
+        self,
+        plan: Plan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> ExactTable:
         """The exact integers of a release, groups in the order of their keys. Secret.
 
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
         whatever went wrong.
         """
-        return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation)
+        return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation, turn)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""

@@ -37,6 +37,7 @@ from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, ch
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
 from dpsql.engines.schema import Concern, Profile, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
+from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
 from dpsql.releases import ExactTable
 from rewriter.declared import Column
@@ -135,7 +136,13 @@ class PostgresEngine(SQLEngine[Line]):
         self._relied = {name: known[name] for name in tables}
         self._verified = time.monotonic()
 
-    def run(self, plan: Plan, timeout: float | None = None, cancellation: Cancellation | None = None) -> ExactTable:
+    def run(
+        self,
+        plan: Plan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> ExactTable:
         """The exact integers of a release, groups in the order of their keys. Secret.
 
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
@@ -146,7 +153,7 @@ class PostgresEngine(SQLEngine[Line]):
             self._verify(line)
             return read_table(line.execute, plan)
 
-        return self._call(answer, timeout, cancellation)
+        return self._call(answer, timeout, cancellation, turn)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""

@@ -19,11 +19,11 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
     is moved.
 
     >>> from fractions import Fraction
-    >>> from dpsql.releases import Noise
+    >>> from dpsql.mechanisms import Laplace
     >>> from rewriter.declared.types import BIGINT
     >>> from rewriter.plan import Linear, Output
     >>> n = Output("n", BIGINT, Linear((("rows", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
-    >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Noise("laplace", Fraction(10))})
+    >>> noisy = NoisyTable(((),), {"rows": (-3,)}, {"rows": Laplace(Fraction(10))})
     >>> infer(noisy, Plan("SELECT …", "duckdb", (), (), (n,), None, 1)).columns[0]
     ReleasedColumn(name='n', type=Type(kind=<Kind.INTEGER: 'integer'>, bits=64, precision=0, scale=0),
                    values=(0,), margins=(30.0,), reaches=None)

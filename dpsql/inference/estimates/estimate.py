@@ -9,11 +9,11 @@ from typing import Generic, TypeVar
 
 from dpsql.inference.estimates.parts import Column
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn
+from dpsql.releases import Additive, Noise, NoisyTable, ReleasedColumn
 from rewriter.plan import Estimator, Output, Plan
 
 E = TypeVar("E", bound=Estimator)
-Noises = Mapping[str, Noise]
+Noises = Mapping[str, Additive]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,6 @@ class Estimate(ABC, Generic[E]):
         """The half-widths of released values that depend on the data; none where the noise alone decides them."""
 
     @abstractmethod
-    def error_unit(self, drawn: Noises, noise: Noises, rows: int) -> float:
-        """What found errors are measured in: the error of a group of so many rows, or the scale of the noise that was
-        ``drawn``; 0 where there are none."""
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
+        """What found errors are measured in: the error of a group of so many rows, or how far a choice is
+        off; 0 where there are none."""

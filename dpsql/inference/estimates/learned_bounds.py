@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from statistics import NormalDist
 
-from dpsql.releases import Noise, NoisyTable
+from dpsql.releases import Additive, NoisyTable
 from rewriter.declared import Learned, Missing
 from rewriter.front_door import SMALLER
 
@@ -29,32 +28,31 @@ _TYPICAL = 0.75
 """Where in its bin, which begins at half of its end, a person is taken to be."""
 
 
-def threshold(noise: Noise, bins: int) -> float:
+def threshold(noise: Additive, bins: int) -> float:
     """What noise alone exceeds in none of ``bins`` bins, with probability 1 - β: ln(bins/2β)·b for Laplace noise.
 
-    >>> round(threshold(Noise("laplace", Fraction(1)), 21), 2), round(threshold(Noise("gaussian", Fraction(1)), 21), 2)
+    >>> from dpsql.mechanisms import Gaussian, Laplace
+    >>> round(threshold(Laplace(Fraction(1)), 21), 2), round(threshold(Gaussian(Fraction(1)), 21), 2)
     (11.56, 4.43)
     """
-    scale = float(noise.scale)
-    if noise.kind == "laplace":
-        return scale * math.log(bins / (2 * BETA))
-    return scale * NormalDist().inv_cdf(1 - BETA / bins)
+    return float(noise.scale) * noise.beyond(2 * BETA / bins)
 
 
-def clip(counts: Sequence[int], exponents: range, noise: Noise, relative: float) -> int | None:
+def clip(counts: Sequence[int], exponents: range, noise: Additive, relative: float) -> int | None:
     """The exponent of the bound 2^e with the least error of a total over all people; None where no bin counts.
 
     ``counts[i]`` is the noisy number of people of size 2^(e-1) to 2^e, e the i-th exponent. ``relative`` is the
     standard deviation of a total that one person moves by 1.
 
-    >>> clip([0, 0, 900, 8, 0], range(5), Noise("laplace", Fraction(1)), 10.0)
+    >>> from dpsql.mechanisms import Laplace
+    >>> clip([0, 0, 900, 8, 0], range(5), Laplace(Fraction(1)), 10.0)
     2
     """
     least = threshold(noise, len(exponents))
     seen = [place for place, count in enumerate(counts) if count > least]
     if not seen:
         return None
-    unsure = _UNSURE * float(noise.scale) * (math.sqrt(2) if noise.kind == "laplace" else 1.0)
+    unsure = _UNSURE * math.sqrt(noise.square)
     beyond = people = 0.0
     best, best_error = exponents[seen[-1]], math.inf
     for place in range(min(seen[-1] + _FURTHER, len(exponents) - 1), -1, -1):

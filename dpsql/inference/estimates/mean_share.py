@@ -18,7 +18,7 @@ from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
 from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Noise, ReleasedColumn
+from dpsql.releases import Additive, Noise, ReleasedColumn
 from rewriter.declared import Scalar
 from rewriter.plan import Output, Plan, Ratio
 
@@ -81,7 +81,7 @@ class Share:
         ends = ([(noise[name], Fraction(one[side])) for name, *one in self.weights] for side in (0, 1))
         return min(1.0, max(half_width(tuple(end)) for end in ends) / total) if total > 0 else 1.0
 
-    def _pair(self, noise: Noises) -> tuple[Noise, Noise] | None:
+    def _pair(self, noise: Noises) -> tuple[Additive, Additive] | None:
         """The noises of a and b, where each side is a statistic of its own."""
         if [one[1:] for one in self.weights] != [(1, 0), (0, 1)]:
             return None
@@ -125,7 +125,7 @@ class MeanEstimate(Estimate[Ratio]):
     def found_errors(self, column: ReleasedColumn) -> list[float]:
         return [width for width in column.margins or () if width is not None and math.isfinite(width)]
 
-    def error_unit(self, drawn: Noises, noise: Noises, rows: int) -> float:
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
         return self.expected_half_width(noise, rows)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Noise, ReleasedColumn
+from dpsql.releases import Additive, Noise, ReleasedColumn
 from rewriter.plan import Figure, Moment, Output, Plan
 
 Numbers = NDArray[np.object_]
@@ -214,7 +214,7 @@ _VALUES = {
 
 
 def moment_ends(
-    moment: Moment, cells: Sequence[Sequence[int]], noises: Sequence[Noise], shrunk: FloatArray | None = None
+    moment: Moment, cells: Sequence[Sequence[int]], noises: Sequence[Additive], shrunk: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """The 95 % interval of the figure in every group; infinite where nothing is known.
 
@@ -224,7 +224,7 @@ def moment_ends(
     rows = np.array([np.array(c, dtype=np.float64) * w for c, w in zip(cells, weights, strict=True)])
     spreads = np.array([variance(noise) * w * w for noise, w in zip(noises, weights, strict=True)])[:, None]
     spreads = spreads * np.ones_like(rows) if shrunk is None else spreads * np.asarray(shrunk[: rows.shape[1]]) ** 2
-    heavy = 3.0 if all(noise.kind == "laplace" for noise in noises) else 0.0
+    heavy = min(noise.excess for noise in noises)
     return _ends(moment, rows, spreads, heavy)
 
 
@@ -352,7 +352,7 @@ class MomentEstimate(Estimate[Moment]):
     def found_errors(self, column: ReleasedColumn) -> list[float]:
         return [width for width in column.margins or () if width is not None and math.isfinite(width)]
 
-    def error_unit(self, drawn: Noises, noise: Noises, rows: int) -> float:
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
         return self.expected_half_width(noise, rows)
 
     def _even(self, rows: int) -> list[list[int]]:
@@ -360,5 +360,5 @@ class MomentEstimate(Estimate[Moment]):
         cells = self.estimator.cells
         return [[round(rows / len(cells) / float(weight))] for _, weight in cells]
 
-    def _noises(self, noise: Noises) -> list[Noise]:
+    def _noises(self, noise: Noises) -> list[Additive]:
         return [noise[name] for name in self.estimator.statistics]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -36,8 +36,8 @@ class PickEstimate(Estimate[Chosen]):
     def found_errors(self, column: ReleasedColumn) -> list[float]:
         return [max(pair) for pair in column.reaches or () if math.isfinite(max(pair))]
 
-    def error_unit(self, drawn: Noises, noise: Noises, rows: int) -> float:
-        picked = drawn.get(self.estimator.choice)
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
+        picked = picking.get(self.estimator.choice)
         return 0.0 if picked is None else float(picked.scale)
 
 
@@ -90,7 +90,7 @@ def _stretched(
 
     Where rows lie at random, errors fall off like E exp(-rN) for a Poisson number N of rows.
     """
-    joint = joint_of(choice, noisy.noise[choice.name])
+    joint = joint_of(choice, noisy.picking[choice.name])
     size, row = len(joint.fractions), -math.expm1(-float(joint.rate * choice.row))
     scale = row / -math.expm1(-float(joint.rate * SHARE * choice.row))
     found = list(ends)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy.signal import lfilter
 
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray, IntArray, monotone, tree
-from dpsql.releases import Noise, NoisyTable
+from dpsql.releases import Additive, NoisyTable
 from rewriter.front_door import Prefix, PrefixStrategy, Toeplitz, Tree, running_outputs, runs_along
 from rewriter.plan import Block, Plan
 from rewriter.release import Along, Frame
@@ -56,11 +56,11 @@ def decoded(noisy: NoisyTable, plan: Plan, *, consistent: bool = True) -> Decode
             factors.append(np.sqrt(variances / mean) if mean else np.ones(len(noisy.keys)))
     if all(block.prefix is None for block in plan.blocks):
         return Decoded(noisy, None)
-    return Decoded(NoisyTable(noisy.keys, statistics, noise, noisy.chosen), np.max(factors, axis=0))
+    return Decoded(replace(noisy, statistics=statistics, noise=noise), np.max(factors, axis=0))
 
 
 def prefix_variances(
-    prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Noise, frame: Frame | None = None
+    prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Additive, frame: Frame | None = None
 ) -> FloatArray:
     """The variance of the running sum that ends with each group, in squared steps of the statistic.
 
@@ -70,12 +70,12 @@ def prefix_variances(
     return _by_group(prefix, keys, lambda size: _summed(prefix.strategy, size, frame)) * variance(noise)
 
 
-def group_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Noise) -> FloatArray:
+def group_variances(prefix: Prefix, keys: Sequence[tuple[object, ...]], noise: Additive) -> FloatArray:
     """The variance of each group alone, in squared steps of the statistic, in the order of ``keys``."""
     return _by_group(prefix, keys, lambda size: _alone(prefix.strategy, size)) * variance(noise)
 
 
-def group_noise(blocks: Sequence[Block], noise: Mapping[str, Noise]) -> Mapping[str, Noise]:
+def group_noise(blocks: Sequence[Block], noise: Mapping[str, Additive]) -> Mapping[str, Additive]:
     """The noise of each statistic, of a group where a prefix strategy measures it: what is expected before reading."""
     found = dict(noise)
     for block in blocks:
@@ -88,7 +88,7 @@ def group_noise(blocks: Sequence[Block], noise: Mapping[str, Noise]) -> Mapping[
     return found
 
 
-def running_margins(plan: Plan, noise: Mapping[str, Noise], window: Along | None = None) -> Mapping[str, float]:
+def running_margins(plan: Plan, noise: Mapping[str, Additive], window: Along | None = None) -> Mapping[str, float]:
     """The 95 % half-width to expect of a running sum, on average over its steps, by the output that is added up.
 
     Without a ``window``, of the sums that the release is measured for, and of those outputs alone.
@@ -187,9 +187,9 @@ def _ends(size: int, frame: Frame | None) -> tuple[IntArray, IntArray]:
 _ALONE = Toeplitz(1)
 
 
-def _of_variance(noise: Noise, spread: float) -> Noise:
+def _of_variance(noise: Additive, spread: float) -> Additive:
     """Noise of the same kind and of another variance: most of a group's comes from one draw."""
-    return Noise(noise.kind, Fraction((spread / 2 if noise.kind == "laplace" else spread) ** 0.5))
+    return replace(noise, scale=Fraction(float(noise.square_of_scale(Fraction(spread))) ** 0.5))
 
 
 @dataclass(frozen=True, slots=True)

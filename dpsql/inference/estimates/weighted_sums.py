@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ from dpsql.inference.estimates.parts import measured, values
 from dpsql.inference.estimates.rounding import nearest, quotients
 from dpsql.inference.intervals import ALPHA, half_width
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import NoisyTable, ReleasedColumn
+from dpsql.releases import Noise, NoisyTable, ReleasedColumn
 from rewriter.declared import Scalar
 from rewriter.plan import Linear, Output, Plan
 
@@ -52,7 +53,7 @@ class SumEstimate(Estimate[Linear]):
     def found_errors(self, column: ReleasedColumn) -> list[float]:
         return []
 
-    def error_unit(self, drawn: Noises, noise: Noises, rows: int) -> float:
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
         return 0.0
 
     def _margins(self, noisy: NoisyTable, shrunk: FloatArray | None) -> tuple[float, ...]:

@@ -1,10 +1,11 @@
 """Half-widths of intervals."""
 
-from dpsql.inference.intervals.fieller import Floats, quotient_ends
+from dpsql.inference.intervals.fieller import quotient_ends
 from dpsql.inference.intervals.rank_error import reach
 from dpsql.inference.intervals.widths import (
     ALPHA,
     ONE_SIDED,
+    Floats,
     Z,
     count_ends,
     half_width,

@@ -7,13 +7,11 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsql.inference.intervals.widths import ALPHA, SILENT, variance
-from dpsql.releases import Noise
+from dpsql.inference.intervals.widths import ALPHA, Floats, variance
+from dpsql.releases import Additive
 
-Floats = NDArray[np.float64]
-Joint = tuple[tuple[Noise, Fraction, Fraction], ...]
+Joint = tuple[tuple[Additive, Fraction, Fraction], ...]
 """Independent noises, each with its weight above and its weight below the line."""
 
 ANGLES = 129
@@ -32,7 +30,8 @@ def quotient_ends(above: Floats, below: Floats, joint: Joint) -> tuple[Floats, F
     symmetric log-concave noise are norms (Bobkov 2010), hence w is convex and grows with no more than the half-width of
     what is below: where ``below`` is larger than that, the believed quotients are one interval, else they have no end.
 
-    >>> noise = Noise("gaussian", Fraction(10))
+    >>> from dpsql.mechanisms import Gaussian
+    >>> noise = Gaussian(Fraction(10))
     >>> joint = ((noise, Fraction(100), Fraction(0)), (noise, Fraction(0), Fraction(1)))
     >>> low, high = quotient_ends(np.array([50_000.0, 500.0]), np.array([1000.0, 10.0]), joint)
     >>> low.round(2).tolist(), high.round(2).tolist()
@@ -73,7 +72,7 @@ def _half_widths(joint: Joint) -> tuple[Floats, Floats]:
     """
     angles = np.linspace(-np.pi / 2, np.pi / 2, ANGLES)
     scales = [spread or 1.0 for spread in _spreads(joint)]
-    loud = [part for part in joint if part[0].scale >= SILENT[part[0].kind]]
+    loud = [part for part in joint if part[0].scale >= part[0].silent]
     weights = np.array(
         [
             (np.cos(angles) * float(up) / scales[0] - np.sin(angles) * float(down) / scales[1])
@@ -89,7 +88,7 @@ def _half_widths(joint: Joint) -> tuple[Floats, Floats]:
     transform = np.ones((ANGLES, len(times)))
     for (noise, _, _), part in zip(loud, parts, strict=True):
         squares = np.outer(part**2, times**2) / 2
-        transform *= np.exp(-squares) if noise.kind == "gaussian" else 1 / (1 + squares)
+        transform *= noise.continuous_characteristic(squares)
     mass = np.fft.irfft(transform, POINTS, axis=1)[:, : POINTS // 2]
     # Mass within a lattice point's half step on either side of it.
     inside = mass[:, :1] + 2 * np.concatenate([np.zeros((ANGLES, 1)), np.cumsum(mass[:, 1:], axis=1)], axis=1)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsql.releases import Noise
+from dpsql.releases import Additive
 
 ALPHA = 0.05
 Z = 1.959963984540054
@@ -29,13 +29,10 @@ FINE = 1 << 10
 SMOOTH = 20
 """From this scale on, the steps of a discrete Gaussian do not show."""
 
-SILENT = {"laplace": 0.1, "gaussian": 0.225}
-"""Below this scale, a draw is 0 but for once in ten thousand."""
-
 LEAST = 1e-6
 """The least variance of a noise, in squared steps."""
 
-Terms = tuple[tuple[Noise, Fraction], ...]
+Terms = tuple[tuple[Additive, Fraction], ...]
 Floats = NDArray[np.float64]
 
 
@@ -45,27 +42,29 @@ def half_width(terms: Terms, alpha: float = ALPHA) -> float:
 
     Where a standard deviation spans many lattice steps, the lattice is taken coarser than it is.
 
-    >>> coin = Noise("laplace", Fraction(10))
+    >>> from dpsql.mechanisms import Gaussian, Laplace
+    >>> coin = Laplace(Fraction(10))
     >>> half_width(((coin, Fraction(1)),)), half_width(((coin, Fraction(1)), (coin, Fraction(-1))))
     (30.0, 41.0)
-    >>> round(half_width(((Noise("gaussian", Fraction(1000)), Fraction(1, 2)),)))
+    >>> round(half_width(((Gaussian(Fraction(1000)), Fraction(1, 2)),)))
     980
     """
     terms = tuple((noise, abs(weight)) for noise, weight in terms if weight)
     if not terms:
         return 0.0
-    if len(terms) == 1 and terms[0][0].kind == "laplace":
-        return laplace_quantile(float(terms[0][0].scale), alpha) * float(terms[0][1])
-    terms = tuple((noise, weight) for noise, weight in terms if noise.scale >= SILENT[noise.kind])
+    if len(terms) == 1 and (alone := terms[0][0].half_width(alpha)) is not None:
+        return alone * float(terms[0][1])
+    terms = tuple((noise, weight) for noise, weight in terms if noise.scale >= noise.silent)
     if not terms:
         return 0.0
     spread = math.sqrt(sum(float(weight) ** 2 * variance(noise) for noise, weight in terms))
     step = _common_step([weight for _, weight in terms])
     if spread <= float(step) * FINE:
-        lattice = [(noise.kind, float(noise.scale), int(weight / step)) for noise, weight in terms]
+        lattice = [(noise, int(weight / step)) for noise, weight in terms]
         return float(step) * _quantile(lattice, spread / float(step), alpha)
-    if all(noise.kind == "gaussian" and noise.scale > SMOOTH for noise, _ in terms):
-        return NormalDist().inv_cdf(1 - alpha / 2) * spread
+    law = common_law([noise for noise, _ in terms])
+    if law is not None and law.stable and all(noise.scale > SMOOTH for noise, _ in terms):
+        return law.beyond(alpha) * spread
     return _coarse_half_width(terms, spread, alpha)
 
 
@@ -83,36 +82,27 @@ def _coarse_half_width(terms: Terms, spread: float, alpha: float) -> float:
     lattice = []
     for noise, weight in terms:
         multiple = max(1, round(float(weight) / unit))
-        lattice.append((noise.kind, float(noise.scale * weight) / (multiple * unit), multiple))
+        lattice.append((replace(noise, scale=Fraction(float(noise.scale * weight) / (multiple * unit))), multiple))
     return unit * (_quantile(lattice, spread / unit, alpha) + 1)
 
 
-def laplace_quantile(scale: float, alpha: float = ALPHA) -> int:
-    """The least w with P(|X| > w) = 2q^{w+1}/(1+q) ≤ α for discrete Laplace X, where q = exp(-1/scale).
-
-    >>> laplace_quantile(10.0), laplace_quantile(0.1), laplace_quantile(0.0)
-    (30, 0, 0)
-    """
-    if scale < SILENT["laplace"]:
-        return 0
-    return max(0, math.ceil(scale * (math.log(2 / alpha) - math.log1p(math.exp(-1 / scale))) - 1))
+def common_law(noises: Sequence[Additive]) -> type[Additive] | None:
+    """The law of noises that have one."""
+    laws = {type(noise) for noise in noises}
+    return laws.pop() if len(laws) == 1 else None
 
 
-def variance(noise: Noise) -> float:
+def variance(noise: Additive) -> float:
     """Of one draw, in squared steps; for the Gaussian the continuous one, which is never smaller.
 
     No noise is taken for quieter than ``LEAST``: least squares weighs by what is returned, and a draw that is 0 in any
     lifetime says no more than one that is 0 in ten thousand answers.
 
-    >>> variance(Noise("laplace", Fraction(1, 50))) == variance(Noise("gaussian", Fraction(1, 10**6))) == LEAST
+    >>> from dpsql.mechanisms import Gaussian, Laplace
+    >>> variance(Laplace(Fraction(1, 50))) == variance(Gaussian(Fraction(1, 10**6))) == LEAST
     True
     """
-    scale = float(noise.scale)
-    if not scale:
-        return 0.0
-    if noise.kind == "gaussian":
-        return max(scale * scale, LEAST)
-    return max(0.5 / math.sinh(0.5 / scale) ** 2, LEAST) if scale > 0.01 else LEAST
+    return max(noise.spread, LEAST) if noise.scale else 0.0
 
 
 def _common_step(weights: Sequence[Fraction]) -> Fraction:
@@ -121,39 +111,27 @@ def _common_step(weights: Sequence[Fraction]) -> Fraction:
     return Fraction(math.gcd(*(int(weight * denominator) for weight in weights)), denominator)
 
 
-def _quantile(terms: Sequence[tuple[str, float, int]], spread: float, alpha: float) -> int:
-    """The least integer w with P(|Σ multiple · noise| > w) ≤ α, noises being (kind, scale, multiple) on the integers.
+def _quantile(terms: Sequence[tuple[Additive, int]], spread: float, alpha: float) -> int:
+    """The least integer w with P(|Σ multiple · noise| > w) ≤ α, for noises on the integers with their multiples.
 
     The characteristic function of a sum on the integers is a product, and its values at N points give the whole
     distribution, wrapped around N: at forty standard deviations nothing comes back.
     """
-    size = 1 << max(6, math.ceil(math.log2(40 * spread + 2 * max(multiple for _, _, multiple in terms))))
+    size = 1 << max(6, math.ceil(math.log2(40 * spread + 2 * max(multiple for _, multiple in terms))))
     angles = 2 * np.pi * np.arange(size // 2 + 1) / size
     transform = np.ones_like(angles)
-    for kind, scale, multiple in terms:
-        transform *= _characteristic(kind, scale, multiple * angles)
+    for noise, multiple in terms:
+        transform *= noise.characteristic(np.remainder(multiple * angles + np.pi, 2 * np.pi) - np.pi)
     mass = np.fft.irfft(transform, size)
     inside = mass[0] + np.concatenate(([0.0], 2 * np.cumsum(mass[1 : size // 2])))
     return int(np.searchsorted(inside, 1 - alpha - 1e-12))
 
 
-def _characteristic(kind: str, scale: float, angles: Floats) -> Floats:
-    """E exp(iθX). Laplace: 1/(1 + Var·(1 - cos θ)). Gaussian: a theta function, summed where it converges fast."""
-    angles = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
-    if kind == "laplace":
-        return np.asarray(1 / (1 + variance(Noise("laplace", Fraction(scale))) * (1 - np.cos(angles))))
-    if scale > 1:
-        bells = sum(np.exp(-0.5 * (scale * (angles + turn)) ** 2) for turn in (-2 * np.pi, 0.0, 2 * np.pi))
-        return np.asarray(bells / (1 + 2 * math.exp(-2 * (math.pi * scale) ** 2)))
-    masses = [math.exp(-0.5 * (x / scale) ** 2) for x in range(1, 10)]
-    waves = sum(2 * mass * np.cos(angles * x) for x, mass in enumerate(masses, 1))
-    return np.asarray((1 + waves) / (1 + 2 * sum(masses)))
-
-
-def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise]) -> list[float]:
+def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[Additive, Additive]) -> list[float]:
     """How far the share a/(a+b) may be from the true one: the distance to the farther end of :func:`mean_reaches`.
 
-    >>> noise = Noise("gaussian", Fraction(10))
+    >>> from dpsql.mechanisms import Gaussian
+    >>> noise = Gaussian(Fraction(10))
     >>> [round(w, 4) for w in mean_half_widths([1000, 1000, 5], [1000, 0, 5], (noise, noise))]
     [0.0069, 0.0192, 0.5]
     """
@@ -162,13 +140,16 @@ def mean_half_widths(above: Sequence[int], below: Sequence[int], noises: tuple[N
     return widths
 
 
-def mean_reaches(above: Sequence[int], below: Sequence[int], noises: tuple[Noise, Noise]) -> tuple[Floats, Floats]:
+def mean_reaches(
+    above: Sequence[int], below: Sequence[int], noises: tuple[Additive, Additive]
+) -> tuple[Floats, Floats]:
     """How far below and above the share a/(a+b) the true one may be, for noisy a and b: 1 is to know nothing.
 
     Test inversion (Fieller 1954): a share p is believed where ``(1-p)a - pb``, which is pure noise at the true p, lies
     within its 95 % half-width. Neither a nor b is truly negative, so they are not taken to be.
 
-    >>> noise = Noise("gaussian", Fraction(10))
+    >>> from dpsql.mechanisms import Gaussian
+    >>> noise = Gaussian(Fraction(10))
     >>> [end.round(4).tolist() for end in mean_reaches([1000], [0], (noise, noise))]
     [[0.0192], [0.0]]
     """
@@ -180,8 +161,9 @@ def mean_reaches(above: Sequence[int], below: Sequence[int], noises: tuple[Noise
     # Downwards is upwards with a and b exchanged, and both are done at once.
     x, y = (np.full(share.shape, _alone(noise)) for noise in noises)
     both = (np.concatenate(pair) for pair in ((share, 1 - share), (total, total), (x, y), (y, x)))
-    laplace = noises[0].kind == noises[1].kind == "laplace"
-    up, down = (_laplace_reach(*both) if laplace else _gaussian_reach(*both)).reshape(2, -1)
+    law = common_law(noises)
+    pieces = None if law is None else _pieces(law)
+    up, down = (_round_reach(*both) if pieces is None else _piecewise_reach(pieces, *both)).reshape(2, -1)
     return np.where(known, down, 1.0), np.where(known, up, 1.0)
 
 
@@ -200,19 +182,20 @@ def count_ends(value: float, width: float, one_sided: float) -> tuple[float, flo
     return max(0, low), max(value, 0) + width
 
 
-def widest_mean_half_width(total: float, noises: tuple[Noise, Noise]) -> float:
+def widest_mean_half_width(total: float, noises: tuple[Additive, Additive]) -> float:
     """The most that :func:`mean_half_widths` says where a + b is ``total``, whatever the share.
 
-    >>> noise = Noise("gaussian", Fraction(10))
+    >>> from dpsql.mechanisms import Gaussian
+    >>> noise = Gaussian(Fraction(10))
     >>> round(widest_mean_half_width(1000.0, (noise, noise)), 4)
     0.0196
     """
     return min(1.0, max(_alone(noise) for noise in noises) / total) if total > 0 else 1.0
 
 
-def _alone(noise: Noise) -> float:
+def _alone(noise: Additive) -> float:
     """The 95 % half-width of one noise, as if it were continuous."""
-    return float(noise.scale) * (Z if noise.kind == "gaussian" else math.log(1 / ALPHA))
+    return float(noise.scale) * noise.beyond(ALPHA)
 
 
 # The way from a share s = a/total up to the farthest share s + d that is believed: there the line ``d·total`` meets
@@ -221,8 +204,11 @@ def _alone(noise: Noise) -> float:
 # w before p = 1, everything up to 1 is believed. Below, x and y are the half-widths of X and Y alone.
 
 
-def _gaussian_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Floats:
-    """With w = hypot((1-p)x, py), as for Gaussian noise: the first d > 0 with (d·total)² = w², a quadratic in d."""
+def _round_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Floats:
+    """With w = hypot((1-p)x, py), as for Gaussian noise: the first d > 0 with (d·total)² = w², a quadratic in d.
+
+    Of two noises with different laws, w is taken for this.
+    """
     square = ((1 - share) * x) ** 2 + (share * y) ** 2  # w² at s + d is this + 2·slope·d + (x² + y²)d²
     slope = share * y**2 - (1 - share) * x**2
     lead = (total - np.hypot(x, y)) * (total + np.hypot(x, y))
@@ -235,14 +221,17 @@ def _gaussian_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Float
     return np.asarray(np.minimum(distance, 1 - share))
 
 
-def _laplace_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Floats:
-    """For a Laplace pair, whose w is a table: straight pieces, ``left·(1-p)x + right·py``, the first d with
-    d·total = w.
+Pieces = tuple[Floats, Floats, Floats]
+"""The knots between straight pieces of a half-width, and the two slopes of each piece."""
+
+
+def _piecewise_reach(pieces: Pieces, share: Floats, total: Floats, x: Floats, y: Floats) -> Floats:
+    """For a pair whose w is a table: straight pieces, ``left·(1-p)x + right·py``, the first d with d·total = w.
 
     Newton's method: w is above each of its pieces, so the line meets a piece no later than w, and the piece there is
     the next to try, never one further down, until it is the same again.
     """
-    knots, left, right = _laplace_pieces()
+    knots, left, right = pieces
     distance, piece = np.zeros_like(share), np.full(share.shape, -1)
     for _ in range(len(knots)):
         p = share + distance
@@ -258,31 +247,18 @@ def _laplace_reach(share: Floats, total: Floats, x: Floats, y: Floats) -> Floats
 
 
 @functools.cache
-def _laplace_pieces() -> tuple[Floats, Floats, Floats]:
-    """The half-width of uX + vY, for continuous Laplace X, Y of half-width 1, as pieces ``left·u + right·v``.
+def _pieces(law: type[Additive]) -> Pieces | None:
+    """The half-width of uX + vY, for continuous X, Y of half-width 1, as pieces ``left·u + right·v``; None for a law
+    whose half-width is a root of squares.
 
     A piece ends at the knot of its number, a value of v/(u + v). There are a thousand for u > v, and as many for u < v.
     """
-    ratios, widths = _laplace_pairs()
+    table = law.pair_half_widths()
+    if table is None:
+        return None
+    ratios, widths = table
     inner = np.diff(widths) / np.diff(ratios)
     outer = widths[:-1] - inner * ratios[:-1]
     knots = np.concatenate((ratios[1:] / (1 + ratios[1:]), 1 / (1 + ratios[-2:0:-1])))
-    pieces = (np.concatenate((outer, inner[::-1])), np.concatenate((inner, outer[::-1])))
-    unit = math.log(1 / ALPHA)
-    return knots, pieces[0] / unit, pieces[1] / unit
-
-
-@functools.cache
-def _laplace_pairs() -> tuple[Floats, Floats]:
-    """Ratios r in [0, 1] and the 95 % half-width w of X + rY for continuous Laplace X, Y of scale 1.
-
-    P(|X + rY| > w) = (exp(-w) - r² exp(-w/r)) / (1 - r²), by partial fractions of 1/((1+t²)(1+r²t²)).
-    """
-    ratios = np.linspace(0, 0.999, 1000)
-    low, high = np.zeros_like(ratios), np.full_like(ratios, 20.0)
-    for _ in range(60):
-        w = (low + high) / 2
-        inner = np.where(ratios > 0, ratios**2 * np.exp(-w / np.where(ratios > 0, ratios, 1.0)), 0.0)
-        outside = (np.exp(-w) - inner) / (1 - ratios**2)
-        low, high = np.where(outside > ALPHA, w, low), np.where(outside > ALPHA, high, w)
-    return np.append(ratios, 1.0), np.append(high, 4.11300328)  # r = 1: the root of exp(-w)(1 + w/2) = α
+    left, right = np.concatenate((outer, inner[::-1])), np.concatenate((inner, outer[::-1]))
+    return knots, left / law.beyond(ALPHA), right / law.beyond(ALPHA)

@@ -1,7 +1,7 @@
 """Quantiles and modes by the exponential mechanism."""
 
 from dpsql.mechanisms.quantiles.mode import Commonest
-from dpsql.mechanisms.quantiles.one import Exponential, Quantile, TooFar, together, unit_weight
+from dpsql.mechanisms.quantiles.one import Cost, Exponential, Quantile, TooFar, together, unit_weight
 from dpsql.mechanisms.quantiles.several import COUNT, Joint
 from dpsql.mechanisms.quantiles.spread import SHARE, Around
 
@@ -10,6 +10,7 @@ __all__ = [
     "SHARE",
     "Around",
     "Commonest",
+    "Cost",
     "Exponential",
     "Joint",
     "Quantile",

@@ -40,9 +40,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.mechanisms.picking import Picking
 from dpsql.mechanisms.quantiles.roundness import PLAIN, Roundness
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.releases import Noise, Rank
+from dpsql.releases import Rank
 from rewriter.declared import Sensitivity
 from rewriter.plan import Choice
 
@@ -61,6 +62,10 @@ _TOLERABLE = math.log(1000)
 _PRECISION = 1 << 40
 _INSIDE = 5
 """MIN and MAX are picked beyond all data with a probability of about exp(-5), where most of the range is there."""
+
+
+Cost = tuple[Fraction, Fraction]
+"""How many times as much as one pick several picks cost, in ε and in ρ."""
 
 
 class TooFar(ValueError):
@@ -96,13 +101,26 @@ class Exponential:
         exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
         return cls(exact if exact * exact == square else Fraction(scaled, _PRECISION), concentrated=True)
 
+    @classmethod
+    def affordable(cls, sensitivity: Sensitivity, loss: PrivacyLoss, cost: Cost) -> Exponential | None:
+        """The greatest ε, where all picks cost so many times what one does; None where no L1 norm is bounded."""
+        linear, squared = cost
+        if loss.rho:
+            return cls.of_rho(loss.rho / squared)
+        return None if sensitivity.l1 is None else cls(loss.epsilon / linear, concentrated=False)
+
     @property
     def loss(self) -> PrivacyLoss:
         return PrivacyLoss(rho=self.epsilon**2 / 8) if self.concentrated else PrivacyLoss(epsilon=self.epsilon)
 
+    def loss_of(self, cost: Cost) -> PrivacyLoss:
+        """What picks lose together that cost so many times what one does."""
+        linear, squared = cost
+        return PrivacyLoss(self.loss.epsilon * linear, self.loss.rho * squared)
+
     @property
-    def noise(self) -> Noise:
-        return Noise("exponential", 1 / self.epsilon)
+    def noise(self) -> Picking:
+        return Picking(1 / self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +200,22 @@ class Quantile:
         distance = math.log(self.candidates / 0.05) / float(self.rate)
         return distance / self.scale / self.choice.row
 
+    @property
+    def rank_variance(self) -> float:
+        """Of the answer's rank, in rows: of noise whose exponent is that of its distance."""
+        return 2 / float(self.rate * self.scale * self.choice.row) ** 2
+
+    @property
+    def usual_rows(self) -> float:
+        """How many rows the answer's rank is away, 95 times in 100, where values lie evenly.
+
+        As a row has the exponent r, errors fall off like E exp(-rN) for a Poisson number N of rows. MIN and MAX are as
+        far from the ends as they aim.
+        """
+        if self.is_extreme:
+            return float(self.inside_rows)
+        return math.log(20) / -math.expm1(-float(self.rate * self.scale * self.choice.row))
+
     def _cap(self, rarity: float) -> int:
         return math.ceil((math.log(self.candidates) + rarity) / self.rate)
 
@@ -231,7 +265,7 @@ class Quantile:
         return near if self.fraction == 0 else 2 * total - near
 
 
-def together(fractions: Sequence[Fraction], *, ends: bool) -> tuple[Fraction, Fraction]:
+def together(fractions: Sequence[Fraction], *, ends: bool) -> Cost:
     """What quantiles of one column cost together, in ε and in ρ of one of them: never more than their number.
 
     >>> [float(cost) for cost in together([Fraction(1, 2)], ends=False)]

@@ -113,6 +113,13 @@ class Joint:
             / self.choice.row
         )
 
+    def rank_variance(self, fraction: Fraction) -> float:
+        """Of a quantile's rank, in rows: the noises of the gaps below it and above it add up to what the weight of the
+        group is off."""
+        below = self.fractions.index(fraction) + 1
+        above = len(self.fractions) + 1 - below
+        return 2 * below * above / (below + above) / float(self.rate * self.choice.row) ** 2
+
     def _needed(self, rarity: float, errors: float, total: int) -> float:
         """The distance beyond which vectors are so rare, where the noise of the weight is so many times its scale,
         and few values have all of the weight, so that few of their parts are near."""

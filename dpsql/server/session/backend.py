@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from dpsql.error_border import translated
 from dpsql.errors import Error
+from dpsql.memory import Memory
 from dpsql.proxy import Proxy
 from dpsql.server.session.route import Route, SetConfig, route, route_unparsed, settings_of, without_set_config
 from dpsql.server.shadow import Shadow
@@ -24,6 +24,7 @@ from rewriter.refused import BAD_PARAMETER, SYNTAX, Refused
 MAX_PARAMETERS = 1000
 _MARK = "dpsql parameter "
 TEXT_OID = 25
+_REMEMBERED = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,15 @@ class Backend:
     def __init__(self, proxy: Proxy, shadow: Shadow) -> None:
         self.proxy = proxy
         self.shadow = shadow
-        self._places = lru_cache(maxsize=2048)(self._find_place)
-        self._inferred: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
+        memories = proxy.memories
+        self._places: Memory[str, Place] = memories.memory("places of queries", _REMEMBERED)
+        self._inferred: Memory[tuple[str, tuple[int, ...]], tuple[int, ...]]
+        self._inferred = memories.memory("types of parameters", _REMEMBERED)
 
     @translated
     def place(self, text: str) -> Place:
         """Where a query belongs. Raises :class:`dpsql.errors.Error` for what is answered nowhere."""
-        return self._places(text)
+        return self._places.get(text, lambda: self._find_place(text))
 
     def parameter_types(
         self, text: str, given: Sequence[int], count: int, analyst: str, settings: Mapping[str, str]
@@ -58,18 +61,16 @@ class Backend:
         known = (*given, *(0 for _ in range(count - len(given))))[:count]
         if all(known):
             return known
-        found = self._inferred.get((text, known))
-        if found is None:
+
+        def infer() -> tuple[int, ...]:
             try:
                 inferred: Sequence[int] = self.shadow.describe(text, known, analyst, settings).parameters
             except Error:
                 inferred = ()
             whole = (*inferred, *(0 for _ in range(count)))
-            found = tuple(mine or theirs or TEXT_OID for mine, theirs in zip(known, whole, strict=False))
-            if len(self._inferred) > 2048:
-                self._inferred.clear()
-            self._inferred[text, known] = found
-        return found
+            return tuple(mine or theirs or TEXT_OID for mine, theirs in zip(known, whole, strict=False))
+
+        return self._inferred.get((text, known), infer)
 
     def _find_place(self, text: str) -> Place:
         count = parameters_in(text)

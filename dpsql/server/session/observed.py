@@ -1,23 +1,20 @@
 """A session whose statements take turns with the others', and whose every statement is told to the owner's observers.
 
 Guarantee: a statement runs only where it has a turn and could be told; what it came to is told before its answer
-leaves, whoever refused it and wherever it failed. What it was charged is what the ledger says that this thread charged.
+leaves, whoever refused it and wherever it failed. What it was charged is on the receipt that it was handed.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import NoneType
 from typing import TypeVar
 
-from dpsql.accounting import PrivacyLoss
 from dpsql.errors import Error
-from dpsql.ledger import Due
+from dpsql.ledger import Due, Receipt
 from dpsql.server.operations import Asked, Charged, Client, Event, Observer, Outcome, Turns, outcome_of
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend
@@ -41,7 +38,6 @@ class Watch:
     def __init__(self, turns: Turns | None = None, observers: Sequence[Observer] = ()) -> None:
         self.turns = turns or Turns()
         self._observers = tuple(observers)
-        self._paying = threading.local()
 
     def add(self, observer: Observer) -> None:
         """Tell one more, from now on."""
@@ -63,21 +59,8 @@ class Watch:
         if problem is not None:
             raise problem
 
-    @contextmanager
-    def paying(self) -> Iterator[list[tuple[PrivacyLoss, str]]]:
-        """What this thread charges in a block, with the ids of the charges."""
-        paid: list[tuple[PrivacyLoss, str]] = []
-        self._paying.paid = paid
-        try:
-            yield paid
-        finally:
-            self._paying.paid = None
-
     def charged(self, analyst: str, dues: Sequence[Due], ids: Sequence[str], seconds: float) -> None:
-        """The ledger says that charges are durable; called by the thread that asked for them."""
-        paid = getattr(self._paying, "paid", None)
-        if paid is not None:
-            paid += [(due.loss, id_) for due, id_ in zip(dues, ids, strict=True) if id_]
+        """The ledger says that charges are durable."""
         self.tell(Charged(analyst, tuple(due.loss for due in dues), seconds))
 
 
@@ -151,9 +134,10 @@ class WatchedSession(WireSession):
         if isinstance(bound.statement.kind, sql.Setting) and bound.statement.kind.word == "EXPLAIN":
             statement.outcome = Outcome.FREE
         quick = isinstance(bound.statement.kind, _QUICK)
-        with self._watch.paying() as paid:
-            result, problem = self._tried(statement, work, quick=quick)
-        self._tell(statement, problem, paid)
+        receipt = self._receipt = Receipt()
+        result, problem = self._tried(statement, work, quick=quick)
+        self._receipt = None
+        self._tell(statement, problem, receipt)
         if problem is not None:
             raise problem
         return result[0]
@@ -166,7 +150,7 @@ class WatchedSession(WireSession):
         statement = _Statement(text)
         result, problem = self._tried(statement, work, quick=quick)
         if problem is not None:
-            self._tell(statement, problem, [])
+            self._tell(statement, problem, Receipt())
             raise problem
         return result[0]
 
@@ -187,18 +171,18 @@ class WatchedSession(WireSession):
             self._under_way = None
             self.arrived = time.monotonic()
 
-    def _tell(self, statement: _Statement, problem: Exception | None, paid: Sequence[tuple[PrivacyLoss, str]]) -> None:
+    def _tell(self, statement: _Statement, problem: Exception | None, receipt: Receipt) -> None:
         outcome, sqlstate = statement.outcome, "00000"
         if problem is not None:
             sqlstate = problem.sqlstate if isinstance(problem, Error) else "XX000"
             outcome = outcome_of(sqlstate)
-        elif paid:
+        elif receipt:
             outcome = Outcome.ANSWERED
-        loss = sum((loss for loss, _ in paid), PrivacyLoss())
-        charges = tuple(id_ for _, id_ in paid)
         seconds = time.monotonic() - statement.started
         self._watch.tell(
-            Asked(self.client, statement.text, statement.parameters, outcome, sqlstate, loss, charges, seconds)
+            Asked(
+                self.client, statement.text, statement.parameters, outcome, sqlstate, receipt.loss, receipt.ids, seconds
+            )
         )
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from dpsql.engines import Cancellation
 from dpsql.error_border import translated
 from dpsql.errors import Error, error
+from dpsql.ledger import Receipt
 from dpsql.price_text import price_line
 from dpsql.reply import AnswerColumn
 from dpsql.server.session import statements as sql
@@ -37,6 +38,7 @@ class WireSession:
     def __init__(self, backend: Backend, analyst: str | None, application: str = "") -> None:
         self._backend = backend
         self._inner = backend.proxy.session(analyst)
+        self._receipt: Receipt | None = None
         self.names = Names()
         self._block = TransactionBlock()
         self._cancellation = Cancellation()
@@ -257,7 +259,7 @@ class WireSession:
         if place.route is not Route.OURS:
             return self._shadow(bound, text)
         values = decoded(self.parameter_types(prepared), bound.values, bound.formats, self._read)
-        answer = self._inner.execute(text, values, self._cancellation)
+        answer = self._inner.execute(text, values, self._cancellation, self._receipt)
         fields = _fields(answer.columns)
         if prepared.fields is not None and len(prepared.fields) == len(fields):
             fields = prepared.fields

@@ -1,0 +1,101 @@
+"""How charges add up: what a ledger counts, and everything that follows from it, in one object.
+
+To add a way of accounting, write a file beside :mod:`dpsql.accounting.pure` and put its object into ``ACCOUNTINGS``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from dpsql.accounting.loss import PrivacyLoss
+from rewriter.declared import Norm
+
+MOST_DELTA = Fraction(1, 10)
+"""No policy wants more for a key selection, and the tail bounds of its noise hold only in the tail."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """One way to spend a share of a price: a mechanism may lose ``loss``, ε or ρ alone, and ``charge`` is paid for it.
+
+    ``delta`` is what of the charge decides which groups may be named.
+    """
+
+    loss: PrivacyLoss
+    charge: PrivacyLoss
+    delta: Fraction = Fraction(0)
+
+
+class Accounting(ABC):
+    """A way of accounting. Its objects have no state; ``name`` is what policies and ledgers call it."""
+
+    name: ClassVar[str]
+    takes_delta: ClassVar[bool]
+    """Whether a declared total has a δ, without which it has nothing to say of key selection or of Gaussian noise."""
+    norms: ClassVar[tuple[Norm, ...]]
+    """The norms in which a release may be bounded: for each there is noise that this accounting can pay for."""
+    concentrated: ClassVar[bool]
+    """Whether variances fall in proportion to a price, as they do with ρ, or with its square, as they do with ε."""
+    deviation: ClassVar[float]
+    """The standard deviation of noise that hides 1 at ε = 1."""
+    cells_power: ClassVar[float]
+    """The share of a measurement in a price goes with this power of the number of its cells."""
+    prefers_finest: ClassVar[bool]
+    """Whether one measurement, of which others are sums, may be more accurate than a share for each of them."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return self.name.upper()
+
+    def check_total(self, delta: Fraction) -> None:
+        """Raise ValueError where no total of this kind has such a δ."""
+        if delta and not self.takes_delta:
+            raise ValueError(f"{self} accounting has no delta")
+
+    @abstractmethod
+    def limit(self, epsilon: Fraction, delta: Fraction, selection: Fraction | None) -> PrivacyLoss:
+        """The box that a declared total is; ``selection`` is the part of δ that is set apart for key selection."""
+
+    @abstractmethod
+    def adds(self, loss: PrivacyLoss) -> bool:
+        """Whether a loss is of the kind that is added here."""
+
+    @abstractmethod
+    def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
+        """What a statement of this ε costs."""
+
+    @abstractmethod
+    def delta(self, declared: Fraction, *, selects: bool) -> Fraction:
+        """The δ of a statement, of the one that is declared for statements that select groups."""
+
+    @abstractmethod
+    def epsilon_of(self, spent: PrivacyLoss, epsilon: Fraction, delta: Fraction, limit: PrivacyLoss) -> Fraction:
+        """The ε that ``spent`` amounts to where (ε, δ) was declared, and ``limit`` is made of it."""
+
+    @abstractmethod
+    def largest(self, left: PrivacyLoss) -> Fraction:
+        """The ε of a statement that costs all that is left; not above it by rounding."""
+
+    @abstractmethod
+    def allowances(self, share: PrivacyLoss) -> Iterable[Allowance]:
+        """The ways in which a share pays for noise or for picks."""
+
+    @abstractmethod
+    def selections(self, share: PrivacyLoss, delta: Fraction) -> Iterable[Allowance]:
+        """The ways in which a share pays for the noise of a key selection, the best first; ``delta`` is the whole
+        price's. None where groups cannot be selected."""
+
+    @abstractmethod
+    def price_of_information(self, part: Fraction) -> Fraction:
+        """The part of a price that buys a part of the information, one over the variance, that the whole buys."""
+
+    @abstractmethod
+    def tail(self, chance: float) -> float:
+        """How many times its scale the noise of an answer goes beyond, on either side, with such a chance: of the
+        noise with the heaviest tails there may be."""

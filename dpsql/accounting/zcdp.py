@@ -1,0 +1,73 @@
+"""Zero-concentrated differential privacy: ρ adds up, and the δ of key selection beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from statistics import NormalDist
+
+from dpsql.accounting.accounting import MOST_DELTA, Accounting, Allowance
+from dpsql.accounting.conversion import largest_rho, smallest_epsilon
+from dpsql.accounting.loss import PrivacyLoss
+from rewriter.declared import Norm
+
+_GRID = 10**18
+
+
+class Zcdp(Accounting):
+    """ρ and δ by the approximate zCDP filter (Whitehouse, Ramdas, Rogers, Wu 2023)."""
+
+    name = "zcdp"
+    takes_delta = True
+    norms = (Norm.L2,)
+    concentrated = True
+    deviation = 1.0
+    cells_power = 1 / 2
+    prefers_finest = False
+
+    def check_total(self, delta: Fraction) -> None:
+        if not delta:
+            raise ValueError("zcdp accounting needs a delta above 0")
+
+    def limit(self, epsilon: Fraction, delta: Fraction, selection: Fraction | None) -> PrivacyLoss:
+        apart = delta / 4 if selection is None else selection
+        if not 0 <= apart < delta:
+            raise ValueError("the part of delta for key selection is at least 0 and less than delta")
+        return PrivacyLoss(rho=largest_rho(epsilon, delta - apart), delta=apart)
+
+    def adds(self, loss: PrivacyLoss) -> bool:
+        return not loss.epsilon
+
+    def price(self, epsilon: Fraction, delta_for_selection: Fraction) -> PrivacyLoss:
+        """ρ = ε²/2, which any ε-DP mechanism meets (Bun, Steinke 2016, Proposition 1.4)."""
+        return PrivacyLoss(rho=epsilon * epsilon / 2, delta=delta_for_selection)
+
+    def delta(self, declared: Fraction, *, selects: bool) -> Fraction:
+        return declared if selects else Fraction(0)
+
+    def epsilon_of(self, spent: PrivacyLoss, epsilon: Fraction, delta: Fraction, limit: PrivacyLoss) -> Fraction:
+        found = smallest_epsilon(spent.rho, delta - limit.delta)
+        # Within the limit, the declared ε holds too: the two roundings shall not make a full ledger look overdrawn.
+        return min(found, epsilon) if spent.rho <= limit.rho else found
+
+    def largest(self, left: PrivacyLoss) -> Fraction:
+        return Fraction(math.isqrt(math.floor(2 * left.rho * _GRID * _GRID)), _GRID)
+
+    def allowances(self, share: PrivacyLoss) -> Iterator[Allowance]:
+        yield Allowance(PrivacyLoss(rho=share.rho), share.of_noise)
+
+    def selections(self, share: PrivacyLoss, delta: Fraction) -> Iterator[Allowance]:
+        """With the whole δ of the price, which noise does not need."""
+        if delta := min(delta, MOST_DELTA):
+            yield Allowance(PrivacyLoss(rho=share.rho), PrivacyLoss(rho=share.rho, delta=delta), delta)
+
+    def price_of_information(self, part: Fraction) -> Fraction:
+        return part
+
+    def tail(self, chance: float) -> float:
+        """Of Gaussian noise."""
+        return NormalDist().inv_cdf(1 - chance / 2)
+
+
+ZCDP = Zcdp()

@@ -1,0 +1,37 @@
+"""What one statement was charged: a value that is handed to whoever charges, and read when the statement has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from dpsql.accounting import PrivacyLoss
+
+
+@dataclass(slots=True)
+class Receipt:
+    """The durable charges of one statement, whatever became of it then.
+
+    >>> from fractions import Fraction
+    >>> receipt = Receipt()
+    >>> receipt.add([PrivacyLoss(epsilon=Fraction(1)), PrivacyLoss()], ["3f", ""])
+    >>> receipt.loss.epsilon, receipt.ids
+    (Fraction(1, 1), ('3f',))
+    """
+
+    _paid: list[tuple[PrivacyLoss, str]] = field(default_factory=list)
+
+    def add(self, losses: Iterable[PrivacyLoss], ids: Iterable[str]) -> None:
+        """Write charges down. A charge of nothing has no id, and is none."""
+        self._paid += [(loss, id_) for loss, id_ in zip(losses, ids, strict=True) if id_]
+
+    def __bool__(self) -> bool:
+        return bool(self._paid)
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        return sum((loss for loss, _ in self._paid), PrivacyLoss())
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(id_ for _, id_ in self._paid)

@@ -1,0 +1,104 @@
+"""What was found once and is found again without work: bounded, thread-safe, forgotten in one place.
+
+Guarantee: what is remembered is a function of its key. So to forget costs time and changes no answer, no price and no
+privacy; whoever opens a policy anew, or closes it, may forget everything (:class:`Memories`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+
+_LARGEST = 10
+"""One value may take one part in so many of a memory whose values have sizes."""
+
+
+class Memory(Generic[_Key, _Value]):
+    """The values of the latest keys that were asked for. Two threads may find the same at once; the first stays.
+
+    ``most`` values are kept; or values of so much ``size`` together, of which a large one is not kept at all.
+
+    >>> squares: Memory[int, int] = Memory("squares", 2)
+    >>> [squares.get(n, lambda n=n: n * n) for n in (2, 3, 2, 4)], squares.known(3), squares.known(2)
+    ([4, 9, 4, 16], None, 4)
+    """
+
+    def __init__(self, name: str, most: int, size: Callable[[_Value], int] | None = None) -> None:
+        self.name = name
+        self._most = most
+        self._size = size
+        self._total = 0
+        self._kept: OrderedDict[_Key, _Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: _Key, find: Callable[[], _Value]) -> _Value:
+        """The value of a key: the very object that is remembered, else what ``find`` makes. An error is not kept."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        return self._kept_first(key, find())
+
+    def known(self, key: _Key) -> _Value | None:
+        """The value of a key, if it is remembered."""
+        with self._lock:
+            return self._kept.get(key)
+
+    def keep(self, key: _Key, value: _Value) -> None:
+        """Remember a value in the place of the one before."""
+        with self._lock:
+            if key in self._kept:
+                self._total -= self._weight(self._kept.pop(key))
+        self._kept_first(key, value)
+
+    def forget(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._total = 0
+
+    def _kept_first(self, key: _Key, value: _Value) -> _Value:
+        weight = self._weight(value)
+        if self._size is not None and weight > self._most // _LARGEST:
+            return value
+        with self._lock:
+            if key in self._kept:
+                return self._kept[key]
+            self._kept[key] = value
+            self._total += weight
+            while self._total > self._most:
+                _, oldest = self._kept.popitem(last=False)
+                self._total -= self._weight(oldest)
+        return value
+
+    def _weight(self, value: _Value) -> int:
+        return 1 if self._size is None else self._size(value)
+
+
+class Memories:
+    """All that is remembered of one opened policy."""
+
+    def __init__(self, known: Iterable[Memory] = ()) -> None:  # type: ignore[type-arg]
+        self._all = list(known)
+
+    def memory(self, name: str, most: int, size: Callable[[_Value], int] | None = None) -> Memory[_Key, _Value]:
+        """One more, which is forgotten with the others."""
+        found: Memory[_Key, _Value] = Memory(name, most, size)
+        self._all.append(found)
+        return found
+
+    def forget(self) -> None:
+        for one in self._all:
+            one.forget()
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """How many values are remembered, by what they are."""
+        return {one.name: len(one) for one in self._all}

@@ -1,0 +1,154 @@
+"""Values as text that stays the same from version to version: what stored releases are found by.
+
+Guarantee: two values have one text only when everything that is listed of them here is equal, types included; and the
+text of a value changes only where this file does. A release that was bought yesterday is found by its text, so a
+change of a text buys every such release again, once.
+
+Classes and fields are listed under tags of their own. A class or a field may be renamed in the code without a change of
+any text: the tag stays ("tag=field"). A field may be added that has a default: a value that equals its default is not
+written, so everything that was there before keeps its text. A default that is listed never changes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+VERSION = "dpsql-1"
+"""Begins everything that is hashed. Another version finds nothing of what was stored before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """How a class is written: its tag and its fields. ``left_out`` are fields that say nothing of what is measured."""
+
+    tag: str
+    written: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+CLASSES: Mapping[str, Listed] = {
+    # What a plan measures.
+    "Plan": Listed(
+        "plan",
+        ("sql", "dialect", "keys", "blocks", "selection", "top", "choices"),
+        (
+            # How it is shown, and facts that follow from what is written.
+            *("outputs", "cells", "notes", "parts", "orders", "exhaustive", "alone", "groups", "clips", "sums"),
+            "identity",
+        ),
+    ),
+    "KeyColumn": Listed("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
+    "Type": Listed("type", ("kind", "bits", "precision", "scale")),
+    "Block": Listed("block", ("statistics", "sensitivity", "prefix", "weight")),
+    "Statistic": Listed("statistic", ("name", "granularity", "bound", "text"), ("family",)),
+    "Sensitivity": Listed("sensitivity", ("l1", "l2_squared")),
+    "Prefix": Listed("prefix", ("strategy", "order", "descending")),
+    "Toeplitz": Listed("toeplitz", ("steps", "width")),
+    "Tree": Listed("tree", ("steps", "branching", "levels", "width")),
+    "Selection": Listed("selection", ("name", "granularity", "max_groups")),
+    "Top": Listed("top", ("name", "output", "count", "descending", "reach", "text", "most")),
+    "Choice": Listed(
+        "choice",
+        (
+            *("name", "sql", "fractions", "low", "high", "granularity", "sensitivity", "row", "window", "text"),
+            "candidates",
+        ),
+    ),
+    # What a policy and a database declare, under which releases were made.
+    "Catalog": Listed("catalog", ("tables", "unit", "declared_extremes"), ("_folded",)),
+    "Table": Listed(
+        "table",
+        (
+            *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
+            *("learned_rows", "keys", "claimed", "one_row_of"),
+        ),
+    ),
+    "Hop": Listed("hop", ("column", "parent", "parent_column", "enforced")),
+    "Column": Listed(
+        "column",
+        (
+            *("name", "type", "nullable", "unique", "values", "values_from", "range", "engine_type", "learned"),
+            *("max_distinct", "max_total", "step", "closed", "learns_total"),
+        ),
+    ),
+    "Interval": Listed("interval", ("low", "high")),
+}
+
+
+def identity_of(value: object) -> str:
+    """A name that two values share only when they have one text."""
+    return hashlib.sha256(f"{VERSION} {canonical_form(value)}".encode()).hexdigest()
+
+
+def canonical_form(value: object) -> str:
+    """The text of a value. Raises TypeError for a class that is not listed.
+
+    >>> canonical_form((1, True, Fraction(1, 2), "ä", None, Decimal("1.50"), 0.1))
+    '[1, true, 1/2, "\\\\u00e4", null, decimal 1.50, double 0x1.999999999999ap-4]'
+    >>> canonical_form({"b": 2, "a": frozenset({"y", "x"})})
+    '{"a": set ["x", "y"], "b": 2}'
+    """
+    match value:
+        case None:
+            return "null"
+        case Enum():
+            return canonical_form(value.value)
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case str():
+            return json.dumps(value)
+        case Fraction():
+            return f"{value.numerator}/{value.denominator}"
+        case tuple() | list():
+            return f"[{', '.join(map(canonical_form, value))}]"
+        case frozenset() | set():
+            return f"set [{', '.join(sorted(map(canonical_form, value)))}]"
+        case Mapping():
+            pairs = sorted((canonical_form(key), canonical_form(one)) for key, one in value.items())
+            return "{" + ", ".join(f"{key}: {one}" for key, one in pairs) + "}"
+        case float():
+            return f"double {value.hex()}"
+        case Decimal():
+            return f"decimal {value}"
+        case datetime.datetime():  # before date, which it is as well
+            return f"timestamp {value.isoformat()}"
+        case datetime.date():
+            return f"date {value.isoformat()}"
+    return _of_class(value)
+
+
+def _of_class(value: object) -> str:
+    class_: Any = type(value)
+    tag, named = _written(class_)
+    written = []
+    for name, attribute, default in named:
+        text = canonical_form(getattr(value, attribute))
+        if text != default:
+            written.append(f"{name}: {text}")
+    return f"{tag} {{{', '.join(written)}}}"
+
+
+@functools.cache
+def _written(class_: Any) -> tuple[str, tuple[tuple[str, str, str | None], ...]]:
+    """The tag of a class; and of each field that is written, in order, its tag, its name, and its default's text."""
+    listed = CLASSES.get(class_.__name__)
+    if listed is None:
+        raise TypeError(f"{class_.__name__} is not listed in the canonical form")
+    defaults = {field.name: field.default for field in fields(class_)}
+    named = []
+    for one in sorted(listed.written):
+        tag, _, renamed = one.partition("=")
+        default = defaults[renamed or tag]
+        named.append((tag, renamed or tag, None if default is MISSING else canonical_form(default)))
+    return listed.tag, tuple(named)
