@@ -192,5 +192,27 @@ class Split:
         return tuple(grouping for query in self.releases for grouping in query.groupings)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class ReleaseColumn:
+    """A column of a release's table: the aggregate or the key at a place, or whether the row adds up over that key.
+
+    >>> ReleaseColumn.of("a12"), ReleaseColumn.of("g0").is_aggregate, ReleaseColumn.of("a0_margin")
+    (ReleaseColumn(place=12, letter='a'), False, None)
+    """
+
+    place: int
+    letter: str
+
+    @property
+    def is_aggregate(self) -> bool:
+        return self.letter == "a"
+
+    @classmethod
+    def of(cls, name: str) -> ReleaseColumn | None:
+        """The column that a name means; None for any other column."""
+        letter, digits = name[:1], name[1:]
+        return cls(int(digits), letter) if letter in ("a", "k", "g") and digits.isdecimal() else None
+
+
 def release_name(number: int) -> str:
     return f"dpsql_release_{number}"

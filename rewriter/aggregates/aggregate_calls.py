@@ -46,9 +46,10 @@ _INSTEAD: dict[type[exp.Expr], str] = {
 }
 
 
-def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
+def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Aggregate:
     """Check one aggregate call. Raises :class:`Refused` for what is not an aggregate we know."""
     test: Value | None = None
+    text = written(node)
     if isinstance(node, exp.Filter):
         only(node, frozenset({"this", "expression"}), "FILTER")
         test = condition(node.expression.this, scope, dialect, "FILTER")
@@ -168,7 +169,7 @@ def _sum(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect
     if counted is not None:
         # Of a person without such a row it is NULL; over people, where a sum of nothing is 0, it is the count.
         return Aggregate(exp.Sum, value, test, False, text, counted)
-    return Aggregate(exp.Sum, value, test, False, text, _within(node, test, scope, dialect, text))
+    return Aggregate(exp.Sum, value, test, False, text, _within(node, test, scope, dialect))
 
 
 def _is_never_null(argument: exp.Expr) -> bool:
@@ -176,7 +177,7 @@ def _is_never_null(argument: exp.Expr) -> bool:
     return not isinstance(argument, exp.Case) or isinstance(argument.args.get("default"), exp.Literal)
 
 
-def _within(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate | None:
+def _within(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect) -> Aggregate | None:
     """SUM(x) FILTER (WHERE p) for SUM(CASE WHEN p THEN x [ELSE 0] END), AVG(x) for AVG of it without ELSE.
 
     Where no row satisfies p, the sum is 0 and not NULL: over people it is 0 in any case, for one person it is not.
@@ -193,7 +194,8 @@ def _within(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dial
     if not inner.type.numeric:
         return None
     where = both(test, condition(branch.this, scope, dialect, "CASE"))
-    filtered = text[text.rindex(" FILTER(") :] if test is not None else ""
+    around = node.parent
+    filtered = f" FILTER(WHERE {written(around.expression.this)})" if isinstance(around, exp.Filter) else ""
     spelt = f"{_word(node)}({written(branch.args['true'])}) FILTER(WHERE {written(branch.this)}){filtered}"
     return Aggregate(type(node), inner, where, False, spelt)
 
@@ -217,12 +219,12 @@ def one_or_zero(case: exp.Case) -> exp.Expr | None:
 
 def _avg(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     value = _number(node.this, scope, dialect, "AVG")
-    return Aggregate(exp.Avg, value, test, False, text, _within(node, test, scope, dialect, text))
+    return Aggregate(exp.Avg, value, test, False, text, _within(node, test, scope, dialect))
 
 
 def _moment(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:
     value = _number(node.this, scope, dialect, _word(node))
-    return Aggregate(type(node), value, test, False, text, _within(node, test, scope, dialect, text))
+    return Aggregate(type(node), value, test, False, text, _within(node, test, scope, dialect))
 
 
 def _moment_of_two(node: exp.Expr, test: Value | None, scope: BlockScope, dialect: Dialect, text: str) -> Aggregate:

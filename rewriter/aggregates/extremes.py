@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rewriter.aggregates.aggregate_calls import one_or_zero
 from rewriter.aggregates.grouped_select import Grouped
-from rewriter.columns import ORIGIN, VARIABLE, Origin, Variable
+from rewriter.columns import Variable, variable_behind
 from rewriter.declared import Kind, Scalar, Type, measure
 from rewriter.dialects import Dialect
 from rewriter.expressions import compile_expression
@@ -124,14 +124,7 @@ def _end(aggregate: Aggregate) -> exp.Expr | None:
 
 
 def _variable(aggregate: Aggregate) -> Variable | None:
-    node = None if aggregate.argument is None else aggregate.argument.sql
-    while node is not None:
-        variable = node.meta.get(VARIABLE)
-        if isinstance(variable, Variable):
-            return variable
-        origin = node.meta.get(ORIGIN)
-        node = origin.sql if isinstance(origin, Origin) else None
-    return None
+    return None if aggregate.argument is None else variable_behind(aggregate.argument.sql)
 
 
 def _literal(value: Scalar, type_: Type, least: bool) -> exp.Expr:

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rewriter.aggregates.aggregate_calls import compile_aggregate
 from rewriter.dialects import Dialect
-from rewriter.expressions import compile_expression
+from rewriter.expressions import compile_expression, position_of
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope, resolved
 from rewriter.release import Aggregate, Key
@@ -191,7 +191,7 @@ def canonical(node: exp.Expr, scope: BlockScope) -> exp.Expr:
         except Refused:
             continue
         replacement = resolved(source, name)
-        replacement.this.meta.update(column.this.meta)
+        replacement.this.update_positions(column.this)
         column.replace(replacement)
     copy: exp.Expr = root.this
     copy.pop()
@@ -317,7 +317,7 @@ class _Replacer:
                 hint="use GROUP BY, or several statements",
                 sqlstate=TOO_COMPLEX,
             )
-        return tuple(compile_aggregate(node, self._scope, self._dialect, written(node)) for node in self._found)
+        return tuple(compile_aggregate(node, self._scope, self._dialect) for node in self._found)
 
     def calls(self) -> tuple[exp.Expr, ...]:
         return tuple(self._found)
@@ -368,12 +368,11 @@ class _Replacer:
 
     def _refuse(self, node: exp.Column) -> None:
         self._scope.resolve(node)
-        start = node.this.meta.get("start")
         raise Refused(
             f"column {node.name!r} is neither in GROUP BY nor in an aggregate",
             hint=f"add {node.name} to GROUP BY, or ask for COUNT, SUM or AVG of it",
             sqlstate="42803",
-            position=start + 1 if isinstance(start, int) else None,
+            position=position_of(node.this),
         )
 
 

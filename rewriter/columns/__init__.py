@@ -6,12 +6,13 @@ from rewriter.columns.narrowed_range import narrowed, narrowed_sources
 from rewriter.columns.probes import Use, admits, probes_of
 from rewriter.columns.regions import Masks, Probe, Space, probe_of
 from rewriter.columns.source import (
-    ORIGIN,
-    PUBLIC,
-    VARIABLE,
+    BEHIND,
+    LISTED_COLUMN,
+    Computed,
     Origin,
     Source,
     Variable,
+    as_column,
     base_table,
     columns_behind,
     find_field,
@@ -40,10 +41,10 @@ from rewriter.columns.value_lists import (
 )
 
 __all__ = [
-    "ORIGIN",
-    "PUBLIC",
+    "BEHIND",
+    "LISTED_COLUMN",
     "STEPS",
-    "VARIABLE",
+    "Computed",
     "Facts",
     "Limits",
     "Masks",
@@ -56,6 +57,7 @@ __all__ = [
     "Variable",
     "admits",
     "aliased",
+    "as_column",
     "base_table",
     "column_of",
     "columns_behind",

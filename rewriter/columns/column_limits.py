@@ -16,7 +16,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.columns.regions import Probe, probe_of
-from rewriter.columns.source import ORIGIN, PUBLIC, VARIABLE, Origin, Variable
+from rewriter.columns.source import BEHIND, LISTED_COLUMN, Origin, Variable
 from rewriter.columns.value_lists import lattice_of
 from rewriter.declared import Kind, Type, measure
 from rewriter.dialects import Read, reading_of
@@ -95,7 +95,7 @@ class Facts:
             self._bound(node.this, path, "<=", node.args["high"])
         elif isinstance(node, exp.In) and node.args.get("query") is None:
             self._listed(node.this, path, node.expressions)
-        elif isinstance(node, exp.In) and isinstance(listing := node.meta.get(PUBLIC), Variable):
+        elif isinstance(node, exp.In) and (listing := LISTED_COLUMN.of(node)) is not None:
             if (variable := column_of(node.this, path)) is not None:
                 self.among[variable] = listing.table.name, listing.column.name
         elif isinstance(node, exp.Not) and (variable := _tested_for_null(node.this, path)) is not None:
@@ -163,7 +163,7 @@ def conjuncts(node: exp.Expr, path: Path = ()) -> Iterator[tuple[exp.Expr, Path]
             stack.append((current.this, around))
         elif isinstance(current, exp.And):
             stack += [(current.expression, around), (current.this, around)]
-        elif isinstance(origin := current.meta.get(ORIGIN), Origin):
+        elif isinstance(origin := BEHIND.of(current), Origin):
             stack.append((origin.sql, (*around, current.text("table"))))
         else:
             yield current, around
@@ -178,10 +178,11 @@ def column_of(node: exp.Expr, path: Path) -> Variable | None:
     """The declared column that an expression is, but for conversions that keep every value and their order."""
     casts: list[exp.DataType] = []
     while True:
-        if isinstance(variable := node.meta.get(VARIABLE), Variable):
-            return named(variable, path) if all(_keeps(variable.column.type, to) for to in casts) else None
-        if isinstance(origin := node.meta.get(ORIGIN), Origin):
-            path, node = (*path, node.text("table")), origin.sql
+        behind = BEHIND.of(node)
+        if isinstance(behind, Variable):
+            return named(behind, path) if all(_keeps(behind.column.type, to) for to in casts) else None
+        if isinstance(behind, Origin):
+            path, node = (*path, node.text("table")), behind.sql
         elif type(node) is exp.Cast:
             casts.append(node.to)
             node = node.this
@@ -221,7 +222,7 @@ def _pushed(node: exp.Expr, path: Path, sign: str, end: Fraction) -> tuple[Varia
     while True:
         if (variable := column_of(node, path)) is not None:
             return variable, _rounded(variable.column.type, sign, end)
-        if isinstance(origin := node.meta.get(ORIGIN), Origin):
+        if isinstance(origin := BEHIND.of(node), Origin):
             path, node = (*path, node.text("table")), origin.sql
         elif isinstance(node, exp.Paren):
             node = node.this

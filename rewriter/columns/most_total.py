@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.columns.source import ORIGIN, VARIABLE, Origin, Variable
+from rewriter.columns.source import BEHIND, Origin, Variable
 from rewriter.declared import Missing
 
 _MOST_NODES = 2000
@@ -32,26 +32,25 @@ def most_in_total(node: exp.Expr, rows: int = 1) -> Fraction | None:
 
 def open_totals(node: exp.Expr) -> frozenset[Missing]:
     """The totals that would bound the sum of an expression, and that the owner leaves to be learned."""
-    variables = [part.meta[VARIABLE] for part in node.walk() if isinstance(part.meta.get(VARIABLE), Variable)]
-    inner = [part.meta[ORIGIN].sql for part in node.walk() if isinstance(part.meta.get(ORIGIN), Origin)]
+    behind = [BEHIND.of(part) for part in node.walk()]
     found = frozenset(
-        Missing(variable.table.name, variable.column.name, total=True)
-        for variable in variables
-        if variable.column.learns_total and variable.column.max_total is None
+        Missing(one.table.name, one.column.name, total=True)
+        for one in behind
+        if isinstance(one, Variable) and one.column.learns_total and one.column.max_total is None
     )
-    return found.union(*(open_totals(one) for one in inner))
+    return found.union(*(open_totals(one.sql) for one in behind if isinstance(one, Origin)))
 
 
 def _most(node: exp.Expr, rows: int, left: list[int]) -> Fraction | None:
     left[0] -= 1
     if left[0] < 0:
         return None
-    variable, origin = node.meta.get(VARIABLE), node.meta.get(ORIGIN)
-    if isinstance(variable, Variable):
-        total, once = variable.column.max_total, variable.table.max_rows
+    behind = BEHIND.of(node)
+    if isinstance(behind, Variable):
+        total, once = behind.column.max_total, behind.table.max_rows
         return total if total is None or once is None or rows <= once else total * Fraction(rows, once)
-    if isinstance(origin, Origin):
-        return _most(origin.sql, rows, left)
+    if isinstance(behind, Origin):
+        return _most(behind.sql, rows, left)
     if isinstance(node, exp.Paren | exp.Cast | exp.Neg | exp.Abs | exp.Sum):
         return _most(node.this, rows, left)
     if isinstance(node, exp.Null):

@@ -6,16 +6,14 @@ stands for all of them. Sets of regions are integers, a bit for each.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from math import floor, prod
 
 from sqlglot import exp
 
-from rewriter.columns.source import VARIABLE, Variable
+from rewriter.columns.source import BEHIND, Variable
 from rewriter.declared import Kind, measure
 from rewriter.expressions import LIMITS, LITERAL
 
@@ -117,18 +115,16 @@ def _key(node: exp.Expr) -> str:
 
 def probe_of(node: exp.Expr) -> tuple[bool, Probe]:
     """Whether a node is a literal, and its value: times in days, as an exact number."""
-    while isinstance(node, exp.Paren) and LITERAL not in node.meta:
+    while isinstance(node, exp.Paren) and not LITERAL.is_on(node):
         node = node.this
     if isinstance(node, exp.Null):
         return True, None
-    if LITERAL not in node.meta:
+    if (constant := LITERAL.of(node)) is None:
         return False, None
-    scalar = node.meta[LITERAL][0]
+    scalar = constant.scalar
     if scalar is None or isinstance(scalar, bool | str):
         return True, scalar
-    if isinstance(scalar, int | float | Decimal | datetime.date):
-        return True, measure(scalar)
-    return False, None
+    return True, measure(scalar)
 
 
 def bare(node: exp.Expr) -> exp.Expr:
@@ -141,9 +137,9 @@ def bare(node: exp.Expr) -> exp.Expr:
 def _is_exact(node: exp.Expr, to: exp.DataType) -> bool:
     while isinstance(node, exp.Paren):
         node = node.this
-    variable = node.meta.get(VARIABLE)
-    kind = variable.column.type if isinstance(variable, Variable) else None
-    limits = node.meta.get(LIMITS) or (kind.limits if kind is not None and kind.kind is Kind.INTEGER else None)
+    behind = BEHIND.of(node)
+    kind = behind.column.type if isinstance(behind, Variable) else None
+    limits = LIMITS.of(node) or (kind.limits if kind is not None and kind.kind is Kind.INTEGER else None)
     if to.this == exp.DType.DOUBLE:
         return limits is not None and max(-limits[0], limits[1]) <= _EXACT_DOUBLE
     if to.this in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ):
@@ -158,10 +154,10 @@ def _is_exact(node: exp.Expr, to: exp.DataType) -> bool:
 
 def _step(node: exp.Expr) -> Fraction:
     """What every value of a subject is a multiple of, by its type."""
-    variable = node.meta.get(VARIABLE)
-    if not isinstance(variable, Variable):
-        return Fraction(1) if LIMITS in node.meta else Fraction(0)
-    kind = variable.column.type
+    behind = BEHIND.of(node)
+    if not isinstance(behind, Variable):
+        return Fraction(1) if LIMITS.is_on(node) else Fraction(0)
+    kind = behind.column.type
     if kind.kind is Kind.DECIMAL:
         return Fraction(1, 10**kind.scale)
     return Fraction(1) if kind.kind in (Kind.INTEGER, Kind.DATE) else Fraction(0)

@@ -8,16 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Table
-from rewriter.dialects import Dialect
-from rewriter.expressions import Value, read_column
+from rewriter.declared import ONE, Catalog, Column, ContributionBound, Kind, Missing, Table
+from rewriter.dialects import Dialect, Fact
+from rewriter.expressions import Value, position_of, read_column, text_size
 from rewriter.refused import AMBIGUOUS_COLUMN, TOO_COMPLEX, UNKNOWN_COLUMN, Refused
 
-VARIABLE = "variable"
-ORIGIN = "origin"
-"""``meta`` keys: the declared column that a node reads, and the expression behind a subquery's column."""
-PUBLIC = "public"
-"""``meta`` key of an IN whose subquery reads public tables alone: the column that it lists, or True."""
 MAX_BEHIND = 50_000
 """Syntax nodes behind one column."""
 
@@ -36,10 +31,6 @@ class Variable:
     lister: Table | None = field(default=None, compare=False)
     optional: bool = False
 
-    def __deepcopy__(self, memo: object) -> Variable:
-        """Copies of a node share its facts: they are values, and sqlglot copies ``meta`` deeply."""
-        return self
-
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -53,8 +44,8 @@ class Origin:
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        behind = (part.meta.get(ORIGIN) for part in self.sql.walk())
-        size = sum(origin.size if isinstance(origin, Origin) else 1 for origin in behind)
+        found = (BEHIND.of(part) for part in self.sql.walk())
+        size = sum(behind.size if isinstance(behind, Origin) else 1 for behind in found)
         if size > MAX_BEHIND:
             raise Refused(
                 "a column becomes too large when its subqueries are put in",
@@ -63,31 +54,53 @@ class Origin:
             )
         object.__setattr__(self, "size", size)
 
-    def __deepcopy__(self, memo: object) -> Origin:
-        return self
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """No expression over one row is behind a subquery's column: rows of two relations, or an aggregate per person.
+
+    ``lacks`` are the bounds, learned or missing, that its range follows from.
+    """
+
+    lacks: frozenset[Missing]
+
+
+Behind = Variable | Origin | Computed
+
+BEHIND: Fact[Behind] = Fact("behind")
+"""What a column of a FROM item stands for."""
+LISTED_COLUMN: Fact[Variable | None] = Fact("listed column")
+"""Of an IN whose subquery reads public tables alone: the column that it lists; None where that is computed."""
+
+
+def as_column(value: Value, column: exp.Column, behind: Behind) -> Value:
+    """A value as the column of a subquery."""
+    return value.carried_by(BEHIND.on(column, behind))
 
 
 def variable_behind(node: exp.Expr) -> Variable | None:
     """The declared column that an expression is, through subqueries."""
     while True:
-        if isinstance(variable := node.meta.get(VARIABLE), Variable):
-            return variable
-        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
+        behind = BEHIND.of(node)
+        if isinstance(behind, Variable):
+            return behind
+        if not isinstance(behind, Origin):
             return None
-        node = origin.sql
+        node = behind.sql
 
 
 def columns_behind(node: exp.Expr) -> Iterator[tuple[str, str]]:
     """The columns that an expression is as they are, through subqueries: by our alias of the relation, and the name."""
     while True:
-        if isinstance(variable := node.meta.get(VARIABLE), Variable):
-            yield variable.alias, variable.name
+        behind = BEHIND.of(node)
+        if isinstance(behind, Variable):
+            yield behind.alias, behind.name
             return
         if isinstance(node, exp.Column):
             yield node.text("table"), node.name
-        if not isinstance(origin := node.meta.get(ORIGIN), Origin):
+        if not isinstance(behind, Origin):
             return
-        node = origin.sql
+        node = behind.sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +150,11 @@ class Source:
 
 def _nullable(value: Value, *, constant: bool) -> Value:
     sql = value.sql.copy()
-    variable = sql.meta.get(VARIABLE)
-    if isinstance(variable, Variable):
-        sql.meta[VARIABLE] = replace(variable, optional=True)
-    elif ORIGIN in sql.meta:
-        del sql.meta[ORIGIN]
+    behind = BEHIND.of(sql)
+    if isinstance(behind, Variable):
+        BEHIND.on(sql, replace(behind, optional=True))
+    elif isinstance(behind, Origin):
+        BEHIND.off(sql)
     return replace(value, sql=sql, nullable=True, identifies=False, constant=constant)
 
 
@@ -155,13 +168,14 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
         sql = read_column(column, exp.column(exp.to_identifier(column.name, quoted=True), alias), dialect)
         lister = catalog.tables[column.values_from[0]] if column.values_from is not None else None
         if column.name != unit_column:
-            sql.meta[VARIABLE] = Variable(alias, column.name, table, column, lister)
+            BEHIND.on(sql, Variable(alias, column.name, table, column, lister))
         fields[column.name] = Value(
             sql=sql,
             type=column.type,
             interval=column.interval,
             nullable=(column.nullable and column.name != unit_column) or _may_read_null(column),
             unit=column.name == unit_column,
+            size=text_size(column.type),
             halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),
             real=column.engine_type.upper() in ("FLOAT", "REAL"),
             identifies=column.name == unit_column
@@ -277,8 +291,7 @@ def _bound(table: Table, alias: str, unit_column: str | None, catalog: Catalog) 
 
 def find_field(sources: Sequence[Source], node: exp.Column) -> tuple[Source, str]:
     """The source and the column that a reference means, by PostgreSQL's rules. Raises :class:`Refused`."""
-    position = node.this.meta.get("start")
-    where = position + 1 if isinstance(position, int) else None
+    where = position_of(node.this)
     if node.args.get("db") or node.args.get("catalog") or not isinstance(node.this, exp.Identifier):
         raise Refused(
             "a column is named by at most table.column", hint="use an alias", sqlstate=UNKNOWN_COLUMN, position=where

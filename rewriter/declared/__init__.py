@@ -35,7 +35,7 @@ from rewriter.declared.types import (
     Type,
     decimal,
 )
-from rewriter.declared.undeclared import LACKS, Learned, Missing
+from rewriter.declared.undeclared import Learned, Missing
 from rewriter.declared.virtual_relations import VIRTUAL_COLUMNS
 
 __all__ = [
@@ -46,7 +46,6 @@ __all__ = [
     "HUGEINT",
     "INTEGER",
     "INTERVAL",
-    "LACKS",
     "NULL",
     "ONE",
     "SMALLINT",

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-LACKS = "lacks"
-"""The ``meta`` key of a column of per-person aggregates or of a union: what its range follows from undeclared."""
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Missing:
@@ -29,10 +26,6 @@ class Missing:
         if self.total:
             return f"max_total of {self.table}.{self.column}"
         return f"the range of {self.table}.{self.column}" if self.column else f"max_rows of {self.table}"
-
-    def __deepcopy__(self, memo: object) -> Missing:
-        """Copies of a node share its facts."""
-        return self
 
 
 @dataclass(frozen=True, slots=True)

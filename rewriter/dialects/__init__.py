@@ -3,6 +3,7 @@
 from rewriter.dialects.calendar_nodes import CalendarReading, Read, field_of, print_of, reading_of, start_of
 from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.duckdb import DUCKDB
+from rewriter.dialects.fact import Fact, is_fact
 from rewriter.dialects.local_days import ZonedDays, finer, lists, zoned_days
 from rewriter.dialects.nodes import binary, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
@@ -13,6 +14,7 @@ __all__ = [
     "WORDS",
     "CalendarReading",
     "Dialect",
+    "Fact",
     "Read",
     "ZonedDays",
     "binary",
@@ -20,6 +22,7 @@ __all__ = [
     "duplicate",
     "field_of",
     "finer",
+    "is_fact",
     "lists",
     "number",
     "print_of",

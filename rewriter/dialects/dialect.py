@@ -26,7 +26,7 @@ WORDS = frozenset(
     """abs acos ascii asin atan atan2 cbrt ceil concat concat_ws cos cot cume_dist degrees dense_rank exp first_value
     floor greatest lag last_value lead least left length ln log10 lower lpad ltrim nth_value ntile nullif
     percent_rank power radians rank regexp_replace repeat replace reverse right round row_number rpad rtrim sign sin
-    sqrt starts_with strpos substring tan trim trunc""".split()
+    sqrt starts_with strpos substring tan tanh translate trim trunc""".split()
 )
 """Functions that every engine has, by the names that PostgreSQL gives them."""
 

@@ -40,10 +40,7 @@ def _copy(node: _N, left: list[int]) -> _N:
         elif isinstance(part, list):
             part = [_copy(item, left) if isinstance(item, exp.Expr) else item for item in part]
         parts[name] = part
-    twin = type(node)(**parts)
-    if node.meta:
-        twin.meta.update(node.meta)
-    return twin
+    return type(node)(**parts)
 
 
 def binary(kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:

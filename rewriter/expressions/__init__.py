@@ -1,18 +1,31 @@
 """Values that never raise, whatever a row holds."""
 
-from rewriter.expressions.build import LIMITS, LITERAL, RISING, hull, is_literal
+from rewriter.expressions.build import RISING, hull, is_literal
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
-from rewriter.expressions.compile import compile_expression, position_of, read_column
+from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import STEP, ZONE
+from rewriter.expressions.scalar_functions import FUNCTIONS
+from rewriter.expressions.text_positions import keep_words, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
-from rewriter.expressions.value import DOMAIN, Domain, IntegerRange, Scope, Value, Values, growing
+from rewriter.expressions.value import (
+    DOMAIN,
+    LIMITS,
+    LITERAL,
+    Domain,
+    IntegerRange,
+    Scope,
+    Value,
+    Values,
+    text_size,
+)
 from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of, stays_within
 
 __all__ = [
     "CYCLES",
     "DOMAIN",
+    "FUNCTIONS",
     "LIMITS",
     "LITERAL",
     "RISING",
@@ -33,15 +46,17 @@ __all__ = [
     "compile_expression",
     "fixed_zone",
     "floor_to",
-    "growing",
     "held",
     "hull",
     "is_literal",
+    "keep_words",
     "lattice",
     "limit_of",
     "position_of",
     "present",
     "read_column",
     "stays_within",
+    "text_size",
     "widen",
+    "word_of",
 ]

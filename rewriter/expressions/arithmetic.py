@@ -21,7 +21,6 @@ from rewriter.dialects import binary, double, duplicate, number, refuse, when, w
 from rewriter.expressions import doubles
 from rewriter.expressions.build import (
     Context,
-    Limits,
     derive,
     finite,
     integer_domain,
@@ -36,7 +35,7 @@ from rewriter.expressions.build import (
 )
 from rewriter.expressions.casts import decimal_type, half_away, unify, widen
 from rewriter.expressions.literals import whole_literal
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Limits, Value
 from rewriter.refused import TYPE_MISMATCH
 
 _EXACT = 1 << 53
@@ -140,9 +139,11 @@ def _exact(
     one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
     if small:
         interval = loose(interval)
-    sql = doubles.total(kind, one, other, context)
-    away = one.halves_away and other.halves_away
-    return derive(sql, DOUBLE, left, right, interval=interval, raw=not small, halves_away=away)
+    total = doubles.total(kind, one, other, context)
+    away, magnitude = one.halves_away and other.halves_away, total.magnitude
+    return derive(
+        total.sql, DOUBLE, left, right, interval=interval, magnitude=magnitude, raw=not small, halves_away=away
+    )
 
 
 def _as_integers(left: Value, right: Value, type_: Type, context: Context) -> tuple[exp.Expr, exp.Expr]:
@@ -165,11 +166,14 @@ def divide(left: Value, right: Value, context: Context) -> Value:
     scale = 0 if is_double else max(_scale(left), _scale(right))
     one, other = (_whole(side, scale, context) for side in (left, right))
     other = finite(other, context.dialect)
-    sql = doubles.quotient(one, other, context)
+    quotient = doubles.quotient(one, other, context)
     exact = one.halves_away and other.halves_away
     whole = all(side.interval and side.interval.magnitude * 10**scale <= _EXACT for side in (left, right))
     interval = interval if is_double or (whole and scale <= _MOST_SCALE) else loose(interval)
-    return derive(sql, DOUBLE, left, right, interval=interval, raw=True, halves_away=exact)
+    magnitude = quotient.magnitude
+    return derive(
+        quotient.sql, DOUBLE, left, right, interval=interval, magnitude=magnitude, raw=True, halves_away=exact
+    )
 
 
 def _scale(value: Value) -> int:
@@ -194,8 +198,8 @@ def _whole(value: Value, scale: int, context: Context) -> Value:
     sql: exp.Expr = exp.Mul(this=wrap(wide.sql), expression=double(10.0**scale))
     if value.type.scale:
         sql = context.dialect.call("round", sql)
-    doubles.reaching(sql, (0, doubles.magnitude_of(value)[1] + math.ceil(scale * 3.33)))
-    return derive(sql, DOUBLE, value, halves_away=True)
+    magnitude = doubles.reaching((0, doubles.magnitude_of(value)[1] + math.ceil(scale * 3.33)))
+    return derive(sql, DOUBLE, value, magnitude=magnitude, halves_away=True)
 
 
 def integer_quotient(left: Value, right: Value, context: Context) -> Value:
@@ -230,7 +234,7 @@ def _integer_division(
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
         if spelling != context.dialect.integer_divide:
             return modulo(one, other, context)
-        quotient = context.dialect.call("trunc", doubles.quotient(one, other, context))
+        quotient = context.dialect.call("trunc", doubles.quotient(one, other, context).sql)
         return derive(quotient, DOUBLE, left, right, interval=loose(interval), raw=True)
     dividend, divisor = _as_integers(left, right, type_, context)
     if type_.bits > 64 and spelling == context.dialect.integer_divide:
@@ -289,7 +293,7 @@ def negate(node: exp.Expr, context: Context) -> Value:
     if is_literal(value):
         return _negative_literal(value, context)
     interval = -value.interval if value.interval else None
-    raw = bool(value.sql.meta.get("raw"))
+    raw = value.raw
     if value.type.kind is Kind.INTEGER:
         low, high = limits_of(value)
         type_ = integer_type((-high, -low), value.type.bits)
@@ -339,7 +343,7 @@ def absolute(node: exp.Expr, context: Context) -> Value:
         low = Fraction(0) if Fraction(0) in value.interval else min(abs(value.interval.low), abs(value.interval.high))
         interval = Interval(low, value.interval.magnitude)
     if value.type.kind is not Kind.INTEGER:
-        raw = bool(value.sql.meta.get("raw"))
+        raw = value.raw
         size = context.dialect.call("abs", value.sql)
         return derive(size, value.type, value, interval=interval, raw=raw, halves_away=value.halves_away)
     low_limit, high_limit = limits_of(value)
@@ -375,25 +379,26 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     value = numeric(node.this, context, name.upper())
     interval = value.interval.monotone(function) if value.interval else None
     if value.type == DOUBLE:
-        raw, away = bool(value.sql.meta.get("raw")), value.halves_away
+        raw, away = value.raw, value.halves_away
         if name != "round":
-            sql: exp.Expr = context.dialect.call(name, value.sql)
+            whole = doubles.Double(context.dialect.call(name, value.sql))
+        elif away:
+            whole = doubles.to_whole(value, context.dialect)
         else:
-            sql = doubles.to_whole(value, context.dialect) if away else context.dialect.round_half_even(value.sql)
-        domain = integer_domain(interval)
-        return derive(sql, DOUBLE, value, interval=interval, domain=domain, raw=raw, halves_away=away)
+            whole = doubles.Double(context.dialect.round_half_even(value.sql))
+        domain, magnitude = integer_domain(interval), whole.magnitude
+        return derive(
+            whole.sql, DOUBLE, value, interval=interval, domain=domain, magnitude=magnitude, raw=raw, halves_away=away
+        )
     exact = decimal_type(value)
     if exact is None:
-        return derive(widen(value, DOUBLE, context.dialect).sql, DOUBLE, value, interval=loose(interval))
-    sql = widen(value, exact, context.dialect).sql
+        wide = widen(value, DOUBLE, context.dialect)
+        return derive(wide.sql, DOUBLE, value, interval=loose(interval), magnitude=wide.magnitude)
+    wide, domain = widen(value, exact, context.dialect), integer_domain(interval)
     if exact.scale == 0:
-        return derive(sql, exact, value, interval=interval, domain=integer_domain(interval))
+        return replace(wide, interval=interval, domain=domain)
     return derive(
-        context.dialect.call(name, sql),
-        decimal(exact.precision, 0),
-        value,
-        interval=interval,
-        domain=integer_domain(interval),
+        context.dialect.call(name, wide.sql), decimal(exact.precision, 0), value, interval=interval, domain=domain
     )
 
 
@@ -417,7 +422,7 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
     interval = value.interval.monotone(lambda end: function(end / step) * step) if value.interval else None
     exact = decimal_type(value) if value.type != DOUBLE else None
     if exact is not None and digits >= exact.scale:
-        return derive(widen(value, exact, context.dialect).sql, exact, value, interval=interval)
+        return replace(widen(value, exact, context.dialect), interval=interval, domain=None)
     wider = exact
     if exact is not None and digits < 0:
         # one digit for the carry; and the engine forgets NULL where it drops every digit that the type has

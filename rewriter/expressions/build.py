@@ -1,9 +1,7 @@
 """How the rules of :mod:`rewriter.expressions.scalar_functions` build values: nodes with what is known about them.
 
-Three facts travel in ``meta`` of our own nodes, inside one expression: ``limits`` is the least and greatest integer
-that the node can be, *whatever a row holds* (unlike the declared interval: totality rests on it); ``raw`` marks a
-double that may still be NaN or ±inf, which :func:`finite` turns into NULL (where the engine would raise instead, it
-is finite already); ``literal`` is the value of a constant.
+A ``raw`` double may still be NaN or ±inf: :func:`finite` turns these into NULL (where the engine would raise instead,
+it is finite already).
 """
 
 from __future__ import annotations
@@ -18,15 +16,25 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import BOOLEAN, TEXT, Interval, Kind, Scalar, Type, measure
-from rewriter.dialects import Dialect, duplicate, number, text, when, wrap
-from rewriter.expressions.value import GROWTH, Domain, IntegerRange, Scope, Value, Values, growth_of
+from rewriter.dialects import Dialect, Fact, duplicate, number, text, when, wrap
+from rewriter.expressions.value import (
+    Constant,
+    Domain,
+    IntegerRange,
+    Limits,
+    Magnitude,
+    Scope,
+    TextSize,
+    Value,
+    Values,
+    text_size,
+)
 from rewriter.refused import TOO_COMPLEX, Refused
 
-LIMITS, RAW, LITERAL, RISING = "limits", "raw", "literal", "rising"
+RISING: Fact[bool] = Fact("rising")
+"""Of an expression that never falls where the number that it reads rises."""
 MOST_DEPTH = 48
 MOST_KEYS = 100_000
-
-Limits = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +83,12 @@ def derive(
     nullable: bool | None = None,
     domain: Domain | None = None,
     limits: Limits | None = None,
+    magnitude: Magnitude | None = None,
     raw: bool = False,
     halves_away: bool = False,
+    size: TextSize | None = None,
 ) -> Value:
     """A value computed from others: constant where they are, NULL where one can be (unless said otherwise)."""
-    if limits is not None:
-        sql.meta[LIMITS] = limits
-    if raw:
-        sql.meta[RAW] = True
-    if type_.kind is Kind.TEXT and GROWTH not in sql.meta:
-        sql.meta[GROWTH] = max((growth_of(value.sql) for value in inputs if value.type == type_), default=1)
     can_be_null = any(value.nullable for value in inputs) if nullable is None else nullable
     if type_.kind is Kind.BOOLEAN and domain is None:
         domain = Values((True, False, None) if can_be_null else (True, False))
@@ -96,6 +100,10 @@ def derive(
         constant=all(value.constant for value in inputs),
         domain=domain,
         halves_away=halves_away,
+        limits=limits,
+        magnitude=magnitude,
+        raw=raw,
+        size=size or text_size(type_, *inputs),
     )
 
 
@@ -128,17 +136,18 @@ def loose(interval: Interval | None) -> Interval | None:
 
 def limits_of(value: Value) -> Limits:
     """The integers that a value of type INTEGER can be, whatever a row holds."""
-    found = value.sql.meta.get(LIMITS)
-    return found if isinstance(found, tuple) else value.type.limits
+    return value.limits or value.type.limits
 
 
 def is_literal(value: Value) -> bool:
-    return LITERAL in value.sql.meta
+    return value.literal is not None
 
 
 def scalar_of(value: Value) -> Scalar | None:
     """The constant behind a literal."""
-    return value.sql.meta[LITERAL][0]  # type: ignore[no-any-return]
+    if value.literal is None:
+        raise TypeError(f"{value.sql} is no literal")
+    return value.literal.scalar
 
 
 def is_unknown(value: Value) -> bool:
@@ -152,16 +161,16 @@ def is_null(value: Value) -> bool:
 
 def finite(value: Value, dialect: Dialect) -> Value:
     """The same double with NaN and ±inf as NULL."""
-    if not value.sql.meta.get(RAW) or dialect.raises:
+    if not value.raw or dialect.raises:
         return value
     guarded = when(dialect.is_finite(wrap(duplicate(value.sql))), value.sql)
-    return replace(value, sql=guarded, nullable=True)
+    return replace(value.carried_by(guarded), nullable=True)
 
 
 def in_calendar(value: Value, dialect: Dialect) -> Value:
     """The same date or timestamp, NULL outside the years 1 to 9999."""
     guarded = when(dialect.in_calendar(wrap(duplicate(value.sql)), value.type), value.sql)
-    return replace(value, sql=guarded, nullable=True)
+    return replace(value.carried_by(guarded), nullable=True)
 
 
 def one_zero(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
@@ -175,14 +184,19 @@ def one_zero(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
 def literal(scalar: Scalar | None, type_: Type, dialect: Dialect, sql: exp.Expr | None = None) -> Value:
     """A constant of a given type, spelt so that the engine gives it that type or a wider one."""
     node = sql if sql is not None else _spell(scalar, type_, dialect)
-    node.meta[LITERAL] = (scalar,)
     interval = None
     if scalar is not None and (type_.numeric or type_.temporal):
         interval = Interval(measure(scalar), measure(scalar))
-    if type_.kind is Kind.INTEGER and isinstance(scalar, int):
-        node.meta[LIMITS] = (scalar, scalar)
     return Value(
-        sql=node, type=type_, interval=interval, nullable=scalar is None, constant=True, domain=Values((scalar,))
+        sql=node,
+        type=type_,
+        interval=interval,
+        nullable=scalar is None,
+        constant=True,
+        domain=Values((scalar,)),
+        literal=Constant(scalar),
+        limits=(scalar, scalar) if type_.kind is Kind.INTEGER and isinstance(scalar, int) else None,
+        size=text_size(type_),
     )
 
 

@@ -57,8 +57,8 @@ from rewriter.expressions.literals import (
     parse_text,
 )
 from rewriter.expressions.local_time import as_local_literal, offset_text, to_instant, to_local
-from rewriter.expressions.text_length import PRINTED, Length, as_long_as, of_length, readable
-from rewriter.expressions.value import Value, Values
+from rewriter.expressions.text_length import PRINTED, as_long_as, readable
+from rewriter.expressions.value import Length, TextSize, Value, Values
 from rewriter.refused import TYPE_MISMATCH
 
 # -- common types ------------------------------------------------------------------------------------------------
@@ -172,11 +172,12 @@ def widen(value: Value, type_: Type, dialect: Dialect) -> Value:
         domain = Values(tuple(convert(scalar, type_) for scalar in domain.values))
     limits = limits_of(value) if type_.kind is value.type.kind is Kind.INTEGER else None
     sql = dialect.cast(value.sql, type_)
-    if type_ == DOUBLE:
-        reaching(sql, magnitude_of(value))
     # PostgreSQL makes doubles of integers and decimals beside doubles only: else this one stands for a NUMERIC.
     away = type_ == DOUBLE and value.exact
-    return derive(sql, type_, value, interval=interval, domain=domain, limits=limits, halves_away=away)
+    magnitude = reaching(magnitude_of(value)) if type_ == DOUBLE else None
+    return derive(
+        sql, type_, value, interval=interval, domain=domain, limits=limits, magnitude=magnitude, halves_away=away
+    )
 
 
 def _near(interval: Interval | None) -> Interval | None:
@@ -274,7 +275,7 @@ def _to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
     inside = limits is not None and low <= limits[0] and limits[1] <= high
     if inside and is_literal(value) and value.type.kind is Kind.INTEGER:
         return widen(value, type_, dialect)
-    whole = to_whole(value, dialect) if value.halves_away else value.sql
+    whole = to_whole(value, dialect).sql if value.halves_away else value.sql
     sql = dialect.cast(whole, type_) if inside else dialect.try_cast(whole, type_, value.type)
     interval = _rounded(value)
     return derive(
@@ -373,7 +374,7 @@ def _to_real(value: Value, dialect: Dialect) -> Value:
 def _cut(value: Value, size: int, dialect: Dialect) -> Value:
     if size < 1 or size > 10_485_760:
         raise refuse(f"there is no varchar({size})", "use text", "22023")
-    return derive(as_long_as(dialect.call("left", value.sql, number(size)), value, size), TEXT, value)
+    return as_long_as(dialect.call("left", value.sql, number(size)), value, most=size)
 
 
 def _text_to_number(value: Value, type_: Type, dialect: Dialect) -> Value:
@@ -417,17 +418,15 @@ def to_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     """As PostgreSQL prints the value; doubles without a trailing ``.0``."""
     if value.type.kind is Kind.BOOLEAN:
         words = when(duplicate(value.sql), text("true"), when(exp.Not(this=wrap(value.sql)), text("false")))
-        return derive(_printed(words), TEXT, value, domain=Values(("true", "false", None)))
+        return derive(words, TEXT, value, domain=Values(("true", "false", None)), size=_PRINTED)
     if value.type.kind is Kind.DOUBLE:
         shown = one_zero(value.sql, dialect)
         printed = dialect.real_text(shown) if value.real else dialect.cast(shown, TEXT)
-        return derive(_printed(dialect.call("regexp_replace", printed, text(r"\.0$"), text(""))), TEXT, value)
-    sql = dialect.cast(value.sql, TEXT)
-    return derive(_printed(sql), TEXT, value)
+        return derive(dialect.call("regexp_replace", printed, text(r"\.0$"), text("")), TEXT, value, size=_PRINTED)
+    return derive(dialect.cast(value.sql, TEXT), TEXT, value, size=_PRINTED)
 
 
-def _printed(sql: exp.Expr) -> exp.Expr:
-    return of_length(sql, Length(plus=PRINTED, checked=True))
+_PRINTED = TextSize(length=Length(plus=PRINTED, checked=True))
 
 
 def _between_times(value: Value, type_: Type, dialect: Dialect) -> Value:
@@ -447,7 +446,7 @@ def _zoned_text(value: Value, type_: Type, dialect: Dialect) -> Value:
     there = to_local(value, dialect.zone, dialect)
     printed = to_text(there, TEXT, dialect)
     away = offset_text(duplicate(there.sql), duplicate(value.sql), dialect.zone, dialect)
-    return derive(_printed(exp.DPipe(this=wrap(printed.sql), expression=wrap(away))), TEXT, printed)
+    return derive(exp.DPipe(this=wrap(printed.sql), expression=wrap(away)), TEXT, printed, size=_PRINTED)
 
 
 _CONVERSIONS: dict[tuple[Kind, Kind], Callable[[Value, Type, Dialect], Value]] = {

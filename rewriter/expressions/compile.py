@@ -13,9 +13,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.declared import Column, Kind
-from rewriter.dialects import Dialect, refuse, when
+from rewriter.dialects import Dialect, is_fact, refuse, when
 from rewriter.expressions.build import Context, Rule, finite
-from rewriter.expressions.scalar_functions import ANONYMOUS, NAMES, OPERATOR_PARTS, OPERATORS, RULES, nearest
+from rewriter.expressions.operators import OPERATOR_PARTS, OPERATORS
+from rewriter.expressions.scalar_functions import NAMED, NAMES, RULES, nearest
+from rewriter.expressions.syntax import SYNTAX
+from rewriter.expressions.text_positions import position_of
 from rewriter.expressions.value import Scope, Value
 from rewriter.refused import NOT_ANSWERED, TOO_COMPLEX, Refused
 
@@ -61,25 +64,14 @@ def read_column(column: Column, sql: exp.Expr, dialect: Dialect) -> exp.Expr:
     return read
 
 
-def position_of(node: exp.Expr) -> int | None:
-    """The first character of the text that a node was parsed from, where one of its names tells."""
-    for part in node.walk():
-        start = part.meta.get("start") if part.meta else None
-        if isinstance(start, int):
-            return start + 1
-    return None
-
-
 def _compile(node: exp.Expr, context: Context) -> Value:
     kind = type(node)
     if kind in OPERATORS:
         return _chain(node, context)
     if kind is exp.Column and isinstance(node.this, exp.Identifier):
         return context.scope.column(node)  # type: ignore[arg-type]
-    found = RULES.get(kind)
     try:
-        if found is None:
-            return _other(node, context)
+        found = SYNTAX.get(kind) or RULES.get(kind) or _named(node)
         _check_parts(node, found.parts)
         return _plain(found, node, context)
     except Refused as refusal:
@@ -97,7 +89,8 @@ def _plain(found: Rule, node: exp.Expr, context: Context) -> Value:
 
 def _check_parts(node: exp.Expr, allowed: frozenset[str]) -> None:
     for name, part in node.args.items():
-        if name in allowed or part is None or part is False or (isinstance(part, list | str) and not part):
+        unset = part is None or part is False or (isinstance(part, list | str) and not part)
+        if name in allowed or unset or is_fact(part):
             continue
         word = name.rstrip("_").replace("_", " ")
         raise refuse(f"{_title(node)} with {word} is not answered", "leave it out, or write it in another way")
@@ -169,13 +162,10 @@ _HINTS: dict[type[exp.Expr], tuple[str, str, str]] = {
 }
 
 
-def _other(node: exp.Expr, context: Context) -> Value:
-    """A node that is not on the list: one of our few own functions, or a refusal that says what would work."""
-    if type(node) is exp.Anonymous and isinstance(node.this, str):
-        own = ANONYMOUS.get(node.this.upper())
-        if own is not None:
-            _check_parts(node, frozenset({"this", "expressions"}))
-            return own(node.expressions, context)
+def _named(node: exp.Expr) -> Rule:
+    """The rule of a function that the parser has no class for, or a refusal that says what would work."""
+    if type(node) is exp.Anonymous and isinstance(node.this, str) and (found := NAMED.get(node.this.upper())):
+        return found
     raise _refusal(node)
 
 

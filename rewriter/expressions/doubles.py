@@ -10,20 +10,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from rewriter.declared import DOUBLE, Kind
 from rewriter.dialects import Dialect, binary, double, duplicate, number, refuse, when, wrap
 from rewriter.expressions.build import Context, derive, is_literal, limits_of, scalar_of
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Magnitude, Value
 
-MAGNITUDE = "magnitude"
-"""The ``meta`` key of a double's reach: 0, or from 2**least to 2**most in size, whatever a row holds."""
-
-Magnitude = tuple[int, int]
 _ANY: Magnitude = (-1074, 1024)
 _TAME, _MOST, _SETTLED, _LEAST = 250, 1000, -452, -1070
+
+
+@dataclass(frozen=True, slots=True)
+class Double:
+    """An expression of doubles, and its reach where that is known."""
+
+    sql: exp.Expr
+    magnitude: Magnitude | None = None
 
 
 def magnitude_of(value: Value) -> Magnitude:
@@ -43,13 +48,12 @@ def magnitude_of(value: Value) -> Magnitude:
         return 0, max(abs(end) for end in limits_of(value)).bit_length()
     if value.type.kind is Kind.DECIMAL:
         return -math.ceil(value.type.scale * 3.33), math.ceil((value.type.precision - value.type.scale) * 3.33)
-    known: Magnitude = value.sql.meta.get(MAGNITUDE, _ANY)
-    return known
+    return value.magnitude or _ANY
 
 
-def reaching(sql: exp.Expr, magnitude: Magnitude) -> exp.Expr:
-    sql.meta[MAGNITUDE] = (max(magnitude[0], -1074), min(magnitude[1], 1024))
-    return sql
+def reaching(magnitude: Magnitude) -> Magnitude:
+    """The reach of a double, which ends where doubles do."""
+    return max(magnitude[0], -1074), min(magnitude[1], 1024)
 
 
 def _held(value: Value, most: int, context: Context) -> Value:
@@ -60,7 +64,7 @@ def _held(value: Value, most: int, context: Context) -> Value:
     sql = _unguarded(value.sql, context.dialect)
     bound = 2.0**most
     inside = exp.Between(this=wrap(duplicate(sql)), low=double(-bound), high=double(bound))
-    return derive(reaching(when(inside, sql), (least, most)), DOUBLE, value, nullable=True)
+    return derive(when(inside, sql), DOUBLE, value, nullable=True, magnitude=reaching((least, most)))
 
 
 def _unguarded(sql: exp.Expr, dialect: Dialect) -> exp.Expr:
@@ -80,26 +84,26 @@ def _settled(value: Value, context: Context) -> Value:
         return value
     value = _held(value, _MOST, context)
     sql = context.dialect.settled(value.sql)
-    return derive(reaching(sql, (_SETTLED, min(most, _MOST))), DOUBLE, value, nullable=value.nullable)
+    return derive(sql, DOUBLE, value, nullable=value.nullable, magnitude=(_SETTLED, min(most, _MOST)))
 
 
 # -- operators -----------------------------------------------------------------------------------------------------
 
 
-def total(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> exp.Expr:
+def total(kind: type[exp.Expr], left: Value, right: Value, context: Context) -> Double:
     """+, - or * of doubles: raw, or guarded."""
     if not context.dialect.raises:
-        return binary(kind, left.sql, right.sql)
+        return Double(binary(kind, left.sql, right.sql))
     if kind is exp.Mul:
         return _product(left, right, context)
     one, other = (_held(side, _MOST if magnitude_of(side)[1] <= _MOST else _TAME, context) for side in (left, right))
     most = max(magnitude_of(one)[1], magnitude_of(other)[1]) + 1
     least = min(magnitude_of(one)[0], magnitude_of(other)[0])
     # a difference is a multiple of the last bit of the smaller operand
-    return reaching(binary(kind, one.sql, other.sql), (least - 53, most))
+    return Double(binary(kind, one.sql, other.sql), reaching((least - 53, most)))
 
 
-def _product(left: Value, right: Value, context: Context) -> exp.Expr:
+def _product(left: Value, right: Value, context: Context) -> Double:
     one, other = left, right
     if magnitude_of(one)[1] + magnitude_of(other)[1] > _MOST:
         one, other = (_held(side, _TAME, context) if magnitude_of(side)[1] > _TAME else side for side in (one, other))
@@ -112,7 +116,7 @@ def _product(left: Value, right: Value, context: Context) -> exp.Expr:
         one, other = _settled(one, context), _settled(other, context)
     least, most = (sum(ends) for ends in zip(magnitude_of(one), magnitude_of(other), strict=True))
     sql = binary(exp.Mul, one.sql, other.sql)
-    return reaching(_unless_tiny(sql, one, other, least, context), (least, most))
+    return Double(_unless_tiny(sql, one, other, least, context), reaching((least, most)))
 
 
 def _unless_tiny(sql: exp.Expr, one: Value, other: Value, least: int, context: Context) -> exp.Expr:
@@ -126,10 +130,10 @@ def _unless_tiny(sql: exp.Expr, one: Value, other: Value, least: int, context: C
     return exp.Case(ifs=[exp.If(this=exp.GTE(this=size, expression=double(bound)), true=sql), tiny])
 
 
-def quotient(left: Value, right: Value, context: Context) -> exp.Expr:
+def quotient(left: Value, right: Value, context: Context) -> Double:
     """Of doubles. NULL on zero, or raw."""
     if not context.dialect.raises:
-        return context.dialect.divide(wrap(left.sql), wrap(right.sql))
+        return Double(context.dialect.divide(wrap(left.sql), wrap(right.sql)))
     other = _settled(_held(right, _TAME, context) if not is_literal(right) else right, context)
     smallest, largest = magnitude_of(other)
     one = _settled(_held(left, min(_TAME, _MOST + smallest), context), context)
@@ -138,7 +142,7 @@ def quotient(left: Value, right: Value, context: Context) -> exp.Expr:
     if not is_literal(right) or not scalar_of(right):
         divisor = context.dialect.call("nullif", divisor, number(0))
     sql = context.dialect.divide(wrap(one.sql), divisor)
-    return reaching(_unless_tiny(sql, one, other, least, context), (least, most))
+    return Double(_unless_tiny(sql, one, other, least, context), reaching((least, most)))
 
 
 def remainder(left: Value, right: Value, context: Context) -> exp.Expr:
@@ -213,13 +217,13 @@ _GUARDS: dict[str, Callable[[exp.Expr, Dialect], exp.Expr]] = {
 }
 
 
-def power(base: Value, exponent: Value, context: Context) -> exp.Expr:
+def power(base: Value, exponent: Value, context: Context) -> Double:
     """Raw; or NULL where PostgreSQL raises, 0 where it is too small for a double."""
     dialect = context.dialect
     if not dialect.raises:
-        return dialect.power(base.sql, exponent.sql)
+        return Double(dialect.power(base.sql, exponent.sql))
     if is_literal(exponent) and scalar_of(exponent) == 2.0:
-        return _product(base, Value(duplicate(base.sql), DOUBLE, nullable=base.nullable), context)
+        return _product(base, replace(base, sql=duplicate(base.sql)), context)
     base, exponent = _held(base, _TAME, context), _settled(_held(exponent, _TAME, context), context)
     zero, x, y = number(0), base.sql, exponent.sql
     size = exp.Mul(this=wrap(duplicate(y)), expression=dialect.call("ln", dialect.call("abs", duplicate(x))))
@@ -243,17 +247,17 @@ def power(base: Value, exponent: Value, context: Context) -> exp.Expr:
         exp.EQ(this=wrap(duplicate(y)), expression=dialect.call("floor", duplicate(y))),
         copy=False,
     )
-    return exp.Case(ifs=[exp.If(this=is_zero, true=of_zero), exp.If(this=is_real, true=raised)])
+    return Double(exp.Case(ifs=[exp.If(this=is_zero, true=of_zero), exp.If(this=is_real, true=raised)]))
 
 
-def to_whole(value: Value, dialect: Dialect) -> exp.Expr:
+def to_whole(value: Value, dialect: Dialect) -> Double:
     """The nearest whole number, halves away from zero."""
     if not dialect.raises:
-        return dialect.call("round", value.sql)
+        return Double(dialect.call("round", value.sql))
     has_fraction = exp.LT(this=dialect.call("abs", duplicate(value.sql)), expression=double(2.0**52))
     half = exp.Mul(this=dialect.call("sign", duplicate(value.sql)), expression=double(0.5))
     whole = dialect.call("trunc", exp.Add(this=wrap(duplicate(value.sql)), expression=half))
-    return reaching(when(has_fraction, whole, value.sql), (0, max(magnitude_of(value)[1], 1)))
+    return Double(when(has_fraction, whole, value.sql), reaching((0, max(magnitude_of(value)[1], 1))))
 
 
 def to_digits(name: str, value: Value, digits: int, context: Context) -> exp.Expr:

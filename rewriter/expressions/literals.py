@@ -28,7 +28,7 @@ from rewriter.declared import (
 )
 from rewriter.dialects import Dialect, refuse, text
 from rewriter.expressions.build import Context, integer_type, literal
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Span, Value
 from rewriter.refused import NOT_ANSWERED, TYPE_MISMATCH
 
 TRUE_WORDS = ("t", "tr", "tru", "true", "y", "ye", "yes", "on", "1")
@@ -241,8 +241,6 @@ _UNITS: dict[str, tuple[int, int, int]] = {
     "microsecond": (0, 0, 1),
 }
 _HINT = "write it as INTERVAL '3 months' or INTERVAL '1 day 2 hours'"
-Span = tuple[int, int, int]
-"""Months, days, microseconds."""
 
 
 def interval_literal(node: exp.Expr, context: Context) -> Value:
@@ -269,8 +267,7 @@ def interval_value(spelt: str, dialect: Dialect) -> Value:
     if abs(months) > 120_000 or abs(days) > 3_660_000 or abs(micros) > 3_660_000 * 86_400_000_000:
         raise refuse("the interval is longer than 10,000 years", "use a shorter one", "22008")
     node = dialect.interval(months, days, micros)
-    node.meta["literal"] = ((months, days, micros),)
-    return Value(sql=node, type=INTERVAL, nullable=False, constant=True)
+    return Value(sql=node, type=INTERVAL, nullable=False, constant=True, span=(months, days, micros))
 
 
 def fixed_zone(spelt: str) -> str | None:
@@ -308,12 +305,14 @@ def _span(spelt: str) -> Span:
 
 
 def span_of(value: Value) -> Span:
-    return value.sql.meta["literal"][0]  # type: ignore[no-any-return]
+    if value.span is None:
+        raise TypeError("a value of type INTERVAL is a literal")
+    return value.span
 
 
 def whole_literal(value: Value, what: str, low: int, high: int) -> int:
     """A literal integer argument within bounds, or a refusal."""
-    scalar = value.sql.meta.get("literal", (None,))[0]
+    scalar = None if value.literal is None else value.literal.scalar
     if value.type.kind is not Kind.INTEGER or not isinstance(scalar, int) or not low <= scalar <= high:
         raise refuse(f"{what} must be a literal integer", f"write a number from {low} to {high}", NOT_ANSWERED)
     return scalar

@@ -26,14 +26,14 @@ from rewriter.declared import (
     local,
     measure,
 )
-from rewriter.dialects import Dialect, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects import Dialect, Fact, duplicate, number, refuse, text, when, wrap
 from rewriter.expressions.build import derive, is_literal, literal, scalar_of
 from rewriter.expressions.value import Value
 
-ZONE = "zone"
-"""The ``meta`` key under which a local time of our own trees carries its zone's name."""
-STEP = "step"
-"""The ``meta`` key for the unit, DAY or HOUR, that a node cuts instants to."""
+ZONE: Fact[str] = Fact("zone")
+"""The name of the zone that a node gives the local time of."""
+STEP: Fact[str] = Fact("step")
+"""The unit, DAY or HOUR, that a node cuts instants to."""
 
 _Map = Callable[[datetime.datetime, str], datetime.datetime | None]
 _SLACK = Fraction(1, 24)
@@ -89,7 +89,7 @@ def _moved(
         sql = when(exp.Between(this=wrap(duplicate(value.sql)), low=low, high=high), sql)
     interval = _image(value.interval, zone, move)
     if type_ == TIMESTAMP:
-        sql.meta[ZONE] = zone
+        ZONE.on(sql, zone)
     return derive(sql, type_, value, interval=interval, nullable=value.nullable or interval is None)
 
 

@@ -248,7 +248,15 @@ def case(node: exp.Expr, context: Context) -> Value:
         if subject is None:
             tests.append(condition(branch.this, context, "the condition of WHEN"))
         else:
-            copied = Value(duplicate(subject.sql), subject.type, subject.interval, subject.nullable, subject.constant)
+            copied = replace(
+                subject,
+                sql=duplicate(subject.sql),
+                unit=False,
+                identifies=False,
+                domain=None,
+                halves_away=False,
+                real=False,
+            )
             tests.append(compare(exp.EQ, copied, context.finite(branch.this), context))
         results.append(context.finite(branch.args.get("true")))
     default = node.args.get("default")
@@ -269,8 +277,10 @@ def coalesce(node: exp.Expr, context: Context) -> Value:
     domain = listed(values, type_, False)
     if domain is not None and None in domain.values:
         domain = type(domain)(tuple(scalar for scalar in domain.values if scalar is not None))
-    away = chosen.halves_away
-    return derive(sql, type_, *values, interval=chosen.interval, nullable=False, domain=domain, halves_away=away)
+    limits, away = chosen.limits, chosen.halves_away
+    return derive(
+        sql, type_, *values, interval=chosen.interval, nullable=False, domain=domain, limits=limits, halves_away=away
+    )
 
 
 def nullif(node: exp.Expr, context: Context) -> Value:
@@ -300,7 +310,7 @@ def extreme(name: str, pick: Callable[[Interval, Interval], Interval]) -> Rule:
             for value in values[1:]:
                 interval = pick(interval, value.interval) if interval and value.interval else None
         nullable = all(value.nullable for value in values)
-        limits = chosen.sql.meta.get("limits")
+        limits = chosen.limits
         found = derive(sql, type_, *values, interval=interval, nullable=nullable, domain=chosen.domain, limits=limits)
         return replace(found, halves_away=chosen.halves_away)
 

@@ -122,7 +122,8 @@ def power(node: exp.Expr, context: Context) -> Value:
         square = base.interval * base.interval
         low = Fraction(0) if Fraction(0) in base.interval else min(base.interval.low**2, base.interval.high**2)
         interval = loose(Interval(low, square.high))
-    return derive(doubles.power(base, exponent, context), DOUBLE, base, exponent, interval=interval, raw=True)
+    raised = doubles.power(base, exponent, context)
+    return derive(raised.sql, DOUBLE, base, exponent, interval=interval, magnitude=raised.magnitude, raw=True)
 
 
 def _power_ends(exponents: Interval) -> Bounds:
@@ -184,5 +185,5 @@ def width_bucket(node: exp.Expr, context: Context) -> Value:
     interval = Interval(Fraction(0), Fraction(count + 1))
     if value.interval is not None:
         interval = value.interval.monotone(lambda end: Fraction(_bucket(float(end), low, high, count)))
-    sql.meta[RISING] = True
+    RISING.on(sql, True)
     return derive(sql, INTEGER, value, interval=interval, domain=integer_domain(interval), limits=(0, count + 1))

@@ -1,227 +1,240 @@
-"""What an expression may contain: one line per class of syntax nodes. What is not here is refused.
+"""Every scalar function, a row each: over rows of people, and above a release.
 
-The second argument of a rule names the parts of the node that it looks at: a node with any other part is refused, so
-that nothing an analyst writes is silently left out.
+Lists of what may be called, hints and tests are made of the rows. What is not here is refused.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.dialects import refuse
 from rewriter.expressions import arithmetic as numbers
-from rewriter.expressions import casts, literals, logic, text, time
+from rewriter.expressions import casts, logic, text, time
 from rewriter.expressions import mathematics as reals
-from rewriter.expressions.build import Context, Registry, rule
-from rewriter.expressions.value import Value
+from rewriter.expressions.build import Rule, rule
+from rewriter.expressions.operators import OPERATORS, Operator
 
-RULES: Registry = {
-    # literals and columns (columns are in rewriter.total)
-    exp.Literal: rule(literals.number_literal, "this", "is_string"),
-    exp.RawString: rule(literals.text_literal),
-    exp.ByteString: rule(literals.text_literal),
-    exp.Boolean: rule(literals.boolean_literal),
-    exp.Null: rule(literals.null_literal),
-    exp.Interval: rule(literals.interval_literal, "this", "unit"),
-    exp.Paren: rule(logic.parentheses),
-    # comparisons and logic
-    exp.EQ: logic.comparison(exp.EQ),
-    exp.NEQ: logic.comparison(exp.NEQ),
-    exp.LT: logic.comparison(exp.LT),
-    exp.LTE: logic.comparison(exp.LTE),
-    exp.GT: logic.comparison(exp.GT),
-    exp.GTE: logic.comparison(exp.GTE),
-    exp.NullSafeEQ: logic.comparison(exp.NullSafeEQ),
-    exp.NullSafeNEQ: logic.comparison(exp.NullSafeNEQ),
-    exp.Not: rule(logic.negation),
-    exp.Is: rule(logic.is_test, "this", "expression", "negate"),
-    exp.Between: rule(logic.between, "this", "low", "high", "symmetric"),
-    exp.In: rule(logic.membership, "this", "expressions", "query"),
-    exp.Exists: rule(logic.exists),
-    exp.Like: rule(logic.like, "this", "expression", "negate"),
-    exp.ILike: rule(logic.like, "this", "expression", "negate"),
-    exp.Escape: rule(logic.escaped, "this", "expression"),
-    exp.RegexpLike: text.regex(ignore_case=False),
-    exp.RegexpILike: text.regex(ignore_case=True),
+
+@dataclass(frozen=True, slots=True)
+class ScalarFunction:
+    """A function by the names that PostgreSQL gives it, and the parser's ``node``: Anonymous where it has no class.
+
+    ``compiled`` is how it is computed over rows of people; None: it is answered above a release alone. ``above``:
+    it is answered there, with so many ``arguments`` where the parser does not know how many it takes. ``examples`` have
+    columns that make it go wrong: ``s i b h`` integers, ``m w n`` decimals, ``x y`` doubles, ``z`` any number,
+    ``t u`` texts, ``f`` a boolean, ``d e`` dates, ``p`` a timestamp and ``q`` an instant.
+    """
+
+    names: tuple[str, ...]
+    node: type[exp.Expr]
+    compiled: Rule | Operator | None
+    examples: tuple[str, ...] = ()
+    above: bool = True
+    arguments: int | None = None
+
+
+def _function(
+    names: str, node: type[exp.Expr], compiled: Rule | Operator | None, examples: str = "", *, above: bool = True
+) -> ScalarFunction:
+    return ScalarFunction(tuple(names.split()), node, compiled, tuple(filter(None, examples.split("; "))), above)
+
+
+def _named(
+    name: str, arguments: int, compiled: Rule | None, examples: str = "", *, above: bool = True
+) -> ScalarFunction:
+    return replace(_function(name, exp.Anonymous, compiled, examples, above=above), arguments=arguments)
+
+
+FUNCTIONS: Sequence[ScalarFunction] = (
     # choices
-    exp.Case: rule(logic.case, "this", "ifs", "default"),
-    exp.If: rule(logic.if_function, "this", "true", "false"),
-    exp.Coalesce: rule(logic.coalesce, "this", "expressions"),
-    exp.Nullif: rule(logic.nullif, "this", "expression"),
-    exp.Greatest: logic.extreme("greatest", logic.greater),
-    exp.Least: logic.extreme("least", logic.lesser),
-    exp.Cast: rule(casts.cast, "this", "to"),
-    exp.Date: rule(casts.date_function),
-    # numbers
-    exp.Neg: rule(numbers.negate),
-    exp.Abs: rule(numbers.absolute),
-    exp.Sign: rule(numbers.sign),
-    exp.Floor: rule(numbers.floor),
-    exp.Ceil: rule(numbers.ceiling),
-    exp.Round: rule(numbers.round_, "this", "decimals"),
-    exp.Trunc: rule(numbers.truncate, "this", "decimals"),
-    exp.Pi: rule(reals.pi),
-    exp.Pow: rule(reals.power, "this", "expression"),
-    exp.Log: rule(reals.logarithm, "this", "expression"),
-    exp.Ln: reals.real("ln", reals.increasing(math.log)),
-    exp.Sqrt: reals.real("sqrt", reals.square_root_ends),
-    exp.Cbrt: reals.real("cbrt", reals.increasing(math.cbrt)),
-    exp.Exp: reals.bounded("exp", reals.increasing(math.exp)),
-    exp.Sin: reals.real("sin", reals.between(-1, 1)),
-    exp.Cos: reals.real("cos", reals.between(-1, 1)),
-    exp.Tan: reals.real("tan"),
-    exp.Cot: reals.bounded("cot", lambda _: None),
-    exp.Asin: reals.real("asin", reals.between(-math.pi / 2, math.pi / 2)),
-    exp.Acos: reals.real("acos", reals.between(0, math.pi)),
-    exp.Atan: reals.bounded("atan", reals.increasing(math.atan)),
-    exp.Atan2: rule(reals.arctangent2, "this", "expression"),
-    exp.Degrees: reals.real("degrees", reals.increasing(math.degrees)),
-    exp.Radians: reals.real("radians", reals.increasing(math.radians)),
-    exp.WidthBucket: rule(reals.width_bucket, "this", "min_value", "max_value", "num_buckets"),
+    _function("coalesce", exp.Coalesce, rule(logic.coalesce, "this", "expressions"), "COALESCE(x, z, 0)"),
+    _function("nullif", exp.Nullif, rule(logic.nullif, "this", "expression"), "NULLIF(x, 0); NULLIF(t, 'a')"),
+    _function("greatest", exp.Greatest, logic.extreme("greatest", logic.greater), "GREATEST(x, z); GREATEST(t, u)"),
+    _function("least", exp.Least, logic.extreme("least", logic.lesser), "LEAST(d, e); LEAST(i, m, x)"),
+    # numbers; MOD and DIV are operators by another name
+    _function("abs", exp.Abs, rule(numbers.absolute), "ABS(x); ABS(h)"),
+    _function("sign", exp.Sign, rule(numbers.sign), "SIGN(x); SIGN(m); SIGN(h); SIGN(i)"),
+    _function("floor", exp.Floor, rule(numbers.floor), "FLOOR(w); FLOOR(z)"),
+    _function("ceil ceiling", exp.Ceil, rule(numbers.ceiling), "CEIL(x); CEILING(m)"),
+    _function(
+        "round",
+        exp.Round,
+        rule(numbers.round_, "this", "decimals"),
+        "ROUND(x); ROUND(x, 2); ROUND(y, 1); ROUND(z, -2); "
+        "ROUND(x, 30); ROUND(x, -30); ROUND(m, 1); ROUND(w, 3); ROUND(h, -5)",
+    ),
+    _function(
+        "trunc", exp.Trunc, rule(numbers.truncate, "this", "decimals"), "TRUNC(x, 1); TRUNC(z, -1); TRUNC(m, -3)"
+    ),
+    _function("mod", exp.Mod, OPERATORS[exp.Mod], "MOD(h, b); MOD(w, m); MOD(b, s)"),
+    _function("div", exp.IntDiv, OPERATORS[exp.IntDiv], "DIV(i, s); DIV(h, b); DIV(b, -1)"),
+    _function("pi", exp.Pi, rule(reals.pi), "PI() * x"),
+    _function(
+        "power",
+        exp.Pow,
+        rule(reals.power, "this", "expression"),
+        "POWER(x, 2); POWER(x, 0.5); POWER(x, -1); POWER(i, s); "
+        "POWER(-2, i); POWER(1.0000001, b); POWER(0, x); POWER(x, 3); POWER(y, 100)",
+    ),
+    _function(
+        "log log10",
+        exp.Log,
+        rule(reals.logarithm, "this", "expression"),
+        "LOG(x); LOG10(m); LOG(2, x); LOG(x, 2); LOG(i, b)",
+    ),
+    _function("ln", exp.Ln, reals.real("ln", reals.increasing(math.log)), "LN(z); LN(b)"),
+    _function("sqrt", exp.Sqrt, reals.real("sqrt", reals.square_root_ends), "SQRT(z); SQRT(m)"),
+    _function("cbrt", exp.Cbrt, reals.real("cbrt", reals.increasing(math.cbrt)), "CBRT(x); CBRT(z)"),
+    _function("exp", exp.Exp, reals.bounded("exp", reals.increasing(math.exp)), "EXP(x); EXP(y); EXP(i); EXP(-b)"),
+    _function("sin", exp.Sin, reals.real("sin", reals.between(-1, 1)), "SIN(x)"),
+    _function("cos", exp.Cos, reals.real("cos", reals.between(-1, 1)), "COS(x)"),
+    _function("tan", exp.Tan, reals.real("tan"), "TAN(y)"),
+    _function("cot", exp.Cot, reals.bounded("cot", lambda _: None), "COT(m)"),
+    _function("asin", exp.Asin, reals.real("asin", reals.between(-math.pi / 2, math.pi / 2)), "ASIN(y)"),
+    _function("acos", exp.Acos, reals.real("acos", reals.between(0, math.pi)), "ACOS(x); ACOS(i)"),
+    _function("atan", exp.Atan, reals.bounded("atan", reals.increasing(math.atan)), "ATAN(x)"),
+    _function("atan2", exp.Atan2, rule(reals.arctangent2, "this", "expression"), "ATAN2(x, y); ATAN2(i, s)"),
+    _function("sinh", exp.Sinh, None),
+    _function("cosh", exp.Cosh, None),
+    _function("tanh", exp.Tanh, reals.bounded("tanh", reals.increasing(math.tanh)), "TANH(x); TANH(z); TANH(b)"),
+    _function("degrees", exp.Degrees, reals.real("degrees", reals.increasing(math.degrees)), "DEGREES(x); DEGREES(y)"),
+    _function("radians", exp.Radians, reals.real("radians", reals.increasing(math.radians)), "RADIANS(x); RADIANS(z)"),
+    _function(
+        "width_bucket",
+        exp.WidthBucket,
+        rule(reals.width_bucket, "this", "min_value", "max_value", "num_buckets"),
+        "WIDTH_BUCKET(x, 0, 10, 5); WIDTH_BUCKET(z, -1, 1, 100000); WIDTH_BUCKET(m, 0.5, 99.5, 7)",
+        above=False,
+    ),
+    _named("gcd", 2, None),
+    _named("lcm", 2, None),
     # texts
-    exp.Upper: text.in_case("upper"),
-    exp.Lower: text.in_case("lower"),
-    exp.Reverse: rule(text.reverse),
-    exp.Length: rule(text.length),
-    exp.Ascii: rule(text.ascii_code),
-    exp.Trim: rule(text.trim, "this", "expression", "position"),
-    exp.Substring: rule(text.substring, "this", "start", "length"),
-    exp.Left: text.side("left"),
-    exp.Right: text.side("right"),
-    exp.Replace: rule(text.replace, "this", "expression", "replacement"),
-    exp.Concat: rule(text.concat, "expressions", "safe", "coalesce"),
-    exp.ConcatWs: rule(text.concat_ws, "expressions", "safe", "coalesce"),
-    exp.StrPosition: rule(text.position, "this", "substr"),
-    exp.SplitPart: rule(text.split_part, "this", "delimiter", "part_index"),
-    exp.StartsWith: rule(text.starts_with, "this", "expression"),
-    exp.Pad: rule(text.pad, "this", "expression", "fill_pattern", "is_left"),
-    exp.Repeat: rule(text.repeat, "this", "times"),
-    # time
-    exp.TimestampTrunc: rule(time.date_trunc, "this", "unit", "zone"),
-    exp.AtTimeZone: rule(time.at_time_zone, "this", "zone"),
-    exp.Extract: rule(time.extract, "this", "expression"),
-    exp.TimeToStr: rule(time.to_char, "this", "format"),
+    _function("upper", exp.Upper, text.in_case("upper"), "UPPER(t)"),
+    _function("lower", exp.Lower, text.in_case("lower"), "LOWER(t)"),
+    _function("reverse", exp.Reverse, rule(text.reverse), "REVERSE(t)"),
+    _function(
+        "length char_length character_length",
+        exp.Length,
+        rule(text.length),
+        "CHAR_LENGTH(t); CHARACTER_LENGTH(u); LENGTH(t || u)",
+    ),
+    _function("ascii", exp.Ascii, rule(text.ascii_code), "ASCII(t)"),
+    _function("chr", exp.Chr, None),
+    _function(
+        "trim btrim ltrim rtrim",
+        exp.Trim,
+        rule(text.trim, "this", "expression", "position"),
+        "BTRIM(t, 'a,'); BTRIM(t); LTRIM(t, 'é'); RTRIM(t); TRIM(TRAILING '%' FROM t)",
+    ),
+    _function(
+        "substring substr",
+        exp.Substring,
+        rule(text.substring, "this", "start", "length"),
+        "SUBSTR(t, 2, 3); SUBSTR(t, 2147483647, 2147483647); SUBSTRING(t FROM 2147483647); SUBSTRING(t FROM 0 FOR 0)",
+    ),
+    _function("left", exp.Left, text.side("left"), "LEFT(t, 2147483647); LEFT(t, -2147483648)"),
+    _function("right", exp.Right, text.side("right"), "RIGHT(t, -2147483648); RIGHT(t, -1)"),
+    _function(
+        "replace",
+        exp.Replace,
+        rule(text.replace, "this", "expression", "replacement"),
+        "REPLACE(t, u, 'zz'); REPLACE(t, '', 'zz')",
+    ),
+    _function(
+        "translate",
+        exp.Translate,
+        rule(text.translate, "this", "from_", "to"),
+        "TRANSLATE(t, 'aé%', 'éb'); TRANSLATE(u, 'aab', 'xyz'); TRANSLATE(t || u, '', 'x'); TRANSLATE(t, 'a', NULL)",
+    ),
+    _function("overlay", exp.Overlay, None),
+    _function("regexp_replace", exp.RegexpReplace, None),
+    _function("concat", exp.Concat, rule(text.concat, "expressions", "safe", "coalesce"), "CONCAT(t, z, m, f, d, p)"),
+    _function(
+        "concat_ws", exp.ConcatWs, rule(text.concat_ws, "expressions", "safe", "coalesce"), "CONCAT_WS(',', t, u, x, f)"
+    ),
+    _function(
+        "position strpos",
+        exp.StrPosition,
+        rule(text.position, "this", "substr"),
+        "POSITION(u IN t); STRPOS(t, u); STRPOS(t, '')",
+    ),
+    _function(
+        "split_part",
+        exp.SplitPart,
+        rule(text.split_part, "this", "delimiter", "part_index"),
+        "SPLIT_PART(t, ',', 1); SPLIT_PART(t, ',', -2); SPLIT_PART(t, ',', 1000); SPLIT_PART(t, ',', -1000)",
+    ),
+    _function(
+        "starts_with",
+        exp.StartsWith,
+        rule(text.starts_with, "this", "expression"),
+        "STARTS_WITH(t, u); STARTS_WITH(t, '')",
+    ),
+    _function(
+        "lpad rpad",
+        exp.Pad,
+        rule(text.pad, "this", "expression", "fill_pattern", "is_left"),
+        "LPAD(t, 1000, 'é'); LPAD(t, 0, 'x'); RPAD(u, 7, 'xy')",
+    ),
+    _function("repeat", exp.Repeat, rule(text.repeat, "this", "times"), "REPEAT(t, 100)"),
+    _function("md5", exp.MD5, None),
+    # times
+    _function(
+        "date_trunc",
+        exp.TimestampTrunc,
+        rule(time.date_trunc, "this", "unit", "zone"),
+        "DATE_TRUNC('millisecond', p); DATE_TRUNC('microseconds', p); DATE_TRUNC('minute', q); DATE_TRUNC('day', d); "
+        "DATE_TRUNC('hour', q AT TIME ZONE 'Europe/Berlin' AT TIME ZONE 'UTC')",
+    ),
+    _function("date_trunc", exp.DateTrunc, None),
+    _function(
+        "extract date_part",
+        exp.Extract,
+        rule(time.extract, "this", "expression"),
+        "DATE_PART('year', d); DATE_PART('second', p); DATE_PART('isodow', q); EXTRACT(CENTURY FROM d); "
+        "EXTRACT(MILLENNIUM FROM p); EXTRACT(DOY FROM d); EXTRACT(QUARTER FROM p); EXTRACT(HOUR FROM p); "
+        "EXTRACT(MINUTE FROM q); EXTRACT(ISOYEAR FROM d)",
+    ),
+    _function("date", exp.Date, rule(casts.date_function), "DATE(p); DATE(t)", above=False),
+    _named(
+        "make_date",
+        3,
+        rule(time.make_date, "this", "expressions"),
+        "MAKE_DATE(2000 + s, 2, 29); MAKE_DATE(i, s, s); MAKE_DATE(2024, s, s); MAKE_DATE(2020, s % 13, s)",
+    ),
+    _named(
+        "timezone",
+        2,
+        rule(time.timezone, "this", "expressions"),
+        "TIMEZONE('Asia/Kolkata', q); TIMEZONE('Asia/Kolkata', p)",
+        above=False,
+    ),
+    _function(
+        "to_char",
+        exp.TimeToStr,
+        rule(time.to_char, "this", "format"),
+        "TO_CHAR(p, 'YYYY-MM-DD HH24:MI:SS'); TO_CHAR(d, 'DDD, MM/YYYY'); TO_CHAR(q, 'HH24.MI')",
+    ),
+    _function("to_date", exp.StrToDate, None),
+    _named("age", 2, None),
+    _named("isfinite", 1, None),
+)
+
+RULES = {row.node: row.compiled for row in FUNCTIONS if isinstance(row.compiled, Rule) and row.arguments is None}
+
+NAMED = {
+    row.names[0].upper(): row.compiled
+    for row in FUNCTIONS
+    if isinstance(row.compiled, Rule) and row.arguments is not None
 }
+"""What the parser has no class for."""
 
-
-def _add(left: Value, right: Value, context: Context) -> Value:
-    if time.involves_time(left, right):
-        return time.plus(left, right, context)
-    return numbers.add(*numbers.numbers(left, right, context, "+"), context)
-
-
-def _subtract(left: Value, right: Value, context: Context) -> Value:
-    if time.involves_time(left, right):
-        return time.minus(left, right, context)
-    return numbers.subtract(*numbers.numbers(left, right, context, "-"), context)
-
-
-def _arithmetic(function: Callable[[Value, Value, Context], Value], sign: str) -> Operator:
-    def apply(left: Value, right: Value, context: Context) -> Value:
-        return function(*numbers.numbers(left, right, context, sign), context)
-
-    return apply
-
-
-def _integer_division(left: Value, right: Value, context: Context) -> Value:
-    if any(value.type.numeric and value.type.kind != "integer" for value in (left, right)):
-        raise refuse("DIV is answered for integers only", "write TRUNC(a / b)")
-    return numbers.integer_quotient(*numbers.numbers(left, right, context, "DIV"), context)
-
-
-Operator = Callable[[Value, Value, Context], Value]
-
-OPERATORS: dict[type[exp.Expr], Operator] = {
-    exp.And: lambda left, right, context: logic.connect(exp.And, left, right, context),
-    exp.Or: lambda left, right, context: logic.connect(exp.Or, left, right, context),
-    exp.Add: _add,
-    exp.Sub: _subtract,
-    exp.Mul: _arithmetic(numbers.multiply, "*"),
-    exp.Div: _arithmetic(numbers.divide, "/"),
-    exp.Mod: _arithmetic(numbers.modulo, "%"),
-    exp.IntDiv: _integer_division,
-    exp.DPipe: text.concatenate,
-}
-"""Operators with two sides. A long chain of them is compiled without recursion."""
-
-OPERATOR_PARTS = frozenset({"this", "expression", "safe", "typed"})
-
-ANONYMOUS: dict[str, Callable[[list[exp.Expr], Context], Value]] = {
-    "MAKE_DATE": time.make_date,
-    "TIMEZONE": time.timezone,
-}
-
-NAMES = [
-    "abs",
-    "acos",
-    "ascii",
-    "asin",
-    "atan",
-    "atan2",
-    "btrim",
-    "cbrt",
-    "ceil",
-    "ceiling",
-    "char_length",
-    "character_length",
-    "coalesce",
-    "concat",
-    "concat_ws",
-    "cos",
-    "cot",
-    "date",
-    "date_part",
-    "date_trunc",
-    "degrees",
-    "div",
-    "exp",
-    "extract",
-    "floor",
-    "greatest",
-    "least",
-    "left",
-    "length",
-    "ln",
-    "log",
-    "log10",
-    "lower",
-    "lpad",
-    "ltrim",
-    "make_date",
-    "mod",
-    "nullif",
-    "pi",
-    "position",
-    "power",
-    "radians",
-    "repeat",
-    "replace",
-    "reverse",
-    "right",
-    "round",
-    "rpad",
-    "rtrim",
-    "sign",
-    "sin",
-    "split_part",
-    "sqrt",
-    "starts_with",
-    "strpos",
-    "substr",
-    "substring",
-    "tan",
-    "timezone",
-    "to_char",
-    "trim",
-    "trunc",
-    "upper",
-    "width_bucket",
-]
-"""Every function an analyst may call in an expression, by the name that PostgreSQL gives it."""
+NAMES = sorted({name for row in FUNCTIONS if row.compiled is not None for name in row.names})
+"""Every function that may be called over rows of people."""
 
 
 def nearest(name: str) -> str:

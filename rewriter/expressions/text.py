@@ -28,8 +28,8 @@ from rewriter.expressions.casts import to_text, widen
 from rewriter.expressions.literals import whole_literal
 from rewriter.expressions.logic import text_of
 from rewriter.expressions.patterns import check_pattern
-from rewriter.expressions.text_length import Length, as_long_as, bare, grown, growth, length_of, of_length, readable
-from rewriter.expressions.value import Value, Values
+from rewriter.expressions.text_length import as_long_as, bare, grown, growth, length_of, of_length, readable
+from rewriter.expressions.value import Length, Value, Values
 from rewriter.refused import TYPE_MISMATCH
 
 MOST_PADDED = 1000
@@ -38,7 +38,7 @@ _LONGEST = 1 << 31
 
 def reverse(node: exp.Expr, context: Context) -> Value:
     value = text_of(node.this, context, "REVERSE")
-    return derive(as_long_as(context.dialect.call("reverse", value.sql), value), TEXT, value)
+    return as_long_as(context.dialect.call("reverse", value.sql), value)
 
 
 def in_case(name: str) -> Rule:
@@ -46,7 +46,7 @@ def in_case(name: str) -> Rule:
 
     def function(node: exp.Expr, context: Context) -> Value:
         value = readable(text_of(node.this, context, name.upper()), context.dialect)
-        return derive(as_long_as(context.dialect.in_case(name, value.sql), value), TEXT, value)
+        return as_long_as(context.dialect.in_case(name, value.sql), value)
 
     return rule(function)
 
@@ -73,9 +73,9 @@ def trim(node: exp.Expr, context: Context) -> Value:
     name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "BOTH").upper(), "trim")
     value = readable(text_of(node.this, context, name.upper()), context.dialect)
     if node.args.get("expression") is None:
-        return derive(as_long_as(context.dialect.call(name, value.sql, text(" ")), value), TEXT, value)
+        return as_long_as(context.dialect.call(name, value.sql, text(" ")), value)
     characters = readable(text_of(node.args["expression"], context, name.upper()), context.dialect)
-    return derive(as_long_as(context.dialect.call(name, value.sql, characters.sql), value), TEXT, value, characters)
+    return as_long_as(context.dialect.call(name, value.sql, characters.sql), value, characters)
 
 
 def substring(node: exp.Expr, context: Context) -> Value:
@@ -86,16 +86,12 @@ def substring(node: exp.Expr, context: Context) -> Value:
         raise refuse("SUBSTRING with a pattern is not answered", "write SUBSTRING(x FROM 2 FOR 3)")
     start = whole_literal(start_value, "the start of SUBSTRING", -_LONGEST, _LONGEST - 1)
     if node.args.get("length") is None:
-        return derive(
-            as_long_as(context.dialect.call("substring", value.sql, number(max(start, 1))), value), TEXT, value
-        )
+        return as_long_as(context.dialect.call("substring", value.sql, number(max(start, 1))), value)
     size = whole_literal(context.compile(node.args["length"]), "the length of SUBSTRING", 0, _LONGEST - 1)
     end = max(start + size, 1)
     begin = max(start, 1)
     size = max(end - begin, 0)
-    return derive(
-        as_long_as(context.dialect.call("substring", value.sql, number(begin), number(size)), value, size), TEXT, value
-    )
+    return as_long_as(context.dialect.call("substring", value.sql, number(begin), number(size)), value, most=size)
 
 
 def side(name: str) -> Rule:
@@ -107,11 +103,7 @@ def side(name: str) -> Rule:
             context.compile(node.args["expression"]), f"the length of {name.upper()}", -_LONGEST, _LONGEST - 1
         )
         most = count if count >= 0 else None
-        return derive(
-            as_long_as(context.dialect.call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most),
-            TEXT,
-            value,
-        )
+        return as_long_as(context.dialect.call(name, value.sql, number(max(count, 1 - _LONGEST))), value, most=most)
 
     return rule(function, "this", "expression")
 
@@ -126,7 +118,7 @@ def pad(node: exp.Expr, context: Context) -> Value:
         fill = scalar_of(pattern) if is_literal(pattern) else None
     if not isinstance(fill, str) or not fill:
         raise refuse(f"the fill of {name.upper()} must be a literal text", f"write {name.upper()}(x, 5, '0')")
-    return derive(as_long_as(context.dialect.call(name, value.sql, number(size), text(fill)), value, size), TEXT, value)
+    return as_long_as(context.dialect.call(name, value.sql, number(size), text(fill)), value, most=size)
 
 
 def repeat(node: exp.Expr, context: Context) -> Value:
@@ -146,12 +138,21 @@ def replace(node: exp.Expr, context: Context) -> Value:
     return _longer(lambda sql: context.dialect.call("replace", sql, old.sql, new.sql), value, times, context, old, new)
 
 
+def translate(node: exp.Expr, context: Context) -> Value:
+    """TRANSLATE(x, from, to) with literals: each character of one becomes that of the other at its place, or goes."""
+    value = readable(text_of(node.this, context, "TRANSLATE"), context.dialect)
+    old, new = (text_of(node.args.get(name), context, "TRANSLATE") for name in ("from_", "to"))
+    if not all(is_literal(side) and len(str(scalar_of(side) or "")) <= MOST_PADDED for side in (old, new)):
+        raise refuse("TRANSLATE needs short literals", "write TRANSLATE(x, 'äö', 'ao')")
+    return as_long_as(context.dialect.call("translate", value.sql, old.sql, new.sql), value, old, new)
+
+
 def _longer(
     function: Callable[[exp.Expr], exp.Expr], value: Value, times: int, context: Context, *others: Value
 ) -> Value:
     """A text that is up to ``times`` as long."""
     if times < 2:
-        return derive(as_long_as(function(value.sql), value), TEXT, value, *others)
+        return as_long_as(function(value.sql), value, *others)
     length = length_of(value).times(times)
     return grown(function(bare(value)), length, growth(value) * times, context, (value, *others))
 
@@ -165,7 +166,7 @@ def split_part(node: exp.Expr, context: Context) -> Value:
         raise refuse("SPLIT_PART needs a literal delimiter and field", "write SPLIT_PART(x, ',', 1)", "22023")
     field = exp.Coalesce(this=context.dialect.split(value.sql, between, index), expressions=[text("")])
     present = exp.Not(this=exp.Is(this=wrap(duplicate(value.sql)), expression=exp.Null()))
-    return derive(as_long_as(when(present, field), value), TEXT, value)
+    return as_long_as(when(present, field), value)
 
 
 # -- concatenation -------------------------------------------------------------------------------------------------
@@ -176,7 +177,8 @@ def joined(value: Value, context: Context) -> Value:
     value = finite(value, context.dialect)
     if value.type.kind is Kind.BOOLEAN:
         sql = when(duplicate(value.sql), text("t"), when(exp.Not(this=wrap(value.sql)), text("f")))
-        return derive(of_length(sql, Length(plus=1, checked=True)), TEXT, value, domain=Values(("t", "f", None)))
+        size = of_length(Length(plus=1, checked=True), value)
+        return derive(sql, TEXT, value, domain=Values(("t", "f", None)), size=size)
     return _printed(value, context)
 
 

@@ -15,14 +15,14 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from rewriter.declared import TEXT
 from rewriter.dialects import Dialect, duplicate, number, refuse, when, wrap
 from rewriter.expressions.build import Context, derive, is_literal, scalar_of
-from rewriter.expressions.value import GROWTH, Value, growth_of
+from rewriter.expressions.value import Length, TextSize, Value, growth_of
 from rewriter.refused import TOO_COMPLEX
 
 LONGEST = 1 << 16
@@ -30,63 +30,31 @@ MOST_GROWTH = 1_000
 PRINTED = 64
 """Characters that a number, a time or a boolean has at most."""
 
-LENGTH, GUARDED = "length", "guarded"
 _SMALL = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Length:
-    """At most ``plus`` characters and, of each of ``texts``, ``times`` its bytes; a missing one may count as none.
-
-    ``checked``: a guard has seen to it that the whole is no longer than an engine can work with.
-    """
-
-    texts: tuple[tuple[exp.Expr, int, bool], ...] = ()
-    plus: int = 0
-    checked: bool = False
-
-    def __deepcopy__(self, memo: object) -> Length:
-        """Copies of a node share its facts; the trees in them are copied where they are used."""
-        return self
-
-    def times(self, factor: int) -> Length:
-        """``factor`` copies, of which there is at least one."""
-        return Length(tuple((text, times * factor, missing) for text, times, missing in self.texts), self.plus * factor)
-
-    def __add__(self, other: Length) -> Length:
-        found: dict[exp.Expr, tuple[int, bool]] = {}
-        for text, times, missing in (*self.texts, *other.texts):
-            before, missed = found.get(text, (0, False))
-            found[text] = before + times, missed or missing
-        return Length(tuple((text, *facts) for text, facts in found.items()), self.plus + other.plus)
-
-    def missing(self) -> Length:
-        """The same where NULL counts as an empty text."""
-        return replace(self, texts=tuple((text, times, True) for text, times, _ in self.texts))
-
-
 def length_of(value: Value) -> Length:
-    found = value.sql.meta.get(LENGTH)
-    if isinstance(found, Length):
-        return found
+    """The length of a text; a literal of a number or a time counts as it is printed."""
+    if value.size is not None and value.size.length is not None:
+        return value.size.length
     if is_literal(value):
         return Length(plus=len(str(scalar_of(value) or "")), checked=True)
     return Length(((duplicate(value.sql), 1, False),))
 
 
-def of_length(sql: exp.Expr, length: Length) -> exp.Expr:
-    sql.meta[LENGTH] = length
-    return sql
+def of_length(length: Length, *inputs: Value) -> TextSize:
+    """The size of a text of that length that is made of some values."""
+    return TextSize(growth_of(*inputs), length)
 
 
-def as_long_as(sql: exp.Expr, value: Value, most: int | None = None) -> exp.Expr:
-    """A function's text that has no more characters than its operand; and at most ``most``."""
+def as_long_as(sql: exp.Expr, value: Value, *others: Value, most: int | None = None) -> Value:
+    """A function's text that has no more characters than its first operand; and at most ``most``."""
+    size = TextSize(growth_of(value, *others))
     if most is not None and most <= LONGEST:
-        sql.meta[GROWTH] = 1
-        return of_length(sql, Length(plus=most, checked=True))
-    if LENGTH in value.sql.meta or is_literal(value) or _is_small(value.sql):
-        return of_length(sql, length_of(value))
-    return sql
+        size = TextSize(length=Length(plus=most, checked=True))
+    elif (value.size is not None and value.size.length is not None) or is_literal(value) or _is_small(value.sql):
+        size = of_length(length_of(value), value, *others)
+    return derive(sql, TEXT, value, *others, size=size)
 
 
 def _is_small(sql: exp.Expr) -> bool:
@@ -95,12 +63,13 @@ def _is_small(sql: exp.Expr) -> bool:
 
 def bare(value: Value) -> exp.Expr:
     """The text without its guard, for a longer one that has a guard of its own."""
-    return value.sql.args["ifs"][0].args["true"] if GUARDED in value.sql.meta else value.sql
+    is_guarded = value.size is not None and value.size.guarded
+    return value.sql.args["ifs"][0].args["true"] if is_guarded else value.sql
 
 
 def growth(value: Value) -> int:
     """How many times as long as what is stored; 0 for what is short whatever is stored."""
-    return growth_of(value.sql) if length_of(value).texts else 0
+    return growth_of(value) if length_of(value).texts else 0
 
 
 def grown(
@@ -117,10 +86,9 @@ def grown(
         raise refuse("this makes too much text of what is stored", _HINT, TOO_COMPLEX)
     if length.texts:
         sql = when(_fits(length, LONGEST, context.dialect), sql)
-        sql.meta[GUARDED] = True
         nullable = True
-    sql.meta[GROWTH] = max(growth, 1)
-    return derive(of_length(sql, replace(length, checked=True)), TEXT, *inputs, nullable=nullable)
+    size = TextSize(max(growth, 1), replace(length, checked=True), guarded=bool(length.texts))
+    return derive(sql, TEXT, *inputs, nullable=nullable, size=size)
 
 
 _HINT = f"a query may make {MOST_GROWTH:,} times as much text as there is, and {LONGEST:,} characters of its own"
@@ -135,8 +103,7 @@ def readable(value: Value, dialect: Dialect) -> Value:
     if length.checked or not length.texts:
         return value
     sql = when(_fits(length, most, dialect), value.sql)
-    sql.meta[GROWTH] = growth_of(value.sql)
-    return replace(value, sql=of_length(sql, replace(length, checked=True)))
+    return replace(value, sql=sql, size=of_length(replace(length, checked=True), value))
 
 
 def _fits(length: Length, most: int, dialect: Dialect) -> exp.Expr:

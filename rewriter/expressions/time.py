@@ -28,13 +28,20 @@ from rewriter.declared import (
     measure,
     zone_at,
 )
-from rewriter.dialects import Dialect, duplicate, field_of, number, print_of, refuse, start_of, text, when, wrap
-from rewriter.expressions.build import Context, derive, in_calendar, integer_domain, is_null, is_unknown, limits_of
+from rewriter.dialects import Dialect, Fact, duplicate, field_of, number, print_of, refuse, start_of, text, when, wrap
+from rewriter.expressions.build import (
+    Context,
+    derive,
+    in_calendar,
+    integer_domain,
+    is_null,
+    is_unknown,
+    limits_of,
+)
 from rewriter.expressions.casts import coerce, widen
-from rewriter.expressions.literals import Span, fixed_zone, span_of
+from rewriter.expressions.literals import fixed_zone, span_of
 from rewriter.expressions.local_time import STEP, moment_of, to_instant, to_local
-from rewriter.expressions.text_length import Length, of_length
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Length, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
 CALENDAR_DAYS = 3_652_058
@@ -240,7 +247,7 @@ def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Valu
     since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
     sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)
     if unit == "hour":
-        sql.meta[STEP] = "HOUR"
+        STEP.on(sql, "HOUR")
     interval = value.interval and Interval(value.interval.low - Fraction(1, 24), value.interval.high)
     return _within(derive(sql, TIMESTAMPTZ, value, there, interval=interval), dialect)
 
@@ -315,8 +322,9 @@ def at_time_zone(node: exp.Expr, context: Context) -> Value:
     return _at_zone(context.finite(node.this), _zone(node.args.get("zone")), context)
 
 
-def timezone(arguments: list[exp.Expr], context: Context) -> Value:
+def timezone(node: exp.Expr, context: Context) -> Value:
     """TIMEZONE('zone', x) is x AT TIME ZONE 'zone'."""
+    arguments = node.expressions
     if len(arguments) != 2:
         raise refuse("TIMEZONE takes a zone and a time", "write x AT TIME ZONE 'Europe/Berlin'", "42883")
     return _at_zone(context.finite(arguments[1]), _zone(arguments[0]), context)
@@ -395,8 +403,9 @@ def _difference(unit: str, node: exp.Expr, context: Context) -> Value | None:
 # -- making and printing -------------------------------------------------------------------------------------------
 
 
-def make_date(arguments: list[exp.Expr], context: Context) -> Value:
+def make_date(node: exp.Expr, context: Context) -> Value:
     """MAKE_DATE(year, month, day): NULL where there is no such date."""
+    arguments = node.expressions
     if len(arguments) != 3:
         raise refuse("MAKE_DATE takes three integers", "write MAKE_DATE(2024, 12, 31)", "42883")
     values = [context.finite(argument) for argument in arguments]
@@ -443,8 +452,8 @@ CYCLES = {
     "doy": 3000,
 }
 """Days after which every value of a part of a time has been there."""
-TEXTS = "texts"
-"""The ``meta`` key for how many texts TO_CHAR prints, at most, of times that keep to their declared range."""
+TEXTS: Fact[int] = Fact("texts")
+"""How many texts TO_CHAR prints, at most, of times that keep to their declared range."""
 _PRINTED = {"%S": Fraction(1, 86_400), "%M": Fraction(1, 1440), "%H": SHORTEST["hour"], "%d": SHORTEST["day"],
             "%j": SHORTEST["day"], "%m": SHORTEST["month"], "%Y": SHORTEST["year"]}  # fmt: skip
 _FORMATS = ("%Y", "%m", "%d", "%H", "%M", "%S", "%j", "%y", "%B", "%b", "%A", "%a")
@@ -461,8 +470,8 @@ def to_char(node: exp.Expr, context: Context) -> Value:
         raise refuse(
             "this format of TO_CHAR is not answered", "write TO_CHAR(day, 'YYYY-MM') or 'YYYY-MM-DD HH24:MI:SS'"
         )
-    printed = of_length(print_of(spelt, value.sql), Length(plus=2 * len(spelt) + 2, checked=True))
+    printed = print_of(spelt, value.sql)
     if value.interval is not None:
         finest = min(_PRINTED[field] for field in fields)
-        printed.meta[TEXTS] = math.floor(value.interval.width / finest) + 2
-    return derive(printed, TEXT, value)
+        TEXTS.on(printed, math.floor(value.interval.width / finest) + 2)
+    return derive(printed, TEXT, value, size=TextSize(length=Length(plus=2 * len(spelt) + 2, checked=True)))

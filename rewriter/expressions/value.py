@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from sqlglot import exp
 
 from rewriter.declared import Interval, Kind, Scalar, Type
+from rewriter.dialects import Fact
 
-DOMAIN = "domain"
-"""The ``meta`` key under which a node of our own trees carries its :class:`Domain`."""
-GROWTH = "growth"
-"""The ``meta`` key for how many times as long as the stored texts a text may be; 1 where it is not there."""
+Limits = tuple[int, int]
+"""The least and the greatest integer that a value can be, *whatever a row holds*, unlike the declared interval."""
+Magnitude = tuple[int, int]
+"""A double is 0, or from 2**least to 2**most in size, whatever a row holds."""
+Span = tuple[int, int, int]
+"""Months, days, microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +23,6 @@ class Values:
     """A finite domain, listed. ``None`` stands for NULL."""
 
     values: tuple[Scalar | None, ...]
-
-    def __deepcopy__(self, memo: object) -> Values:
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,60 @@ class IntegerRange:
     low: int
     high: int
 
-    def __deepcopy__(self, memo: object) -> IntegerRange:
-        return self
-
 
 Domain = Values | IntegerRange
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The value that a literal stands for."""
+
+    scalar: Scalar | None
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """At most ``plus`` characters and, of each of ``texts``, ``times`` its bytes; a missing one may count as none.
+
+    ``checked``: a guard has seen to it that the whole is no longer than an engine can work with.
+    """
+
+    texts: tuple[tuple[exp.Expr, int, bool], ...] = ()
+    plus: int = 0
+    checked: bool = False
+
+    def times(self, factor: int) -> Length:
+        """``factor`` copies, of which there is at least one."""
+        return Length(tuple((text, times * factor, missing) for text, times, missing in self.texts), self.plus * factor)
+
+    def __add__(self, other: Length) -> Length:
+        found: dict[exp.Expr, tuple[int, bool]] = {}
+        for text, times, missing in (*self.texts, *other.texts):
+            before, missed = found.get(text, (0, False))
+            found[text] = before + times, missed or missing
+        return Length(tuple((text, *facts) for text, facts in found.items()), self.plus + other.plus)
+
+    def missing(self) -> Length:
+        """The same where NULL counts as an empty text."""
+        return replace(self, texts=tuple((text, times, True) for text, times, _ in self.texts))
+
+
+@dataclass(frozen=True, slots=True)
+class TextSize:
+    """A text is at most ``growth`` times as long as the stored texts are. ``length`` is that of each row.
+
+    ``guarded``: the expression is a CASE that gives NULL in the place of too long a text.
+    """
+
+    growth: int = 1
+    length: Length | None = None
+    guarded: bool = False
+
+
+DOMAIN: Fact[Domain] = Fact("domain")
+"""The finite domain of an expression, where one follows from the expression itself."""
+LIMITS: Fact[Limits] = Fact("limits")
+LITERAL: Fact[Constant] = Fact("literal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +95,14 @@ class Value:
     ``sql`` is a tree of our own making, built only from allowed nodes. ``interval`` is where its values
     should lie by the declared ranges (None: unbounded or not a number), see :mod:`rewriter.declared.interval`.
     ``constant``: the same on every row of one unit. ``unit``: it is the privacy unit's key.
-    ``identifies``: equal values imply the same unit. ``domain`` is a finite superset of its values
-    where one follows from the expression itself; it is also kept in ``sql.meta["domain"]``, so that it
-    can be found again inside a larger expression. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC,
-    whose halves are rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in
-    PostgreSQL, which shows when it is printed or made a NUMERIC.
+    ``identifies``: equal values imply the same unit. ``domain`` is a finite superset of its values where one follows
+    from the expression itself. ``halves_away`` (DOUBLE only): PostgreSQL computes it as a NUMERIC, whose halves are
+    rounded away from zero and not to the even neighbour. ``real`` (DOUBLE only): it has four bytes in PostgreSQL, which
+    shows when it is printed or made a NUMERIC.
+
+    The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for. ``limits`` (INTEGER) and
+    ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that of
+    a text. The node carries domain, limits and literal into the larger expressions that it becomes part of.
     """
 
     sql: exp.Expr
@@ -63,6 +115,12 @@ class Value:
     domain: Domain | None = None
     halves_away: bool = False
     real: bool = False
+    literal: Constant | None = None
+    span: Span | None = None
+    limits: Limits | None = None
+    magnitude: Magnitude | None = None
+    raw: bool = False
+    size: TextSize | None = None
 
     @property
     def exact(self) -> bool:
@@ -70,20 +128,29 @@ class Value:
         return self.halves_away or self.type.kind in (Kind.INTEGER, Kind.DECIMAL)
 
     def __post_init__(self) -> None:
+        if (self.size is None) is (self.type.kind is Kind.TEXT):
+            raise TypeError(f"a value of type {self.type} {'has no' if self.size else 'has a'} size of texts")
         if self.domain is not None:
-            self.sql.meta[DOMAIN] = self.domain
+            DOMAIN.on(self.sql, self.domain)
+        if self.limits is not None:
+            LIMITS.on(self.sql, self.limits)
+        if self.literal is not None:
+            LITERAL.on(self.sql, self.literal)
+
+    def carried_by(self, node: exp.Expr) -> Value:
+        """The same values, by another expression: how the old one computes them says nothing of the new one."""
+        size = self.size and TextSize(self.size.growth)
+        return replace(self, sql=node, literal=None, span=None, limits=None, magnitude=None, raw=False, size=size)
 
 
-def growth_of(node: exp.Expr) -> int:
-    """How many times as long as the texts that are stored ``node`` may be, at most."""
-    found = [part.meta[GROWTH] for part in node.walk(prune=lambda part: GROWTH in part.meta) if GROWTH in part.meta]
-    return max((times for times in found if isinstance(times, int)), default=1)
+def growth_of(*values: Value) -> int:
+    """How many times as long as the texts that are stored the texts among some values may be, at most."""
+    return max((value.size.growth for value in values if value.size is not None), default=1)
 
 
-def growing(column: exp.Column, *behind: exp.Expr) -> exp.Column:
-    """The column of a subquery, as long as what is behind it."""
-    column.meta[GROWTH] = max(map(growth_of, behind))
-    return column
+def text_size(type_: Type, *made_of: Value) -> TextSize | None:
+    """The size of a text that is stored, or one of some values; None of any other type."""
+    return TextSize(growth_of(*made_of)) if type_.kind is Kind.TEXT else None
 
 
 class Scope(Protocol):

@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from rewriter.declared import Interval, Kind, Type
 from rewriter.dialects import Dialect, Read, double, number, reading_of, when, wrap
-from rewriter.expressions.build import LITERAL, limits_of
+from rewriter.expressions.build import limits_of
 from rewriter.expressions.time import CYCLES
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import LITERAL, Value
 from rewriter.refused import Refused
 
 _DOUBLE_BITS = 20
@@ -170,7 +170,7 @@ def stays_within(value: Value, interval: Interval) -> bool:
 
 def _is_written(node: exp.Expr) -> bool:
     """Whether an expression is one of some literals, or a part of a time: then its range follows from text alone."""
-    while isinstance(node, exp.Paren | exp.Cast) and LITERAL not in node.meta:
+    while isinstance(node, exp.Paren | exp.Cast) and not LITERAL.is_on(node):
         node = node.this
     if isinstance(node, exp.Case):
         results = [branch.args["true"] for branch in node.args["ifs"]]
@@ -180,4 +180,4 @@ def _is_written(node: exp.Expr) -> bool:
         return all(map(_is_written, (node.this, *node.expressions)))
     if (reading := reading_of(node)) is not None:
         return reading.read is Read.FIELD and reading.unit in CYCLES
-    return LITERAL in node.meta or isinstance(node, exp.Null)
+    return LITERAL.is_on(node) or isinstance(node, exp.Null)

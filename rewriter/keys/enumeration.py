@@ -23,9 +23,8 @@ from typing import Any
 from sqlglot import exp
 
 from rewriter.columns import (
-    ORIGIN,
-    PUBLIC,
-    VARIABLE,
+    BEHIND,
+    LISTED_COLUMN,
     Facts,
     Limits,
     Origin,
@@ -139,15 +138,14 @@ class Enumeration:
     def substitute(self, node: exp.Expr, step: str | None = None) -> exp.Expr:
         """A copy of ``node`` with columns replaced by variables. ``step`` is the unit that a timestamp is cut to."""
         self.budget.spend()
-        variable = node.meta.get(VARIABLE)
-        if isinstance(variable, Variable):
-            return self._variable(named(variable, self.path), step)
-        origin = node.meta.get(ORIGIN)
-        if isinstance(origin, Origin):
+        behind = BEHIND.of(node)
+        if isinstance(behind, Variable):
+            return self._variable(named(behind, self.path), step)
+        if isinstance(behind, Origin):
             around = self.path
             self.path = (*around, node.text("table"))
             try:
-                return self.substitute(origin.sql, step)
+                return self.substitute(behind.sql, step)
             except NotEnumerable as reason:
                 self.path = around
                 return self._domain(node, reason.why)
@@ -164,14 +162,14 @@ class Enumeration:
 
     def _rebuild(self, node: exp.Expr, step: str | None) -> exp.Expr:
         inner = step_of(node) or step
-        if inner is not None and (zone := node.meta.get(ZONE)) is not None:
+        if inner is not None and (zone := ZONE.of(node)) is not None:
             inner = f"{inner.split()[0]} {zone}"
         around, found = self.cuts, self._compared(node)
         if found is not None:
             self.cuts = found
         args: dict[str, object] = {}
         for name, value in node.args.items():
-            if isinstance(value, exp.Query | exp.Subquery) and name == "query" and node.meta.get(PUBLIC):
+            if isinstance(value, exp.Query | exp.Subquery) and name == "query" and LISTED_COLUMN.is_on(node):
                 args[name] = value.copy()
             elif isinstance(value, exp.Expr):
                 args[name] = self.substitute(value, inner)
@@ -490,7 +488,7 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
 def _own_domain(node: exp.Expr) -> Domain | None:
     """The finite domain of an expression, whatever it reads; what was learned of a column says where to clip, and not
     which groups there are. Then it is what holds whatever the column does: WIDTH_BUCKET has limits."""
-    domain, limits = node.meta.get(DOMAIN), node.meta.get(LIMITS)
+    domain, limits = DOMAIN.of(node), LIMITS.of(node)
     if not isinstance(domain, IntegerRange):
         return domain if isinstance(domain, Values) else None
     if limits == (domain.low, domain.high) or not learned_ranges(node):

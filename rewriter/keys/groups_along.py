@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.columns import ORIGIN, Origin, narrowed
+from rewriter.columns import BEHIND, Origin, narrowed
 from rewriter.declared import Kind
 from rewriter.dialects import Read, reading_of
 from rewriter.expressions import DOMAIN, SHORTEST, TEXTS, Value
@@ -54,8 +54,8 @@ def groups_of_one(keys: Sequence[Key], filters: Sequence[Value], cells: int | No
 def values_of(key: Key, filters: Sequence[Value]) -> int | None:
     """How many values a key has at most on rows that keep to declared ranges and to the conditions, NULL among them."""
     learned = learned_ranges(key.value.sql)
-    if not learned and (texts := _behind(key.value.sql).meta.get(TEXTS)) is not None:
-        return int(texts) + key.value.nullable
+    if not learned and (texts := TEXTS.of(_behind(key.value.sql))) is not None:
+        return texts + key.value.nullable
     interval = None if learned else narrowed(key.value, filters)
     # What a condition limits is not NULL on the rows that are left.
     nullable = key.value.nullable and interval == key.value.interval
@@ -64,7 +64,7 @@ def values_of(key: Key, filters: Sequence[Value]) -> int | None:
 
 def _is_listed(value: Value) -> bool:
     """Whether its domain is of its own values, and not of those that it is computed from."""
-    return isinstance(value.sql, exp.Column) or DOMAIN in value.sql.meta
+    return isinstance(value.sql, exp.Column) or DOMAIN.is_on(value.sql)
 
 
 def _distinct(value: Value) -> int | None:
@@ -90,6 +90,6 @@ def _gap(value: Value) -> Fraction | None:
 
 def _behind(node: exp.Expr) -> exp.Expr:
     """The expression that a column of a subquery is."""
-    while isinstance(origin := node.meta.get(ORIGIN), Origin):
+    while isinstance(origin := BEHIND.of(node), Origin):
         node = origin.sql
     return node

@@ -140,7 +140,7 @@ def _is_listed(value: Value, narrowed: bool) -> bool:
     condition left of public rows."""
     variable = variable_behind(value.sql)
     if variable is None:
-        return isinstance(value.sql.meta.get(DOMAIN), Values)
+        return isinstance(DOMAIN.of(value.sql), Values)
     column = variable.column
     if variable.table.public or column.values_from is not None:
         return not narrowed
@@ -150,7 +150,7 @@ def _is_listed(value: Value, narrowed: bool) -> bool:
 def _lists_null(value: Value) -> bool:
     variable = variable_behind(value.sql)
     if variable is None:
-        domain = value.sql.meta.get(DOMAIN)
+        domain = DOMAIN.of(value.sql)
         return isinstance(domain, Values) and None in domain.values
     column = variable.column
     return None in (column.values or ()) or (column.values is None and column.type.kind is Kind.BOOLEAN)

@@ -29,7 +29,7 @@ def finer_step(one: str | None, other: str | None) -> str | None:
 
 def step_of(node: exp.Expr) -> str | None:
     """The unit that an expression cuts timestamps to, where it does: a day or a part of one."""
-    unit: str | None = node.meta.get(STEP)
+    unit: str | None = STEP.of(node)
     if (reading := reading_of(node)) is not None:
         unit = reading.unit.upper()
     elif isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:

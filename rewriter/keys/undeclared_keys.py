@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewriter.columns import ORIGIN, VARIABLE, Limits, Origin, Path, Probe, Variable, named, range_of
+from rewriter.columns import BEHIND, Limits, Origin, Path, Probe, Variable, named, range_of
 from rewriter.declared import Kind, Scalar, measure
 from rewriter.dialects import Read, reading_of
 from rewriter.expressions import CYCLES, LIMITS, RISING, Domain, Values
@@ -100,7 +100,7 @@ class Undeclared:
 
 def _is_total(domain: Domain, node: exp.Expr) -> bool:
     """Whether an expression has no other values, whatever rows hold: CASE with literals, a part of a time."""
-    if isinstance(domain, Values) or node.meta.get(LIMITS) == (domain.low, domain.high):
+    if isinstance(domain, Values) or LIMITS.of(node) == (domain.low, domain.high):
         return True
     while isinstance(node, exp.Paren | exp.Cast):
         node = node.this
@@ -116,8 +116,8 @@ def _cycle(node: exp.Expr) -> int | None:
 def _open_ends(domain: Domain, node: exp.Expr) -> tuple[bool, bool]:
     """Whether values below the range of a column, and above it, give an expression one that is not listed. The bucket
     of a number beyond the last one is that bucket."""
-    limits = node.meta.get(LIMITS)
-    if isinstance(domain, Values) or limits is None or RISING not in node.meta:
+    limits = LIMITS.of(node)
+    if isinstance(domain, Values) or limits is None or not RISING.is_on(node):
         return True, True
     return limits[0] < domain.low, domain.high < limits[1]
 
@@ -136,10 +136,11 @@ def _beyond(name: str, declared: tuple[Scalar, Scalar], limits: Limits, *, low: 
 
 def _read(node: exp.Expr, path: Path) -> Iterator[Variable | None]:
     """The columns that an expression reads; None for what is no column of a table."""
-    if isinstance(variable := node.meta.get(VARIABLE), Variable):
-        yield named(variable, path)
-    elif isinstance(origin := node.meta.get(ORIGIN), Origin):
-        yield from _read(origin.sql, (*path, node.text("table")))
+    behind = BEHIND.of(node)
+    if isinstance(behind, Variable):
+        yield named(behind, path)
+    elif isinstance(behind, Origin):
+        yield from _read(behind.sql, (*path, node.text("table")))
     elif isinstance(node, exp.Column | exp.Query | exp.AggFunc | exp.Window):
         yield None
     else:

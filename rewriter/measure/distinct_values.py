@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.columns import ORIGIN, VARIABLE, Origin, Variable
+from rewriter.columns import BEHIND, Origin, Variable
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.keys import public_keys
@@ -27,7 +27,7 @@ def most_of_one_person(values: Sequence[Value], *, nulls: bool) -> int | None:
 
 def _most(node: exp.Expr, *, nulls: bool) -> int | None:
     """An expression has no more values than the columns that it reads have combinations."""
-    if not nulls and isinstance(variable := node.meta.get(VARIABLE), Variable):
+    if not nulls and isinstance(variable := BEHIND.of(node), Variable):
         return variable.column.max_distinct
     columns: dict[tuple[str, str], int | None] = {}
     _read(node, (), columns)
@@ -36,15 +36,15 @@ def _most(node: exp.Expr, *, nulls: bool) -> int | None:
 
 
 def _read(node: exp.Expr, path: tuple[str, ...], found: dict[tuple[str, str], int | None]) -> None:
-    variable, origin = node.meta.get(VARIABLE), node.meta.get(ORIGIN)
-    if isinstance(variable, Variable):
-        declared = variable.column.max_distinct
+    behind = BEHIND.of(node)
+    if isinstance(behind, Variable):
+        declared = behind.column.max_distinct
         # Where a row may lack the column's row, NULL is one value more.
-        nullable = variable.optional or variable.column.nullable
-        found[".".join((*path, variable.alias)), variable.name] = declared and declared + nullable
-    elif isinstance(origin, Origin):
+        nullable = behind.optional or behind.column.nullable
+        found[".".join((*path, behind.alias)), behind.name] = declared and declared + nullable
+    elif isinstance(behind, Origin):
         inside = (*path, node.args["table"].name) if isinstance(node, exp.Column) and node.args.get("table") else path
-        _read(origin.sql, inside, found)
+        _read(behind.sql, inside, found)
     elif isinstance(node, exp.Column | exp.Query | exp.AggFunc | exp.Window):
         found["", node.sql()] = None
     else:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from sqlglot import exp
 
 from rewriter.declared import Type, zone_at
+from rewriter.dialects import is_fact
 from rewriter.outer.limits import check_size
-from rewriter.outer.outer_functions import CASTS, CLOCKS, FORMS, FUNCTIONS, PARTS, PARTS_OF_TIME, PSEUDO_COLUMNS, UNITS
+from rewriter.outer.outer_functions import CASTS, CLOCKS, FORMS, NAMED, PARTS, PARTS_OF_TIME, PSEUDO_COLUMNS, UNITS
 from rewriter.outer.to_duckdb import spelled
 from rewriter.refused import BAD_PARAMETER, TOO_COMPLEX, UNKNOWN_COLUMN, UNKNOWN_TABLE, Refused
 from rewriter.statement import folded
@@ -101,18 +102,17 @@ def _unknown(node: exp.Expr) -> Refused:
 
 def _check_function(node: exp.Expr) -> None:
     name = str(node.name)
-    if name.upper() not in FUNCTIONS:
+    if name.upper() not in NAMED:
         raise Refused(
             f"there is no function {name[:40]}", hint="use the common functions of PostgreSQL", sqlstate="42883"
         )
-    low, high = FUNCTIONS[name.upper()]
-    if not low <= len(node.expressions) <= high:
-        raise Refused(f"{name} takes {low} arguments here", hint=f"give it {low}", sqlstate="42883")
+    if len(node.expressions) != (count := NAMED[name.upper()]):
+        raise Refused(f"{name} takes {count} arguments here", hint=f"give it {count}", sqlstate="42883")
 
 
 def _check_parts(node: exp.Expr, parts: Container[str]) -> None:
     for name, value in node.args.items():
-        if value and name not in parts and not name.startswith("_"):
+        if value and name not in parts and not name.startswith("_") and not is_fact(value):
             raise Refused(
                 f"{name.replace('_', ' ').strip().upper()} in {type(node).__name__.upper()} is not answered",
                 hint="leave it out",

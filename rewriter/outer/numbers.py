@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from rewriter.declared import Kind, Type
+from rewriter.dialects import Fact
 
-STANDS_FOR_NUMERIC = "dpsql_numeric"
-"""The ``meta`` key of a cast to DOUBLE that nobody wrote: the value is NUMERIC in PostgreSQL."""
+STANDS_FOR_NUMERIC: Fact[bool] = Fact("stands for numeric")
+"""Of a cast to DOUBLE that nobody wrote: the value is NUMERIC in PostgreSQL."""
 
 _ARITHMETIC = (exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Abs, exp.Coalesce, exp.Nullif)
 _TRUTHS = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean, exp.LogicalAnd, exp.LogicalOr)
@@ -33,7 +34,7 @@ def _is_double(node: exp.Expr) -> bool:
     return any(
         isinstance(part, exp.Cast)
         and part.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT)
-        and not part.meta.get(STANDS_FOR_NUMERIC)
+        and not STANDS_FOR_NUMERIC.is_on(part)
         for part in _operands(node)
     )
 

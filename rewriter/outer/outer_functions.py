@@ -12,6 +12,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from rewriter.expressions import FUNCTIONS
+
 _QUERIES = (
     exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.With, exp.CTE, exp.Values, exp.Tuple,
     exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.Identifier, exp.Column, exp.Star,
@@ -25,27 +27,13 @@ _OPERATORS = (
     exp.RegexpLike, exp.RegexpILike, exp.Exists, exp.Any, exp.All, exp.Array,
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Pow, exp.DPipe,
     exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot,
-    exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least,
+    exp.Case, exp.If, exp.AtTimeZone,
 )  # fmt: skip
 
 _VALUES = (
     exp.Literal, exp.ByteString, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam,
     exp.Interval, exp.Var,
 )  # fmt: skip
-
-_NUMBERS = (
-    exp.Abs, exp.Ceil, exp.Floor, exp.Round, exp.Trunc, exp.Sign, exp.Sqrt, exp.Cbrt, exp.Exp, exp.Ln, exp.Log,
-    exp.Pi, exp.Degrees, exp.Radians, exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos, exp.Atan, exp.Atan2,
-    exp.Sinh, exp.Cosh, exp.Tanh,
-)  # fmt: skip
-
-_TEXTS = (
-    exp.Length, exp.Lower, exp.Upper, exp.Left, exp.Right, exp.Substring, exp.Trim, exp.Pad, exp.Replace,
-    exp.Translate, exp.StrPosition, exp.SplitPart, exp.Reverse, exp.Repeat, exp.Concat, exp.ConcatWs, exp.StartsWith,
-    exp.Ascii, exp.Chr, exp.MD5, exp.Overlay, exp.RegexpReplace,
-)  # fmt: skip
-
-_TIMES = (exp.Extract, exp.TimestampTrunc, exp.DateTrunc, exp.TimeToStr, exp.StrToDate, exp.AtTimeZone)
 
 _AGGREGATES = (
     exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance,
@@ -57,18 +45,18 @@ _AGGREGATES = (
     exp.FirstValue, exp.LastValue, exp.NthValue, exp.IgnoreNulls, exp.RespectNulls,
 )  # fmt: skip
 
-FORMS: frozenset[type[exp.Expr]] = frozenset(_QUERIES + _OPERATORS + _VALUES + _NUMBERS + _TEXTS + _TIMES + _AGGREGATES)
+_ABOVE = [row for row in FUNCTIONS if row.above]
+
+FORMS: frozenset[type[exp.Expr]] = frozenset(
+    [*_QUERIES, *_OPERATORS, *_VALUES, *_AGGREGATES, *(row.node for row in _ABOVE if row.arguments is None)]
+)
 """Every node class that may appear. A subclass of one of them may not."""
 
-FUNCTIONS: Mapping[str, tuple[int, int]] = {
-    "AGE": (2, 2),
-    "EVERY": (1, 1),
-    "GCD": (2, 2),
-    "ISFINITE": (1, 1),
-    "LCM": (2, 2),
-    "MAKE_DATE": (3, 3),
+NAMED: Mapping[str, int] = {
+    "EVERY": 1,
+    **{row.names[0].upper(): row.arguments for row in _ABOVE if row.arguments is not None},
 }
-"""Functions that sqlglot has no class for, with the least and greatest number of arguments."""
+"""Functions that the parser has no class for, with their number of arguments."""
 
 _SETS = frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"})
 

@@ -27,7 +27,7 @@ from rewriter.outer.provenance import (
     unknown,
 )
 from rewriter.outer.share_of_whole import most_of
-from rewriter.split import RUNNING, RunningSum
+from rewriter.split import RUNNING
 from rewriter.statement import LISTED
 
 
@@ -105,7 +105,7 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     >>> read("2 * n - 1").form
     Affine(terms=(((0, 'a0'), Fraction(2, 1)),), constant=Fraction(-1, 1), slack=Fraction(0, 1))
     >>> read("k"), read("SQRT(n)").form
-    (Measured(form=Public(), whole=False, rounding=None, nonnegative=False, guarded=False), Other())
+    (Measured(form=Public(), whole=False, rounding=None, nonnegative=False, guarded=False, most=None), Other())
     """
     if isinstance(node, exp.Column):
         return scope.column(node)
@@ -115,9 +115,9 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
         return replace(known, nonnegative=all(one.nonnegative for _, one in found.columns))
     if isinstance(node, exp.Case):
         return _case(node, scope, subquery)
-    if isinstance(node, exp.Window) and isinstance(mark := node.meta.get(RUNNING), RunningSum):
+    if isinstance(node, exp.Window) and (mark := RUNNING.of(node)) is not None:
         return running(expression(node.this.this, scope, subquery), mark.name, mark.window)
-    if isinstance(node, exp.Paren) and node.meta.get(LISTED):
+    if isinstance(node, exp.Paren) and LISTED.is_on(node):
         return _listed(node, scope, subquery)
     parts = [expression(part, scope, subquery) for part in node.iter_expressions()]
     if (rule := _RULES.get(type(node))) is not None:

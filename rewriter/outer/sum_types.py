@@ -10,8 +10,9 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 
 from rewriter.declared import BIGINT, INTEGER, Kind, Type
+from rewriter.dialects import Fact
 
-_NUMBER = "dpsql_number"
+_NUMBER: Fact[int] = Fact("number of the sum")
 _NARROW = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT})
 _WIDE = frozenset({exp.DType.BIGINT, exp.DType.INT128})
 _WORDS = {16: "smallint", 32: "int", 64: "bigint", 128: "int128"}
@@ -21,7 +22,7 @@ def sum_types(tree: exp.Expr, schema: Mapping[str, Mapping[str, Type]]) -> Mappi
     """The type of what each SUM of integers adds up, by the id of its node. What is not known is left out."""
     sums = list(tree.find_all(exp.Sum))
     for number, node in enumerate(sums):
-        node.meta[_NUMBER] = number
+        _NUMBER.on(node, number)
     scratch = tree.copy()
     try:
         # Stars and column names are resolved in a copy alone: the query itself stays as it was written.
@@ -38,10 +39,9 @@ def sum_types(tree: exp.Expr, schema: Mapping[str, Mapping[str, Type]]) -> Mappi
     found: dict[int, Type] = {}
     for node in scratch.find_all(exp.Sum):
         kind = node.this.type.this if node.this.type is not None else None
-        if kind in _NARROW:
-            found[id(sums[node.meta[_NUMBER]])] = INTEGER
-        elif kind in _WIDE:
-            found[id(sums[node.meta[_NUMBER]])] = BIGINT
+        place = _NUMBER.of(node)
+        if place is not None and kind in _NARROW | _WIDE:
+            found[id(sums[place])] = INTEGER if kind in _NARROW else BIGINT
     return found
 
 

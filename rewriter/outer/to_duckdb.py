@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from rewriter.declared import UTC, Kind, Type, zone_at
+from rewriter.dialects import Fact
 from rewriter.outer.numbers import STANDS_FOR_NUMERIC, printed, rounded, to_integer
 from rewriter.outer.sum_types import sum_types
 
 LONGEST = 10_000
 """Characters of a text that is put together from texts put together: doubled sixty times, it would fill any memory."""
 
-_WHOLE = "dpsql_whole"
+_WHOLE: Fact[bool] = Fact("whole")
 _INTEGERS = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 _WIDE = exp.DataType.build("decimal(38, 0)")
 _Schema = Mapping[str, Mapping[str, Type]]
@@ -74,16 +75,14 @@ def _exact_part(operand: exp.Expr) -> exp.Expr:
 def _double(operand: exp.Expr) -> exp.Expr:
     """What is NUMERIC in PostgreSQL."""
     cast = exp.Cast(this=operand, to=exp.DataType.build("double"))
-    cast.meta[STANDS_FOR_NUMERIC] = True
-    return cast
+    return STANDS_FOR_NUMERIC.on(cast, True)
 
 
 def _whole_divide(node: exp.Expr) -> exp.Expr:
     """DIV(a, b), also of decimals."""
     left, right = exp.Paren(this=node.this), exp.Paren(this=node.args["expression"])
     whole = exp.Trunc(this=exp.Div(this=left, expression=right, typed=False, safe=False))
-    whole.meta[_WHOLE] = True
-    return whole
+    return _WHOLE.on(whole, True)
 
 
 def _cast(node: exp.Expr) -> exp.Expr:
@@ -93,7 +92,7 @@ def _cast(node: exp.Expr) -> exp.Expr:
         to_integer(node)
     if to.this is not exp.DType.DECIMAL or to.expressions:
         return node
-    return exp.Cast(this=node.this, to=_WIDE.copy()) if node.this.meta.get(_WHOLE) else _double(node.this)
+    return exp.Cast(this=node.this, to=_WIDE.copy()) if _WHOLE.is_on(node.this) else _double(node.this)
 
 
 def _widen(node: exp.Expr, type_: Type | None) -> None:

@@ -148,7 +148,8 @@ def _fraction_of(aggregate: Aggregate) -> Fraction:
 def _unit_same(aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
     argument = _argument(aggregate)
     sql = _filtered(aggregate.function(this=argument.sql.copy()), aggregate.condition, dialect)
-    return replace(argument, sql=sql, nullable=True, constant=False, unit=False, identifies=False, domain=None)
+    one = argument.carried_by(sql)
+    return replace(one, nullable=True, constant=False, unit=False, identifies=False, domain=None)
 
 
 _PER_UNIT: dict[type[exp.Expr], Callable[[Aggregate, ContributionBound, Dialect], Value]] = {

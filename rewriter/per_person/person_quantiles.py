@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from rewriter.declared import DOUBLE, Kind
 from rewriter.dialects import Dialect, double
-from rewriter.expressions import Value
+from rewriter.expressions import Value, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.release import Aggregate
 
@@ -59,7 +59,7 @@ def percentile_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
             sqlstate=TYPE_MISMATCH,
         )
     sql = _picked(aggregate, argument.sql, _fraction(aggregate), dialect, down=aggregate.descending)
-    return Value(sql, argument.type, argument.interval)
+    return Value(sql, argument.type, argument.interval, size=text_size(argument.type, argument))
 
 
 def _picked(aggregate: Aggregate, argument: exp.Expr, fraction: Fraction, dialect: Dialect, *, down: bool) -> exp.Expr:

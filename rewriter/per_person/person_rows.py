@@ -7,10 +7,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from rewriter.aggregates import Grouped
-from rewriter.columns import ORIGIN, Origin, Source
-from rewriter.declared import LACKS, ONE, Catalog
+from rewriter.columns import Computed, Origin, Source, as_column
+from rewriter.declared import ONE, Catalog
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value, compile_expression, growing
+from rewriter.expressions import Value, compile_expression
 from rewriter.per_person.aggregates import per_unit
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
 from rewriter.relations import UNIT, Block, BlockScope, Relation, lacks_of, outside, resolved
@@ -57,20 +57,17 @@ def of_units(grouped: Grouped, block: Block, alias: str, catalog: Catalog, diale
         expressions.append(exp.alias_(key.value.sql.copy(), f"k{number}"))
         if key.value.sql not in group:
             group.append(key.value.sql.copy())
-        column = growing(exp.column(f"k{number}", alias), key.value.sql)
-        columns.append((f"k{number}", replace(key.value, sql=column)))
+        column, behind = exp.column(f"k{number}", alias), Origin(key.value.sql)
+        columns.append((f"k{number}", as_column(key.value, column, behind)))
     for number, aggregate in enumerate(grouped.aggregates):
         value = per_unit(aggregate, block.bound, dialect)
         expressions.append(exp.alias_(value.sql, f"a{number}"))
-        column = growing(exp.column(f"a{number}", alias), value.sql)
-        column.meta[LACKS] = lacks_of(aggregate, block.bound)
-        columns.append((f"a{number}", replace(value, sql=column)))
+        column, lacking = exp.column(f"a{number}", alias), Computed(lacks_of(aggregate, block.bound))
+        columns.append((f"a{number}", as_column(value, column, lacking)))
     rows.set("expressions", expressions)
     rows.set("group", exp.Group(expressions=group))
     one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
     bound = ONE if one_row else groups_of_one_person(grouped.keys, block.bound, alias, catalog)
-    for index, key in enumerate(grouped.keys):
-        columns[index][1].sql.meta[ORIGIN] = Origin(key.value.sql)
     item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
     fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
     table = grouped.outer.args["from_"].this.name

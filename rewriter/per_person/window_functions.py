@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import compile_aggregate
-from rewriter.columns import VARIABLE, variable_behind
+from rewriter.columns import BEHIND, variable_behind
 from rewriter.declared import BIGINT, DOUBLE, INTEGER, ContributionBound, Interval, Kind, least
 from rewriter.dialects import Dialect, number
-from rewriter.expressions import DOMAIN, IntegerRange, Value, Values, common_type, compile_expression, hull, widen
+from rewriter.expressions import IntegerRange, Value, Values, common_type, compile_expression, hull, text_size, widen
 from rewriter.per_person.aggregates import per_unit
 from rewriter.per_person.window_frames import WHOLE, Frame
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope
-from rewriter.statement import only, written
+from rewriter.statement import only
 
 _MOST_OFFSET = 1_000_000_000
 MOST_TILES = 1000
@@ -172,7 +172,8 @@ def _neighbour(at: _Call) -> Value:
     values = [widen(value, type_, at.dialect) for value in (argument, other)]
     sql = at.over.sql(at.dialect.call(name, values[0].sql, number(offset), values[1].sql), at.over.settled(), None)
     nullable = argument.nullable or other.nullable
-    return Value(sql, type_, hull(values), nullable=nullable, domain=_both_listed(argument, values[1], nullable))
+    domain, size = _both_listed(argument, values[1], nullable), text_size(type_, *values)
+    return Value(sql, type_, hull(values), nullable=nullable, domain=domain, size=size)
 
 
 def _both_listed(argument: Value, default: Value, nullable: bool) -> Values | None:
@@ -235,9 +236,10 @@ def _picked(argument: Value, sql: exp.Expr, *, nullable: bool) -> Value:
     if isinstance(domain, Values) and nullable and None not in domain.values:
         domain = Values((*domain.values, None))
     away = argument.halves_away
-    value = Value(sql, argument.type, argument.interval, nullable, domain=domain, halves_away=away)
+    size = text_size(argument.type, argument)
+    value = Value(sql, argument.type, argument.interval, nullable, domain=domain, halves_away=away, size=size)
     if variable is not None:
-        sql.meta[VARIABLE] = replace(variable, optional=variable.optional or nullable)
+        BEHIND.on(sql, replace(variable, optional=variable.optional or nullable))
     return value
 
 
@@ -246,7 +248,7 @@ def _picked(argument: Value, sql: exp.Expr, *, nullable: bool) -> Value:
 
 def _aggregate(at: _Call) -> Value:
     """An aggregate per person, each of its sums and counts over the window."""
-    aggregate = compile_aggregate(at.node, at.scope, at.dialect, written(at.node))
+    aggregate = compile_aggregate(at.node, at.scope, at.dialect)
     if aggregate.distinct:
         raise Refused("DISTINCT is not answered in a window", hint="COUNT(DISTINCT x) with GROUP BY the person")
     over = at.over
@@ -256,7 +258,6 @@ def _aggregate(at: _Call) -> Value:
     width = None if whole else over.frame.width
     value = per_unit(aggregate, replace(at.bound, rows=least([at.bound.rows, width])), at.dialect)
     sql = _over_each(value.sql, lambda call_: over.sql(call_, order, frame))
-    sql.meta.update({name: fact for name, fact in value.sql.meta.items() if name != DOMAIN})
     if isinstance(at.node, _PICKS) and aggregate.argument is not None:
         return replace(_picked(aggregate.argument, sql, nullable=True), constant=whole and over.one_partition)
     domain, interval = value.domain, value.interval
@@ -265,7 +266,8 @@ def _aggregate(at: _Call) -> Value:
         interval = Interval.of(0, domain.high)
     if value.type.kind is Kind.BOOLEAN:
         domain = Values((True, False, None))
-    return replace(value, sql=sql, domain=domain, interval=interval, constant=whole and over.one_partition)
+    constant = whole and over.one_partition
+    return replace(value.carried_by(sql), domain=domain, interval=interval, constant=constant)
 
 
 def _over_each(node: exp.Expr, over: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:

@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import canonical, expanded
-from rewriter.columns import VARIABLE, Source, Variable
-from rewriter.dialects import Dialect
-from rewriter.expressions import Value, compile_expression, growing, is_literal, position_of
+from rewriter.columns import BEHIND, Computed, Source, Variable, as_column
+from rewriter.dialects import Dialect, Fact
+from rewriter.expressions import Value, compile_expression, is_literal, position_of
 from rewriter.per_person.window_frames import SQL_FRAME, read_frame
 from rewriter.per_person.window_functions import Over, compile_call, is_numbering
 from rewriter.per_person.window_gaps import compile_gap, gap_in
@@ -33,7 +33,7 @@ from rewriter.statement import conjuncts, folded, only, output_name, unaliased, 
 MAX_WINDOWS = 100
 _COLUMNS = (exp.Window, exp.Sub, exp.Extract)
 """What may become a column of the inner SELECT: a window, or the distance of two rows."""
-_DISTINCT_ON = "distinct on"
+_OF_DISTINCT_ON: Fact[bool] = Fact("of distinct on")
 _NO_NAME = "name the window in WINDOW w AS (…)"
 _WINDOW_PARTS = frozenset({"this", "partition_by", "order", "spec", "alias", "over"})
 
@@ -83,7 +83,7 @@ def _qualified(
         return
     for test in conjuncts(qualify.this):
         root = exp.Paren(this=canonical(test, scope))
-        for column in [node for node in walk(root) if isinstance(node, exp.Column) and FIELD not in node.meta]:
+        for column in [node for node in walk(root) if isinstance(node, exp.Column) and not FIELD.is_on(node)]:
             if not column.table and output_name(column) in names:
                 column.replace(exp.Paren(this=items[list(names).index(output_name(column))].copy()))
         found: exp.Expr = root.this
@@ -114,7 +114,7 @@ def _first_rows(
             sqlstate="42P10",
         )
     window = exp.Window(this=exp.RowNumber(), partition_by=keys, over="OVER")
-    window.meta[_DISTINCT_ON] = True
+    _OF_DISTINCT_ON.on(window, True)
     rest = [ordered for ordered in wanted if ordered.this not in keys]
     if rest:
         window.set("order", exp.Order(expressions=rest))
@@ -293,7 +293,7 @@ class _Reader:
             elif isinstance(found, exp.Column):
                 source, name = self.block.scope.resolve(found)
                 column = exp.column(places[source.alias, name])
-                column.this.meta.update(found.this.meta)
+                column.this.update_positions(found.this)
                 found.replace(column)
             elif not isinstance(found, exp.Query):
                 stack.extend(found.iter_expressions())
@@ -334,7 +334,7 @@ def _partitioned(unit: exp.Expr, keys: Sequence[Value]) -> tuple[exp.Expr, ...]:
 def _across(block: Block, node: exp.Window) -> Refused:
     fields = [(name, value) for source in block.scope.sources for name, value in source.fields.items()]
     key = next((name for name, value in fields if value.unit), "the key of the person")
-    if node.meta.get(_DISTINCT_ON):
+    if _OF_DISTINCT_ON.is_on(node):
         return Refused(
             "this DISTINCT ON would pick rows from several people",
             hint=f"DISTINCT ON ({key}) picks one row of each person; else use GROUP BY with an aggregate",
@@ -348,7 +348,6 @@ def _across(block: Block, node: exp.Window) -> Refused:
 
 def _column(value: Value, column: exp.Column, alias: str) -> Value:
     """A window as a column. Its declared values are a variable of its own: another row's value is not this row's."""
-    variable = value.sql.meta.get(VARIABLE)
-    if isinstance(variable, Variable):
-        column.meta[VARIABLE] = replace(variable, alias=alias)
-    return replace(value, sql=growing(column, value.sql))
+    picked = BEHIND.of(value.sql)
+    behind = replace(picked, alias=alias) if isinstance(picked, Variable) else Computed(frozenset())
+    return as_column(value, column, behind)

@@ -68,10 +68,8 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = 
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
     tree = dialect.spelt(bounded.tree)
     check_expanded(tree)
-    outputs = (
-        *(replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs),
-        *picked.outputs,
-    )
+    refined = (replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs)
+    outputs = {output.name: output for output in (*refined, *picked.outputs)}
     is_empty = not query.keys and not work.vectors
     parts = tuple(
         replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
@@ -82,7 +80,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = 
         dialect=dialect.name,
         keys=_columns(query.keys, public),
         blocks=bounded.blocks,
-        outputs=tuple(sorted(outputs, key=lambda output: int(output.name[1:]))),
+        outputs=tuple(outputs[f"a{place}"] for place in range(len(query.aggregates))),
         selection=bounded.selection,
         cells=cells,
         notes=(

@@ -14,7 +14,7 @@ def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
     Where that is everything it is the same plan, and what is released of it serves whoever asks for the total.
     """
     # What decides in a row is the noise of that row, and not the total's.
-    outputs = tuple(replace(one, decides="") for one in plan.outputs if int(one.name[1:]) in aggregates)
+    outputs = tuple(replace(plan.outputs[place], decides="") for place in sorted(aggregates))
     needed = {name for output in outputs for name in output.estimator.statistics}
     blocks = tuple(block for block in plan.blocks if needed & {one.name for one in block.statistics})
     if blocks == plan.blocks:

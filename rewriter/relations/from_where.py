@@ -12,15 +12,15 @@ from sqlglot import exp
 
 from rewriter.columns import Source, find_field, may_be_missing, narrowed_sources
 from rewriter.declared import Catalog, ContributionBound, Kind
-from rewriter.dialects import Dialect
+from rewriter.dialects import Dialect, Fact
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression
 from rewriter.refused import TYPE_MISMATCH, UNKNOWN_COLUMN, Refused
 from rewriter.relations.ownership import Equality, OuterCondition, own
 from rewriter.relations.row_number_bounds import limited
 from rewriter.statement import branches, conjuncts, is_equality, only, tested_for_null, unparenthesised
 
-FIELD = "field"
-"""``meta`` key of a resolved column reference: our alias and the column's name."""
+FIELD: Fact[tuple[str, str]] = Fact("field")
+"""Of a resolved column reference: our alias and the column's name."""
 
 _JOIN_PARTS = frozenset({"this", "on", "using", "side", "kind", "method"})
 Membership = Callable[["exp.In | exp.Exists", "BlockScope"], Value]
@@ -35,7 +35,7 @@ class BlockScope:
     membership_of: Membership
 
     def resolve(self, node: exp.Column) -> tuple[Source, str]:
-        known = node.meta.get(FIELD)
+        known = FIELD.of(node)
         if known is not None:
             alias, name = known
             return next(source for source in self.sources if source.alias == alias), name
@@ -305,5 +305,4 @@ def _unmatched(test: exp.Expr, scope: BlockScope, outer: Mapping[str, OuterCondi
 def resolved(source: Source, name: str) -> exp.Column:
     """A reference to a column whose source is already known."""
     column = exp.column(exp.to_identifier(name, quoted=True), source.alias)
-    column.meta[FIELD] = (source.alias, name)
-    return column
+    return FIELD.on(column, (source.alias, name))

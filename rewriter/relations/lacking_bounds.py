@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from rewriter.columns import ORIGIN, VARIABLE, Origin, Variable
-from rewriter.declared import LACKS, ContributionBound, Missing
+from rewriter.columns import BEHIND, Computed, Origin, Variable
+from rewriter.declared import ContributionBound, Missing
 from rewriter.refused import Unbounded
 from rewriter.release import Aggregate, Query
 
@@ -68,10 +68,10 @@ def _found(node: exp.Expr, *, learned: bool) -> frozenset[Missing]:
 def _leaves(node: exp.Expr) -> Iterator[tuple[Variable | None, frozenset[Missing]]]:
     """The numeric columns of tables of people that an expression reads, through subqueries; and what lacks there."""
     for part in node.walk():
-        variable, origin = part.meta.get(VARIABLE), part.meta.get(ORIGIN)
-        if isinstance(variable, Variable) and not variable.table.public and variable.column.type.numeric:
-            yield variable, frozenset()
-        if isinstance(origin, Origin):
-            yield from _leaves(origin.sql)
-        if lacks := part.meta.get(LACKS):
-            yield None, lacks
+        behind = BEHIND.of(part)
+        if isinstance(behind, Variable) and not behind.table.public and behind.column.type.numeric:
+            yield behind, frozenset()
+        elif isinstance(behind, Origin):
+            yield from _leaves(behind.sql)
+        elif isinstance(behind, Computed):
+            yield None, behind.lacks

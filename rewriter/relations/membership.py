@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.columns import PUBLIC, variable_behind
+from rewriter.columns import LISTED_COLUMN, variable_behind
 from rewriter.declared import BOOLEAN, DOUBLE, Catalog, Kind
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
@@ -115,7 +115,7 @@ class Subqueries:
             query.where(exp.Not(this=exp.Is(this=wrap(right.sql.copy()), expression=exp.Null())), copy=False)
             member = exp.Coalesce(this=member, expressions=[exp.false()])
         if relation.unit is None:
-            member.meta[PUBLIC] = variable_behind(right.sql) or True
+            LISTED_COLUMN.on(member, variable_behind(right.sql))
         return Value(
             sql=member,
             type=BOOLEAN,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.columns import ORIGIN, VARIABLE, Origin, Source, Variable
-from rewriter.declared import DOUBLE, LACKS, ContributionBound, Kind, Type, decimal
+from rewriter.columns import BEHIND, Computed, Origin, Source, Variable, as_column
+from rewriter.declared import DOUBLE, ContributionBound, Kind, Type, decimal
 from rewriter.dialects import Dialect
-from rewriter.expressions import DOMAIN, Value, Values, growing
+from rewriter.expressions import DOMAIN, Value, Values, text_size
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.relations.lacking_bounds import range_lacks
 
@@ -74,8 +74,8 @@ def outside(filters: Sequence[Value], alias: str) -> tuple[Value, ...]:
 
 def _outside(value: Value, column: exp.Column) -> Value:
     """The value as the column of a subquery; what is behind it is kept for the enumeration of keys."""
-    growing(column, value.sql).meta[ORIGIN] = Origin(value.sql)
-    return replace(value, sql=column, domain=value.domain or value.sql.meta.get(DOMAIN))
+    domain = value.domain or DOMAIN.of(value.sql)
+    return replace(as_column(value, column, Origin(value.sql)), domain=domain)
 
 
 def renamed(relation: Relation, names: list[str]) -> Relation:
@@ -101,8 +101,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
     columns = []
     for index, ((name, a), (_, b)) in enumerate(zip(one.columns, other.columns, strict=True)):
         interval = a.interval.hull(b.interval) if a.interval is not None and b.interval is not None else None
-        column = growing(exp.column(f"c{index}", alias), a.sql, b.sql)
-        column.meta[LACKS] = range_lacks(a.sql) | range_lacks(b.sql)
+        column = BEHIND.on(exp.column(f"c{index}", alias), Computed(range_lacks(a.sql) | range_lacks(b.sql)))
         columns.append(
             (
                 name,
@@ -116,6 +115,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
                     domain=_listed(a, b),
                     halves_away=types[index] == DOUBLE and all(x.halves_away or x.type != DOUBLE for x in (a, b)),
                     real=a.real and b.real,
+                    size=text_size(types[index], a, b),
                 ),
             )
         )
@@ -160,13 +160,12 @@ def _listed(*values: Value) -> Values | None:
     """The union of listed domains, where all are listed."""
     found: dict[object, None] = {}
     for value in values:
-        variable = value.sql.meta.get(VARIABLE)
-        origin = value.sql.meta.get(ORIGIN)
-        if isinstance(origin, Origin) and variable is None:
-            variable = origin.sql.meta.get(VARIABLE)
+        behind = BEHIND.of(value.sql)
+        if isinstance(behind, Origin):
+            behind = BEHIND.of(behind.sql)
         domain = value.domain
-        if isinstance(variable, Variable) and variable.column.values is not None:
-            domain = Values((*variable.column.values, *((None,) if variable.optional else ())))
+        if isinstance(behind, Variable) and behind.column.values is not None:
+            domain = Values((*behind.column.values, *((None,) if behind.optional else ())))
         if not isinstance(domain, Values):
             return None
         found.update(dict.fromkeys(domain.values))

@@ -12,7 +12,6 @@ same rows, the form with the smaller predicted variance is taken.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,9 +27,8 @@ from rewriter.plan import Plan
 from rewriter.planner import plan
 from rewriter.refused import Refused
 from rewriter.relations import learned_ranges
-from rewriter.release import Aggregate, Query, release_name
+from rewriter.release import Aggregate, Query, ReleaseColumn, release_name
 
-_COLUMN = re.compile(r"a\d+")
 _MOST_FACTOR = 1000
 _MOST_STEPS = 1 << 52
 """What a row adds stays inside of what doubles and 64 bits hold exactly."""
@@ -52,7 +50,7 @@ def _combined(query: Query, table: str, outer: exp.Query, norms: Sequence[Norm],
     if query.others or len(query.aggregates) < 2:
         return None
     for sums in _together(_sums(outer, table)):
-        members = {int(name[1:]) for one in sums for name in one.weights}
+        members = {place for one in sums for place in one.weights}
         if not _alone(outer, table, sums):
             continue
         made = [combination(_factors(one, query), query.filters, dialect) for one in sums]
@@ -66,7 +64,7 @@ def _combined(query: Query, table: str, outer: exp.Query, norms: Sequence[Norm],
 
 
 def _factors(one: _Sum, query: Query) -> list[tuple[int, Aggregate]]:
-    return [(factor, query.aggregates[int(name[1:])]) for name, factor in one.weights.items()]
+    return [(factor, query.aggregates[place]) for place, factor in one.weights.items()]
 
 
 # Which sums there are
@@ -74,20 +72,20 @@ def _factors(one: _Sum, query: Query) -> list[tuple[int, Aggregate]]:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A sum of columns of a release, by name, each with its factor, and where it stands."""
+    """A sum of aggregates of a release, by place, each with its factor, and where it stands."""
 
-    weights: Mapping[str, int]
+    weights: Mapping[int, int]
     nodes: list[exp.Expr]
 
 
 def _sums(outer: exp.Query, table: str) -> list[_Sum]:
     """The largest sums of two and more columns of a release."""
-    found: dict[frozenset[tuple[str, int]], _Sum] = {}
+    found: dict[frozenset[tuple[int, int]], _Sum] = {}
     stack: list[exp.Expr] = [outer]
     while stack:
         node = stack.pop()
         weights = (_weights(node, table) or {}) if isinstance(node, exp.Add | exp.Sub) else {}
-        weights = {name: weight for name, weight in weights.items() if weight}
+        weights = {place: weight for place, weight in weights.items() if weight}
         if len(weights) > 1:
             found.setdefault(frozenset(weights.items()), _Sum(weights, [])).nodes.append(node)
         else:
@@ -105,12 +103,13 @@ def _together(sums: Sequence[_Sum]) -> list[list[_Sum]]:
     return found
 
 
-def _weights(node: exp.Expr, table: str) -> dict[str, int] | None:
-    """The factors of columns in a sum of whole multiples of them; None for any other expression."""
+def _weights(node: exp.Expr, table: str) -> dict[int, int] | None:
+    """The factors of aggregates in a sum of whole multiples of them; None for any other expression."""
     if isinstance(node, exp.Paren):
         return _weights(node.this, table)
     if isinstance(node, exp.Column):
-        return {node.name: 1} if node.table == table and _COLUMN.fullmatch(node.name) else None
+        column = ReleaseColumn.of(node.name) if node.table == table else None
+        return {column.place: 1} if column is not None and column.is_aggregate else None
     if isinstance(node, exp.Coalesce):
         # A sum of nothing is 0.
         return _weights(node.this, table) if all(_factor(one) == 0 for one in node.expressions) else None
@@ -125,11 +124,11 @@ def _weights(node: exp.Expr, table: str) -> dict[str, int] | None:
     if one is None or other is None:
         return None
     sign = 1 if isinstance(node, exp.Add) else -1
-    return {name: one.get(name, 0) + sign * other.get(name, 0) for name in {**one, **other}}
+    return {place: one.get(place, 0) + sign * other.get(place, 0) for place in {**one, **other}}
 
 
-def _times(weights: dict[str, int] | None, by: int) -> dict[str, int] | None:
-    return None if weights is None else {name: weight * by for name, weight in weights.items()}
+def _times(weights: dict[int, int] | None, by: int) -> dict[int, int] | None:
+    return None if weights is None else {place: weight * by for place, weight in weights.items()}
 
 
 def _factor(node: exp.Expr) -> int | None:
@@ -142,7 +141,7 @@ def _factor(node: exp.Expr) -> int | None:
 
 def _alone(outer: exp.Query, table: str, sums: Sequence[_Sum]) -> bool:
     """Whether nothing else reads the columns of these sums, nor their margins."""
-    names = {name for one in sums for name in one.weights}
+    names = {f"a{place}" for one in sums for place in one.weights}
     inside = {id(column) for one in sums for node in one.nodes for column in node.find_all(exp.Column)}
     read = (one for one in outer.find_all(exp.Column) if one.table == table and one.name.partition("_")[0] in names)
     return all(id(column) in inside for column in read)
@@ -346,8 +345,8 @@ def _is_better(
         for one, other in zip(apart, joint, strict=True):
             before, after = _Spread.of(one, norm), _Spread.of(other, norm)
             for place, shown in enumerate(sums, len(kept)):
-                ratios.append(after.of_sum({f"a{place}": 1}) / before.of_sum(shown.weights))
-            ratios += [after.of_output(f"a{now}") / before.of_output(f"a{at}") for now, at in enumerate(kept)]
+                ratios.append(after.of_sum({place: 1}) / before.of_sum(shown.weights))
+            ratios += [after.of_output(now) / before.of_output(at) for now, at in enumerate(kept)]
         if not ratios or sum(ratios) / len(ratios) >= 1:
             return False
     return True
@@ -372,22 +371,21 @@ class _Spread:
             found |= {statistic.name: float(variance) for statistic in block.statistics}
         return cls(one, found, float(whole) ** (2 if norm is Norm.L1 else 1))
 
-    def of_sum(self, factors: Mapping[str, int]) -> float:
+    def of_sum(self, factors: Mapping[int, int]) -> float:
         """Of a sum of outputs that are sums of statistics."""
-        outputs = {output.name: output.estimator for output in self.plan.outputs}
         weights: dict[str, Fraction] = {}
-        for name, factor in factors.items():
-            total = outputs[name].as_sum
+        for place, factor in factors.items():
+            total = self.plan.outputs[place].estimator.as_sum
             if total is None:
                 return math.inf
             for statistic, weight in total.terms:
                 weights[statistic] = weights.get(statistic, Fraction(0)) + factor * weight
         return sum(float(weight) ** 2 * self.variances[statistic] for statistic, weight in weights.items()) or math.inf
 
-    def of_output(self, name: str) -> float:
+    def of_output(self, place: int) -> float:
         """Of an output; of what is no sum, that of a statistic that it is made of."""
-        estimator = next(output.estimator for output in self.plan.outputs if output.name == name)
+        estimator = self.plan.outputs[place].estimator
         if estimator.as_sum is not None:
-            return self.of_sum({name: 1})
+            return self.of_sum({place: 1})
         steps = {one.name: float(one.granularity) for one in self.plan.statistics}
         return max((self.variances[one] * steps[one] ** 2 for one in estimator.statistics), default=self.picked)

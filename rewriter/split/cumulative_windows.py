@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewriter.dialects import Fact
 from rewriter.release import Along, Cumulative, Frame, Query, release_name
 from rewriter.statement import folded, output_name, walk
 
@@ -46,12 +47,9 @@ class RunningSum:
     name: str
     window: Along
 
-    def __deepcopy__(self, memo: object) -> RunningSum:
-        return self
 
-
-RUNNING = "running"
-"""The ``meta`` key under which a window of the outer SELECT carries its :class:`RunningSum`."""
+RUNNING: Fact[RunningSum] = Fact("running sum")
+"""Of a window of the outer SELECT that is one."""
 
 _FILTERS = ("where", "group", "having")
 _CUTS = ("distinct", "limit", "offset", "qualify")
@@ -150,7 +148,7 @@ class _Reader:
             node = stack.pop()
             if (found := _column(node, columns)) is not None:
                 self.show({"": found})
-            elif not isinstance(node, exp.Query) and RUNNING not in node.meta:
+            elif not isinstance(node, exp.Query) and not RUNNING.is_on(node):
                 stack.extend(node.iter_expressions())
 
     def _note(self, window: exp.Window, running: _Running | None, *, filtered: bool) -> None:
@@ -173,7 +171,7 @@ class _Reader:
             return
         if running.whole and not filtered and len(running.apart) + len(one.order) == len(query.keys):
             name = f"a{one.aggregates[0]}"
-            window.meta[RUNNING] = RunningSum(number, name, Along(one.order, one.descending, one.frame, running.mean))
+            RUNNING.on(window, RunningSum(number, name, Along(one.order, one.descending, one.frame, running.mean)))
 
 
 def _columns(number: int, query: Query) -> _Columns:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.release import Query, Ranked, release_name
+from rewriter.release import Query, Ranked, ReleaseColumn, release_name
 from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name, star_of
 
 _OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")
@@ -56,9 +56,9 @@ def with_rankings(releases: Sequence[Query], outer: exp.Query) -> tuple[Query, .
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """A release's aggregate, by its column, that rows are sorted by."""
+    """A release's aggregate, by its place, that rows are sorted by."""
 
-    column: str
+    aggregate: int
     descending: bool
 
 
@@ -116,10 +116,10 @@ class _Level:
         if order is None:
             return None if self._groups else below
         first = order.expressions[0]
-        column = self.origin(self._by_output(first.this))
-        if column is None or not column.startswith("a"):
+        column = ReleaseColumn.of(self.origin(self._by_output(first.this)) or "")
+        if column is None or not column.is_aggregate:
             return None
-        return _Order(column, bool(first.args.get("desc")))
+        return _Order(column.place, bool(first.args.get("desc")))
 
     def tests(self) -> list[tuple[str | None, bool]]:
         """Its conditions: the column that each asks to be large (True) or small, or None where it is another one."""
@@ -195,10 +195,10 @@ def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Tabl
         order = level.order(order)
         if select.args.get("limit") is not None or select.args.get("offset") is not None:
             count = groups_wanted(select)
-            alike = order is not None and all(test == (order.column, order.descending) for test in tests)
+            alike = order is not None and all(test == (f"a{order.aggregate}", order.descending) for test in tests)
             if order is None or count is None or not alike:
                 return None
-            return Ranked(int(order.column[1:]), count, order.descending)
+            return Ranked(order.aggregate, count, order.descending)
         item, names = _reader(select, read)
         if item is not None:
             columns = _renamed(level.outputs, names, item)

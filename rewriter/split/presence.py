@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from rewriter.dialects import Dialect
 from rewriter.keys import PublicKeys, public_keys
-from rewriter.release import Aggregate, Presence, Query, release_name
+from rewriter.release import Aggregate, Presence, Query, ReleaseColumn, release_name
 from rewriter.split.largest_groups import groups_wanted
 from rewriter.statement import alias_columns, folded, is_grouped, output_name, star_of, unaliased, walk
 
@@ -209,15 +209,16 @@ class _Reader:
         if not all(isinstance(one, exp.Sum) and rows.is_number(one.this) for one in _aggregates(select)):
             return None
         group = select.args.get("group")
-        behind: set[str] = set()
+        behind: set[int] = set()
         for node in group.expressions if group is not None else ():
             inner = list(node.find_all(exp.Column, exp.Literal)) if _is_sets(node) else [node]
             for key in inner:
                 found = rows.behind(_output_at(key, select))
-                if found is None or any(not name.startswith(("k", "g")) for name in found):
+                columns = [] if found is None else [ReleaseColumn.of(name) for name in found]
+                if found is None or any(column is None or column.is_aggregate for column in columns):
                     return None
-                behind |= found
-        places = tuple(sorted({int(name[1:]) for name in behind}))
+                behind |= {column.place for column in columns if column is not None}
+        places = tuple(sorted(behind))
         return replace(rows, presence=replace(rows.presence, places=places))
 
     def _upwards(self, query: exp.Expr, rows: _Rows) -> Presence | None:

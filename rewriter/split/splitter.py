@@ -28,7 +28,7 @@ from rewriter.aggregates import (
 from rewriter.columns import Source, base_table
 from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Norm, Table
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value
+from rewriter.expressions import Value, position_of
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
@@ -251,13 +251,12 @@ class _Splitter:
             return None
         table = self._catalog.find(name, quoted) if schema in ("", "public", "main") and not item.catalog else None
         if table is None:
-            start = item.this.meta.get("start")
             known = ", ".join(sorted(self._catalog.tables)[:12])
             raise Refused(
                 f"there is no table {name!r}",
                 hint=f"there are {known}",
                 sqlstate=UNKNOWN_TABLE,
-                position=start + 1 if isinstance(start, int) else None,
+                position=position_of(item.this),
             )
         return table
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from rewriter.expressions import word_of
 from rewriter.statement.identifiers import folded
 
 NAMELESS = "?column?"
-_WORD = "dpsql_word"
 
 _NAMES: Mapping[type[exp.Expr], str] = {
     exp.ApproxDistinct: "approx_count_distinct",
@@ -34,14 +34,6 @@ _TYPES: Mapping[str, str] = {
     "smallint": "int2",
 }
 _TRIMS: Mapping[str, str] = {"LEADING": "ltrim", "TRAILING": "rtrim"}
-
-
-def keep_words(tree: exp.Expr, text: str) -> None:
-    """Note the names that functions are called by in ``text``: CEILING and CEIL are one to the parser."""
-    for node in tree.find_all(exp.Func, exp.Mod):
-        start, end = node.meta.get("start"), node.meta.get("end")
-        if isinstance(start, int) and isinstance(end, int) and text[start : end + 1].isidentifier():
-            node.meta[_WORD] = text[start : end + 1].lower()
 
 
 def output_name(node: exp.Expr) -> str:
@@ -69,7 +61,7 @@ def output_name(node: exp.Expr) -> str:
 
 
 def _of_cast(node: exp.Cast) -> str:
-    if node.meta.get(_WORD) == "div":
+    if word_of(node) == "div":
         return "div"
     type_ = node.to.sql("postgres").lower().split("(")[0]
     inner = node.this
@@ -92,7 +84,7 @@ def _of_case(node: exp.Case) -> str:
 
 
 def _of_function(node: exp.Expr) -> str:
-    if isinstance(word := node.meta.get(_WORD), str):
+    if (word := word_of(node)) is not None:
         return word
     if (known := _NAMES.get(type(node))) is not None:
         return known

@@ -19,9 +19,8 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from rewriter.expressions import fixed_zone
+from rewriter.expressions import fixed_zone, keep_words
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
-from rewriter.statement.output_names import keep_words
 from rewriter.statement.placeholders import apart
 
 MAX_BYTES = 64 * 1024

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.dialects import is_fact
 from rewriter.refused import NOT_ANSWERED, Refused
 
 _PARTS = {"locks": "FOR UPDATE", "sample": "TABLESAMPLE", "laterals": "LATERAL", "into": "SELECT INTO"}
@@ -13,6 +14,6 @@ _PARTS = {"locks": "FOR UPDATE", "sample": "TABLESAMPLE", "laterals": "LATERAL",
 def only(node: exp.Expr, allowed: frozenset[str], what: str, hint: str = "leave it out") -> None:
     """Refuse a node that carries anything but the allowed parts: what is not known is not ignored."""
     for name, value in node.args.items():
-        if value and name not in allowed:
+        if value and name not in allowed and not is_fact(value):
             word = _PARTS.get(name) or name.rstrip("_").replace("_", " ").upper()
             raise Refused(f"{word} is not answered in {what}", hint=hint, sqlstate=NOT_ANSWERED)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.dialects import Fact
 from rewriter.refused import Refused
 
 MOST_FRACTIONS = 100
 
-LISTED = "listed"
-"""What the text of an array is marked with: it is made of ``COALESCE(CAST(item AS TEXT), 'NULL')``."""
+LISTED: Fact[bool] = Fact("listed")
+"""Of the text of an array, which is made of ``COALESCE(CAST(item AS TEXT), 'NULL')``."""
 
 _FORMS: dict[str, type[exp.Expr]] = {
     "quantile_cont": exp.PercentileCont,
@@ -104,8 +105,7 @@ def _array(quantiles: list[exp.Expr]) -> exp.Expr:
         comma = exp.DPipe(this=text, expression=exp.Literal.string(",")) if place else text
         text = exp.DPipe(this=comma, expression=one)
     array = exp.Paren(this=exp.DPipe(this=text, expression=exp.Literal.string("}")))
-    array.meta[LISTED] = True
-    return array
+    return LISTED.on(array, True)
 
 
 def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:

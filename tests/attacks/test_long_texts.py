@@ -16,7 +16,7 @@ from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.expressions.compile import compile_expression
 from rewriter.expressions.text_length import LONGEST, MOST_GROWTH
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Value, text_size
 from rewriter.refused import Refused
 from tests.attacks.cases import STATEMENTS, Case, cases
 from tests.attacks.dbapi_way import open_dbapi
@@ -31,7 +31,8 @@ class _Columns:
     """Texts a and b, and a number i."""
 
     def column(self, node: exp.Column) -> Value:
-        return Value(exp.column(node.name), INTEGER if node.name == "i" else TEXT)
+        type_ = INTEGER if node.name == "i" else TEXT
+        return Value(exp.column(node.name), type_, size=text_size(type_))
 
     def membership(self, node: exp.In | exp.Exists) -> Value:
         raise AssertionError(node)

@@ -70,6 +70,7 @@ def shape(found: list[Plan] | Refused) -> object:
             sql="",
             dialect="",
             groups="",
+            sums="",
             keys=tuple(replace(key, family="") for key in one.keys),
             blocks=tuple(
                 replace(block, statistics=tuple(replace(each, family="") for each in block.statistics))

@@ -18,7 +18,7 @@ from rewriter.bound import ball
 from rewriter.bound import bounded_sql as bound
 from rewriter.bound.ball import Ball
 from rewriter.columns import source
-from rewriter.columns.source import VARIABLE, Variable
+from rewriter.columns.source import BEHIND, Variable
 from rewriter.declared import contribution
 from rewriter.declared.contribution import ONE, Norm
 from rewriter.declared.interval import Interval
@@ -116,7 +116,7 @@ def bounds_from_data(patch: pytest.MonkeyPatch) -> None:
     honest = clipping.clipped_steps
 
     def steps(value: Value, interval: Interval, granularity: Fraction, dialect: Dialect) -> exp.Expr:
-        found = value.sql.meta.get(VARIABLE)
+        found = BEHIND.of(value.sql)
         clipped = honest(value, interval, granularity, dialect)
         if not isinstance(found, Variable) or found.column.type.numeric is False:
             return clipped

@@ -461,7 +461,7 @@ def test_only_what_adds_up_whole_series_has_their_margin(sql: str, marked: bool,
         statement = parse(sql)
         assert isinstance(statement, Select)
         outer = split(statement.tree, catalog, DUCKDB).outer.copy()
-    marks = [window.meta[MARK] for window in outer.find_all(exp.Window) if MARK in window.meta]
+    marks = [mark for window in outer.find_all(exp.Window) if (mark := MARK.of(window)) is not None]
     several = "FILTER" in sql
     assert [(mark.release, mark.name) for mark in marks] == (
         [(0, "a0"), (0, "a1")] if several else [(0, "a0")]

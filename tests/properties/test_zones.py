@@ -22,7 +22,7 @@ from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.local_days import zoned_days
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.expressions.compile import compile_expression, read_column
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Value, text_size
 from rewriter.refused import Refused
 from tests.engines.postgres_server import shared_server
 
@@ -99,7 +99,7 @@ class _Columns:
         type_, engine_type = _TYPES[node.name]
         engine_type = engine_type.upper() if self.dialect.name == "duckdb" else engine_type
         known = Column(node.name, type_, engine_type=engine_type)
-        return Value(read_column(known, exp.column(node.name, "r"), self.dialect), type_)
+        return Value(read_column(known, exp.column(node.name, "r"), self.dialect), type_, size=text_size(type_))
 
     def membership(self, node: exp.In | exp.Exists) -> Value:
         raise Refused("no subqueries here", hint="none")

@@ -33,7 +33,7 @@ from rewriter.declared.types import (
 from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.expressions.compile import read_column
-from rewriter.expressions.value import Value
+from rewriter.expressions.value import Value, text_size
 from rewriter.refused import UNKNOWN_COLUMN, Refused
 
 COLUMNS: dict[str, tuple[Type, str]] = {
@@ -139,7 +139,7 @@ class Rows:
         if self.guarded:
             sql = read_column(Column(node.name, type_, engine_type=engine_type), sql, self.dialect)
         declared = self.ranges.get(node.name)
-        return Value(sql, type_, Interval.of(*declared) if declared else None)
+        return Value(sql, type_, Interval.of(*declared) if declared else None, size=text_size(type_))
 
     def membership(self, node: exp.In | exp.Exists) -> Value:
         raise Refused("no subqueries here", hint="none")

@@ -1,0 +1,56 @@
+"""Operators with two sides, each compiled from the values of its sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from rewriter.dialects import refuse
+from rewriter.expressions import arithmetic as numbers
+from rewriter.expressions import logic, text, time
+from rewriter.expressions.build import Context
+from rewriter.expressions.value import Value
+
+Operator = Callable[[Value, Value, Context], Value]
+
+
+def _add(left: Value, right: Value, context: Context) -> Value:
+    if time.involves_time(left, right):
+        return time.plus(left, right, context)
+    return numbers.add(*numbers.numbers(left, right, context, "+"), context)
+
+
+def _subtract(left: Value, right: Value, context: Context) -> Value:
+    if time.involves_time(left, right):
+        return time.minus(left, right, context)
+    return numbers.subtract(*numbers.numbers(left, right, context, "-"), context)
+
+
+def _arithmetic(function: Callable[[Value, Value, Context], Value], sign: str) -> Operator:
+    def apply(left: Value, right: Value, context: Context) -> Value:
+        return function(*numbers.numbers(left, right, context, sign), context)
+
+    return apply
+
+
+def _integer_division(left: Value, right: Value, context: Context) -> Value:
+    if any(value.type.numeric and value.type.kind != "integer" for value in (left, right)):
+        raise refuse("DIV is answered for integers only", "write TRUNC(a / b)")
+    return numbers.integer_quotient(*numbers.numbers(left, right, context, "DIV"), context)
+
+
+OPERATORS: dict[type[exp.Expr], Operator] = {
+    exp.And: lambda left, right, context: logic.connect(exp.And, left, right, context),
+    exp.Or: lambda left, right, context: logic.connect(exp.Or, left, right, context),
+    exp.Add: _add,
+    exp.Sub: _subtract,
+    exp.Mul: _arithmetic(numbers.multiply, "*"),
+    exp.Div: _arithmetic(numbers.divide, "/"),
+    exp.Mod: _arithmetic(numbers.modulo, "%"),
+    exp.IntDiv: _integer_division,
+    exp.DPipe: text.concatenate,
+}
+"""Operators with two sides. A long chain of them is compiled without recursion."""
+
+OPERATOR_PARTS = frozenset({"this", "expression", "safe", "typed"})
