@@ -107,7 +107,7 @@ def quantiles(
         for place, (key, column) in enumerate(columns.items())
     }
     outputs = tuple(
-        Output(f"a{place}", _type(one), Chosen(choices[key].name, _place(one, choices[key])), one.text)
+        Output(f"a{place}", one.output_type, Chosen(choices[key].name, _place(one, choices[key])), one.text)
         for place, one, key in asked
     )
     return Picked(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])))
@@ -119,12 +119,6 @@ def _place(aggregate: Aggregate, choice: Choice) -> int:
     if aggregate.fraction is None:
         raise AssertionError("what is picked has a fraction")
     return choice.fractions.index(aggregate.fraction)
-
-
-def _type(aggregate: Aggregate) -> Type:
-    """MEDIAN and PERCENTILE_CONT of numbers are doubles, as in PostgreSQL; all else is a value of the column."""
-    type_ = aggregate.type or _argument(aggregate).type
-    return DOUBLE if type_.numeric and aggregate.function in (exp.Median, exp.PercentileCont) else type_
 
 
 def _notes(aggregates: Sequence[Aggregate]) -> list[str]:

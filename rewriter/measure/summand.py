@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sqlglot import exp
-
 from rewriter.columns import most_in_total, narrowed, open_totals
-from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Type, decimal
+from rewriter.declared import Interval, Kind
 from rewriter.expressions import Value, clipped_once, clipped_steps, held, lattice, stays_within
 from rewriter.measure.vectors import Builder
 from rewriter.refused import Unbounded
@@ -28,9 +26,8 @@ def bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Inte
     if declared is None:
         raise AssertionError("a sum without a range was refused")
     # A mean adds up distances from the ends of the range, a sum the values.
-    is_mean = aggregate.function is exp.Avg
     learned = learned_ranges(argument.sql)
-    granularity = lattice(argument.type, declared, declared.width if is_mean else None, learned=learned)
+    granularity = lattice(argument.type, declared, declared.width if aggregate.kind.averages else None, learned=learned)
     interval = declared.outward(granularity)
     if learned:
         interval = held(interval, argument.type, granularity)
@@ -51,21 +48,13 @@ def steps_of(aggregate: Aggregate, interval: Interval, granularity: Fraction, bu
     return builder.column("v", clipped(argument_of(aggregate), interval, granularity, builder.dialect))
 
 
-def sum_type(aggregate: Aggregate) -> Type:
-    """The type of a sum: of whole numbers BIGINT, of decimals a long decimal."""
-    kind = argument_of(aggregate).type
-    if kind.kind is Kind.DOUBLE:
-        return DOUBLE
-    return decimal(38, kind.scale) if kind.kind is Kind.DECIMAL else BIGINT
-
-
 def is_integer(aggregate: Aggregate) -> bool:
     return aggregate.argument is not None and aggregate.argument.type.kind is Kind.INTEGER
 
 
 def unit_of(aggregate: Aggregate, granularity: Fraction) -> Fraction:
     """What a finished sum is a multiple of."""
-    kind = sum_type(aggregate)
+    kind = aggregate.output_type
     return {Kind.INTEGER: Fraction(1), Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
-from rewriter.aggregates import PICKED
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
@@ -40,7 +37,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = 
     unique = query.bound.unique
     if query.keys and public is None and unique and not query.summed_with_total:
         alone |= frozenset(place for place, one in enumerate(query.aggregates) if _counts_people(one))
-    summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
+    summed = tuple(place for place, aggregate in enumerate(query.aggregates) if not aggregate.kind.picks)
     work = _named(
         workload(
             [query.aggregates[place] for place in summed],
@@ -107,9 +104,7 @@ def _counts_people(aggregate: Aggregate) -> bool:
     aggregate = aggregate.within or aggregate
     unit = aggregate.argument is not None and aggregate.argument.unit and not aggregate.argument.nullable
     rows = aggregate.argument is None and not aggregate.row
-    return (
-        aggregate.function is exp.Count and aggregate.condition is None and (unit or (rows and not aggregate.distinct))
-    )
+    return aggregate.kind.counts and aggregate.condition is None and (unit or (rows and not aggregate.distinct))
 
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:

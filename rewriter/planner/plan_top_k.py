@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from rewriter.columns import narrowed
 from rewriter.declared import Norm, Sensitivity
 from rewriter.dialects import Dialect
@@ -83,7 +81,7 @@ def _only_grows(query: Query, ranked: Ranked) -> bool:
     """Whether the aggregate is not below 0, whatever the data: then nobody's part of it is."""
     aggregate = query.aggregates[ranked.aggregate]
     aggregate = aggregate.within or aggregate
-    if aggregate.function is exp.Count:
+    if aggregate.kind.counts:
         return True
     conditions = [*query.filters, *([aggregate.condition] if aggregate.condition is not None else [])]
     within = None if aggregate.argument is None else narrowed(aggregate.argument, conditions)

@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.aggregates import SUM
 from rewriter.columns import narrowed
 from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Norm, Type, decimal
 from rewriter.dialects import Dialect, double, number
@@ -204,17 +205,17 @@ def combination(
     if value is None:
         return None
     notes = tuple(dict.fromkeys(note for term in known for note in term.notes))
-    return Aggregate(exp.Sum, value, None, False, _text(factors), notes=notes, combines=True)
+    return Aggregate(SUM, value, None, False, _text(factors), notes=notes, combines=True)
 
 
 def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: Dialect) -> _Term | None:
     argument, test = aggregate.argument, aggregate.condition
     if aggregate.distinct or aggregate.decides:
         return None
-    if aggregate.function is exp.Count:
+    if aggregate.kind.counts:
         test = both(test, present(argument))
         return _Term(factor, number(1), Fraction(1), Fraction(1), Fraction(1), test, BIGINT, False, ())
-    if aggregate.function is not exp.Sum or argument is None:
+    if not aggregate.kind.sums or argument is None:
         return None
     declared = narrowed(argument, [*filters, *([test] if test is not None else [])])
     if declared is None:
@@ -306,7 +307,7 @@ def _of_type(
 def _text(factors: Sequence[tuple[int, Aggregate]]) -> str:
     """The sum as it would be written.
 
-    >>> n, m = (Aggregate(exp.Sum, None, None, False, f"SUM({x})") for x in "ab")
+    >>> n, m = (Aggregate(SUM, None, None, False, f"SUM({x})") for x in "ab")
     >>> _text([(1, n), (-2, m)]), _text([(-1, n), (1, m)])
     ('SUM(a) - 2 * SUM(b)', 'SUM(b) - SUM(a)')
     """

@@ -159,7 +159,7 @@ class _Reader:
         query = self._releases[number]
         if query.sets or query.others:
             return
-        if any(query.aggregates[place].function not in (exp.Count, exp.Sum) for place in one.aggregates):
+        if not all(query.aggregates[place].kind.adds_up for place in one.aggregates):
             return
         if one.frame is None or one.frame.width > 1:
             known = self.found.setdefault(number, one)

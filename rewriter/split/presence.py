@@ -19,6 +19,7 @@ from enum import StrEnum
 
 from sqlglot import exp
 
+from rewriter.aggregates import COUNT_OF_ROWS
 from rewriter.dialects import Dialect
 from rewriter.keys import PublicKeys, public_keys
 from rewriter.release import Aggregate, Presence, Query, ReleaseColumn, release_name
@@ -124,10 +125,9 @@ def _counting(query: Query, read: tuple[Presence, ...]) -> Query:
     place = next((at for at, one in enumerate(query.aggregates) if _counts_rows(one)), None)
     if place is not None:
         return replace(query, presences=read, counted=place, ranked=ranked)
-    count = Aggregate(exp.Count, None, None, False, "COUNT(*)")
     return replace(
         query,
-        aggregates=(*query.aggregates, count),
+        aggregates=(*query.aggregates, COUNT_OF_ROWS),
         presences=read,
         counted=len(query.aggregates),
         bought=True,
@@ -137,7 +137,7 @@ def _counting(query: Query, read: tuple[Presence, ...]) -> Query:
 
 def _counts_rows(one: Aggregate) -> bool:
     """Whether every row of a group is counted: alone, or as one of its person's."""
-    if one.function is not exp.Count or one.condition is not None or one.within is not None or one.row or one.decides:
+    if not one.kind.counts or one.condition is not None or one.within is not None or one.row or one.decides:
         return False
     if one.argument is None:
         return not one.distinct
@@ -164,11 +164,7 @@ class _Reader:
         names = [*(f"k{n}" for n in range(len(query.keys))), *(f"g{n}" for n in range(len(query.keys)))]
         names += [f"a{n}" for n in range(len(query.aggregates))]
         columns: _Columns = {name: exp.column(name) for name in names}
-        sums = frozenset(
-            f"a{n}"
-            for n, one in enumerate(query.aggregates)
-            if one.function in (exp.Count, exp.Sum) and not one.distinct
-        )
+        sums = frozenset(f"a{n}" for n, one in enumerate(query.aggregates) if one.kind.adds_up and not one.distinct)
         found = self._item(table, _Rows(every, columns, sums))
         if found is None or not query.sets:
             return found
