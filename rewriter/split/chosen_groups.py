@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from rewriter.statement import is_grouped, output_name, star_of, unaliased, walk
+from rewriter.statement import grouped_item, is_grouped, output_name, star_of, unaliased, unparenthesised, walk
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"})
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -28,7 +28,7 @@ def needs_totals(select: exp.Select, tests: Sequence[exp.Expr]) -> bool:
     group = select.args.get("group")
     if group is None or group.find(*_SETS) is not None:
         return True
-    keys = [_resolved(key, select) for key in group.expressions]
+    keys = [grouped_item(unparenthesised(key), select) for key in group.expressions]
     return any(_of(part, keys, select) is None for test in tests for part in _compared(test))
 
 
@@ -45,19 +45,6 @@ def _compared(test: exp.Expr) -> Iterator[exp.Expr]:
     """What a condition compares with the groups of a subquery."""
     for node in test.find_all(exp.In):
         yield from node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
-
-
-def _resolved(key: exp.Expr, select: exp.Select) -> exp.Expr:
-    """A key of GROUP BY by its position or an output's name."""
-    while isinstance(key, exp.Paren):
-        key = key.this
-    items: list[exp.Expr] = select.expressions
-    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
-        return unaliased(items[int(key.name) - 1])
-    if isinstance(key, exp.Column) and not key.table:
-        named = [item for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(key)]
-        return unaliased(named[0]) if named else key
-    return key
 
 
 def _of(node: exp.Expr, keys: Sequence[exp.Expr], select: exp.Select) -> int | None:
@@ -137,7 +124,7 @@ class _Levels:
             for element in node.expressions:
                 self._add_keys(element)
         else:
-            self._key(_resolved(node, self._select))
+            self._key(grouped_item(unparenthesised(node), self._select))
 
     def _key(self, node: exp.Expr) -> exp.Column:
         place = _of(node, self._keys, self._select)
@@ -151,7 +138,7 @@ class _Levels:
             copy: exp.Expr = node.copy()
             copy.set("expressions", [self._grouping(element) for element in node.expressions])
             return copy
-        return self._key(_resolved(node, self._select))
+        return self._key(grouped_item(unparenthesised(node), self._select))
 
     def _above(self, node: exp.Expr, *, names: bool = False) -> exp.Expr:
         """An expression over the groups: keys are columns, and aggregates are sums of what groups have."""

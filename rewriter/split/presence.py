@@ -24,7 +24,7 @@ from rewriter.dialects import Dialect
 from rewriter.keys import PublicKeys, public_keys
 from rewriter.release import Aggregate, Presence, Query, ReleaseColumn, release_name
 from rewriter.split.largest_groups import groups_wanted
-from rewriter.statement import alias_columns, folded, is_grouped, output_name, star_of, unaliased, walk
+from rewriter.statement import alias_columns, folded, grouped_item, is_grouped, output_name, star_of, unaliased, walk
 
 _LARGEST = 500
 """Syntax nodes of a column that is followed upwards."""
@@ -209,7 +209,7 @@ class _Reader:
         for node in group.expressions if group is not None else ():
             inner = list(node.find_all(exp.Column, exp.Literal)) if _is_sets(node) else [node]
             for key in inner:
-                found = rows.behind(_output_at(key, select))
+                found = rows.behind(grouped_item(key, select))
                 columns = [] if found is None else [ReleaseColumn.of(name) for name in found]
                 if found is None or any(column is None or column.is_aggregate for column in columns):
                     return None
@@ -356,17 +356,6 @@ def _aggregates(select: exp.Select) -> list[exp.Expr]:
 
 def _is_sets(node: exp.Expr) -> bool:
     return isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple)
-
-
-def _output_at(key: exp.Expr, select: exp.Select) -> exp.Expr:
-    """What GROUP BY means by a position, or by the name of an output."""
-    items: list[exp.Expr] = select.expressions
-    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
-        return unaliased(items[int(key.name) - 1])
-    if isinstance(key, exp.Column) and not key.table:
-        named = [item for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(key)]
-        return unaliased(named[0]) if named else key
-    return key
 
 
 def _outputs(select: exp.Select, rows: _Rows) -> dict[str, exp.Expr | None]:

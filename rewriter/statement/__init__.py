@@ -10,7 +10,7 @@ from rewriter.statement.and_branches import (
 )
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
-from rewriter.statement.output_names import output_name
+from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
     Explain,
@@ -49,6 +49,7 @@ __all__ = [
     "conjuncts",
     "folded",
     "from_items",
+    "grouped_item",
     "has_aggregate",
     "is_aggregate",
     "is_equality",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from rewriter.expressions import word_of
-from rewriter.statement.identifiers import folded
+from rewriter.statement.identifiers import folded, unaliased
 
 NAMELESS = "?column?"
 
@@ -98,3 +98,20 @@ def _of_function(node: exp.Expr) -> str:
     if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary | exp.Unary):
         return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
     return NAMELESS
+
+
+def grouped_item(key: exp.Expr, select: exp.Select) -> exp.Expr:
+    """The expression that GROUP BY means by a position, or by the name of an output.
+
+    >>> import sqlglot
+    >>> select = sqlglot.parse_one("SELECT a + 1 AS b, COUNT(*) FROM t GROUP BY 1")
+    >>> grouped_item(select.args["group"].expressions[0], select).sql()
+    'a + 1'
+    """
+    items: list[exp.Expr] = select.expressions
+    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(items):
+        return unaliased(items[int(key.name) - 1])
+    if isinstance(key, exp.Column) and not key.table:
+        named = [item for item in items if isinstance(item, exp.Alias) and output_name(item) == output_name(key)]
+        return unaliased(named[0]) if named else key
+    return key

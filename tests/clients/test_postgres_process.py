@@ -21,7 +21,7 @@ from dpsql.postgresql.process import PREFIX, PostgresProcess, find_binaries, rea
 
 STARTS = """
 import sys, time
-from dpsql.server.postgres_process import PostgresProcess
+from dpsql.postgresql.process import PostgresProcess
 server = PostgresProcess.start()
 print(server.process_id, server.folder, flush=True)
 time.sleep(300)

@@ -50,7 +50,7 @@ from fractions import Fraction
 from dpsql.accounting import Accountant, Accounting, PURE
 from dpsql.errors import OperationalError
 from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting.loss import PrivacyLoss
 path, trigger = sys.argv[1:]
 ledger = Ledger.open(path, Accountant(PURE, Fraction(100), Fraction(0)))
 for number in range(20):

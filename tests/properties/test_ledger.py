@@ -54,7 +54,7 @@ from fractions import Fraction
 from dpsql.accounting import Accountant, Accounting, PURE, ZCDP
 from dpsql.errors import BudgetExceeded, OperationalError
 from dpsql.ledger import Ledger
-from dpsql.loss import PrivacyLoss
+from dpsql.accounting.loss import PrivacyLoss
 path, total, analyst, *prices = sys.argv[1:]
 limit = int(os.environ.get("LARGEST_FILE", "0"))
 ledger = Ledger.open(path, Accountant(PURE, Fraction(total), Fraction(0)), timeout=60)

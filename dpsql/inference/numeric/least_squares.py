@@ -120,7 +120,7 @@ def check_reach(
     >>> check_reach([np.array([5.0])], [np.array([1e-6])], [np.array([5.001])])
     >>> check_reach([np.array([5.0])], [np.array([1e-6])], [np.array([6.0])])
     Traceback (most recent call last):
-    dpsql.inference.least_squares.Unsolved
+    dpsql.inference.numeric.least_squares.Unsolved
     """
     for measured, variance, number in zip(values, variances, found, strict=True):
         told = np.isfinite(variance)
