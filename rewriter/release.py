@@ -38,7 +38,8 @@ class MeasuredBy(Enum):
 @dataclass(frozen=True, slots=True)
 class AggregateKind(ABC):
     """What is known of an aggregate wherever one is met: its ``word`` and the ``node`` that calls it, how it is
-    measured, of moments by which ``figure``, and whether it is answered over windows of one person's rows.
+    measured, of moments by which ``figure``, whether it is answered over windows of one person's rows, and what
+    ``note`` says wherever it is answered over people.
 
     :mod:`rewriter.aggregates` has an object for each of SQL's aggregate functions.
     """
@@ -48,6 +49,7 @@ class AggregateKind(ABC):
     measured_by: MeasuredBy = MeasuredBy.NOTHING
     figure: Figure | None = None
     in_windows: bool = False
+    note: str = ""
 
     @property
     def counts(self) -> bool:

@@ -91,7 +91,7 @@ def workload(
         tuple(builder.columns.values()),
         tuple(builder.vectors),
         outputs,
-        tuple(builder.notes),
+        (*builder.notes, *dict.fromkeys(one.kind.note for one in aggregates if one.kind.note)),
         tuple(builder.parts),
         tuple(builder.orders),
         tuple(builder.derived.values()),
