@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from rewriter.aggregates.aggregate_function import AggregateFunction, Call
 from rewriter.aggregates.counts import APPROX_COUNT_DISTINCT, COUNT, COUNT_IF
+from rewriter.aggregates.hypothetical import PERCENT_RANK
 from rewriter.aggregates.moment_functions import MOMENT_FUNCTIONS
 from rewriter.aggregates.own_values import BOOL_AND, BOOL_OR, MAX, MIN
 from rewriter.aggregates.quantile_functions import MEDIAN, MODE, PERCENTILE_CONT, PERCENTILE_DISC
@@ -33,6 +34,7 @@ _FUNCTIONS: Mapping[type[exp.Expr], AggregateFunction] = {
         PERCENTILE_CONT,
         PERCENTILE_DISC,
         MODE,
+        PERCENT_RANK,
         BOOL_OR,
         BOOL_AND,
         *MOMENT_FUNCTIONS,
