@@ -39,7 +39,8 @@ class MeasuredBy(Enum):
 class AggregateKind(ABC):
     """What is known of an aggregate wherever one is met: its ``word`` and the ``node`` that calls it, how it is
     measured, of moments by which ``figure``, whether it is answered over windows of one person's rows, and what
-    ``note`` says wherever it is answered over people.
+    ``note`` says wherever it is answered over people. Of one number it is that number where it is ``same_of_one``, and
+    repeated rows change nothing where it is ``repeatable``.
 
     :mod:`rewriter.aggregates` has an object for each of SQL's aggregate functions.
     """
@@ -50,6 +51,8 @@ class AggregateKind(ABC):
     figure: Figure | None = None
     in_windows: bool = False
     note: str = ""
+    same_of_one: bool = False
+    repeatable: bool = False
 
     @property
     def counts(self) -> bool:

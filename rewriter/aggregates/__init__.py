@@ -2,7 +2,7 @@
 
 from rewriter.aggregates.aggregate_calls import check_measured, compile_aggregate, function_of
 from rewriter.aggregates.booleans_as_counts import as_counts, plain_every
-from rewriter.aggregates.counts import COUNT_OF_ROWS
+from rewriter.aggregates.counts import COUNT, COUNT_OF_ROWS
 from rewriter.aggregates.extremes import with_counted_maxima, with_declared_extremes
 from rewriter.aggregates.grouped_select import (
     MAX_AGGREGATES,
@@ -14,9 +14,11 @@ from rewriter.aggregates.grouped_select import (
     parenthesised,
     take_apart,
 )
-from rewriter.aggregates.sums import SUM
+from rewriter.aggregates.sums import AVG, SUM
 
 __all__ = [
+    "AVG",
+    "COUNT",
     "COUNT_OF_ROWS",
     "MAX_AGGREGATES",
     "SUM",

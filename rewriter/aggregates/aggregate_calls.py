@@ -73,9 +73,7 @@ _WORDS: Mapping[type[exp.Expr], str] = {
 
 
 def function_of(node: exp.Expr) -> AggregateFunction | None:
-    """The aggregate function that a node calls, FILTER and WITHIN GROUP aside; None for all that is none we know."""
-    while isinstance(node, exp.Filter | exp.WithinGroup):
-        node = node.this
+    """The aggregate function that a node calls; None for all that is none we know."""
     return _FUNCTIONS.get(type(node))
 
 
@@ -87,7 +85,8 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Ag
         only(node, frozenset({"this", "expression"}), "FILTER")
         test = condition(node.expression.this, scope, dialect, "FILTER")
         node = node.this
-    function, ordered = function_of(node), isinstance(node, exp.WithinGroup)
+    ordered = isinstance(node, exp.WithinGroup)
+    function = function_of(node.this if ordered else node)
     if function is None or not (function.ordered if ordered else function.plain):
         hint = _ORDERED if ordered else _INSTEAD.get(type(node), _HINT)
         raise Refused(f"{_word(node)} is not answered over people", hint=hint)

@@ -51,7 +51,7 @@ class Logical(OwnValue):
         return Aggregate(self, call.condition(call.argument, self.word), call.test, False, call.text)
 
 
-MIN = Extreme("MIN", exp.Min, MeasuredBy.PICK, in_windows=True)
-MAX = Extreme("MAX", exp.Max, MeasuredBy.PICK, in_windows=True, end=Fraction(1))
+MIN = Extreme("MIN", exp.Min, MeasuredBy.PICK, in_windows=True, same_of_one=True, repeatable=True)
+MAX = Extreme("MAX", exp.Max, MeasuredBy.PICK, in_windows=True, same_of_one=True, repeatable=True, end=Fraction(1))
 BOOL_OR = Logical("BOOL_OR", exp.LogicalOr, in_windows=True)
 BOOL_AND = Logical("BOOL_AND", exp.LogicalAnd, in_windows=True, telling=False)

@@ -80,8 +80,8 @@ class Average(AggregateFunction):
         return Value(mean, DOUBLE, argument.interval, halves_away=argument.exact)
 
 
-SUM = Sum("SUM", exp.Sum, MeasuredBy.SUM, in_windows=True)
-AVG = Average("AVG", exp.Avg, MeasuredBy.MEAN, in_windows=True)
+SUM = Sum("SUM", exp.Sum, MeasuredBy.SUM, in_windows=True, same_of_one=True)
+AVG = Average("AVG", exp.Avg, MeasuredBy.MEAN, in_windows=True, same_of_one=True)
 
 
 def _is_never_null(argument: exp.Expr) -> bool:

@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from rewriter.aggregates import COUNT_OF_ROWS
+from rewriter.aggregates import COUNT_OF_ROWS, SUM, function_of
 from rewriter.dialects import Dialect
 from rewriter.keys import PublicKeys, public_keys
 from rewriter.release import Aggregate, Presence, Query, ReleaseColumn, release_name
@@ -184,7 +184,7 @@ class _Reader:
 
     def _select(self, select: exp.Select, rows: _Rows) -> Presence | None:
         windows = [window for part in _parts(select) for window in part.find_all(exp.Window)]
-        if not all(isinstance(window.this, exp.Sum) and rows.is_number(window.this.this) for window in windows):
+        if not all(function_of(window.this) == SUM and rows.is_number(window.this.this) for window in windows):
             return rows.there
         if any(window.args.get("order") is not None or window.args.get("alias") is not None for window in windows):
             return None
@@ -202,7 +202,7 @@ class _Reader:
 
     def _gathered(self, select: exp.Select, rows: _Rows) -> _Rows | None:
         """Rows of GROUP BY that are sums of numbers; None where something else is computed of the groups."""
-        if not all(isinstance(one, exp.Sum) and rows.is_number(one.this) for one in _aggregates(select)):
+        if not all(function_of(one) == SUM and rows.is_number(one.this) for one in _aggregates(select)):
             return None
         group = select.args.get("group")
         behind: set[int] = set()
@@ -366,7 +366,7 @@ def _outputs(select: exp.Select, rows: _Rows) -> dict[str, exp.Expr | None]:
             found |= rows.columns
             continue
         node = unaliased(item)
-        if isinstance(node, exp.Sum) and rows.is_number(node.this):
+        if function_of(node) == SUM and rows.is_number(node.this):
             node = node.this
         found[output_name(item)] = rows.written(node)
     return found
