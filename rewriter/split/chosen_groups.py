@@ -44,8 +44,9 @@ def over_chosen(select: exp.Select, tests: Sequence[exp.Expr]) -> exp.Select | N
 
 def _compared(test: exp.Expr) -> Iterator[exp.Expr]:
     """What a condition compares with the groups of a subquery."""
-    for node in test.find_all(exp.In):
-        yield from node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+    for node in walk(test):
+        if isinstance(node, exp.In):
+            yield from node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
 
 
 def _of(node: exp.Expr, keys: Sequence[exp.Expr], select: exp.Select) -> int | None:

@@ -387,8 +387,11 @@ class _Splitter:
         if select.args.get("qualify"):
             raise Refused("QUALIFY beside GROUP BY is not answered", hint="put the aggregates into a subquery in FROM")
         moved = conditions_as_having(select, lambda query: self._is_answer(query, names))
-        if moved.args["from_"].this.alias_or_name != select.args["from_"].this.alias_or_name:
-            return self._select(moved, names, ctes)
+        if moved is not select:
+            before, now = from_items(select), from_items(moved)
+            if before != now:
+                return self._select(moved, names, ctes)
+            sources = {id(n): sources[id(o)] for o, n in zip(before, now, strict=True) if id(o) in sources}
         select = moved
         block = self._block(select, names, sources)
         outputs = output_names(select, block.scope)

@@ -88,7 +88,7 @@ def test_a_file_torn_at_every_byte_is_whole_or_refused(memory: Path) -> None:
 
 def test_a_clock_that_jumps_changes_nothing_but_the_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [datetime(year, 3, 1, tzinfo=UTC) for year in (2026, 1970, 9999, 2001, 2026)]
-    monkeypatch.setattr(dpsql.ledger, "now", clock.pop)
+    monkeypatch.setattr(dpsql.ledger.ledger, "now", clock.pop)
     released = []
     with Ledger.open(tmp_path / "ledger", pure(1)) as ledger:
         for number in range(5):

@@ -182,7 +182,7 @@ def test_a_log_that_nobody_reads_holds_up_nobody() -> None:
     """More lines than a pipe and the queue hold, and nobody reads them: they are counted as lost."""
     program = """
 import logging, os, sys
-from dpsql.server import logs
+from dpsql.server.operations import logs
 log = logs.Log.start("json", "info")
 for number in range(30_000):
     logs.event(logging.INFO, "x" * 100)

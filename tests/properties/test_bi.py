@@ -233,6 +233,14 @@ TOP = [
     "SELECT COUNT(*) FROM patient JOIN (SELECT region r FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2) t"
     " ON region = r",
     "SELECT COUNT(*) FROM patient WHERE region IN (SELECT region FROM patient GROUP BY 1 ORDER BY COUNT(*) LIMIT 2)",
+    # rows of a subquery; a choice among people of another table, and two choices at once
+    "SELECT region, COUNT(*) FROM (SELECT region FROM patient WHERE sex = 'F') AS t WHERE region IN"
+    " (SELECT region FROM patient GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 2) GROUP BY region ORDER BY 1",
+    "SELECT region, COUNT(*) FROM patient WHERE id IN (SELECT patient_id FROM visit WHERE cost > 100) AND region IN"
+    " (SELECT region FROM patient WHERE id IN (SELECT patient_id FROM visit WHERE cost > 100) GROUP BY 1"
+    " ORDER BY COUNT(*) DESC LIMIT 2) GROUP BY region ORDER BY 1",
+    "SELECT sex, COUNT(*) FROM patient WHERE region IN (SELECT region FROM patient GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 2)"
+    " AND smoker IN (SELECT smoker FROM patient GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1) GROUP BY sex ORDER BY 1",
 ]
 
 
