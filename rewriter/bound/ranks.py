@@ -130,7 +130,7 @@ def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
     if any(one.fraction in (0, 1) for one in aggregates):
         notes.append("MIN and MAX are approximate: they lie inside of the data, with some rows beyond them")
-    rounded = (_rounded_to_steps(_argument(one)) for one in aggregates if not one.candidates)
+    rounded = (_rounded_to_steps(one.value) for one in aggregates if not one.candidates)
     return [*notes, *dict.fromkeys(note for note in rounded if note)]
 
 
@@ -143,12 +143,6 @@ def _rounded_to_steps(value: Value) -> str:
     return (
         f"quantiles read {variable.column.name} as the nearest multiple of {size}, by the step that is declared for it"
     )
-
-
-def _argument(aggregate: Aggregate) -> Value:
-    if aggregate.argument is None:
-        raise AssertionError("what is picked has an argument")
-    return aggregate.argument
 
 
 # How much one unit weighs
@@ -256,7 +250,7 @@ def argument_text(aggregate: Aggregate) -> str:
 
 def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
     """The argument with its range on the lattice, or a refusal that names what to declare."""
-    argument = _argument(aggregate)
+    argument = aggregate.value
     if not (argument.type.numeric or argument.type.temporal):
         raise Refused(
             f"{aggregate.text} needs a number, a date or a timestamp, not a {argument.type}",

@@ -42,7 +42,7 @@ from rewriter.measure.pair_cells import (
     measured,
 )
 from rewriter.measure.same_rows import shared
-from rewriter.measure.summand import argument_of, bounded, most_rows_of
+from rewriter.measure.summand import bounded, most_rows_of
 from rewriter.measure.vectors import Builder
 from rewriter.release import Aggregate, MeasuredBy
 
@@ -138,7 +138,7 @@ class _Planned:
             if not (every or present_) or (number in self._alone and pair.interval.low) or widened == inf:
                 continue
             if present_:
-                pair.nulls = Nulls.CELL if every and argument_of(one).nullable else Nulls.NOTHING
+                pair.nulls = Nulls.CELL if every and one.value.nullable else Nulls.NOTHING
             total = pair.of_sum(widened)
             if total.in_pair(pair.nulls) + 2 > self._apart(1.0) + 1:
                 continue

@@ -25,7 +25,6 @@ from rewriter.measure.moments import Moments
 from rewriter.measure.overlapping_counts import Family, Measured, Member, measure
 from rewriter.measure.pair_cells import Found
 from rewriter.measure.summand import (
-    argument_of,
     bounded,
     inner,
     is_integer,
@@ -103,7 +102,7 @@ def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> Foun
     """A count, sum or mean of what moments are measured of."""
     if aggregate.kind.counts:
         return measured.rows, (builder.part(measured.rows, ONE),)
-    text = builder.spelt(argument_of(aggregate).sql)
+    text = builder.spelt(aggregate.value.sql)
     mean = measured.moment(Figure.MEAN, text, None)
     if aggregate.kind.averages:
         return mean, ()

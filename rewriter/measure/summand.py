@@ -16,7 +16,7 @@ from rewriter.release import Aggregate
 
 def range_of(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
     """The argument of SUM or AVG, and where it lies on the rows that are counted."""
-    argument = argument_of(aggregate)
+    argument = aggregate.value
     return argument, narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
 
 
@@ -36,16 +36,10 @@ def bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Inte
     return argument, interval, granularity
 
 
-def argument_of(aggregate: Aggregate) -> Value:
-    if aggregate.argument is None:
-        raise AssertionError("SUM and AVG have an argument")
-    return aggregate.argument
-
-
 def steps_of(aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: Builder) -> str:
     """The row column of the argument in steps."""
     clipped = clipped_once if aggregate.combines else clipped_steps
-    return builder.column("v", clipped(argument_of(aggregate), interval, granularity, builder.dialect))
+    return builder.column("v", clipped(aggregate.value, interval, granularity, builder.dialect))
 
 
 def is_integer(aggregate: Aggregate) -> bool:
@@ -61,7 +55,7 @@ def unit_of(aggregate: Aggregate, granularity: Fraction) -> Fraction:
 def most_rows_of(aggregate: Aggregate, interval: Interval, builder: Builder) -> Fraction | None:
     """As many of the largest values as one person's values add up to, by the owner's word; None where that is no less
     than the rows that a person has, or nothing is said."""
-    argument = argument_of(aggregate).sql
+    argument = aggregate.value.sql
     if not builder.one_row and (lacking := open_totals(argument)):
         raise Unbounded(
             f"nothing says what {inner(aggregate)} of one person adds up to",
@@ -84,7 +78,7 @@ def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder
 
 def note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
     """Say where values are moved to that a row may have outside of the range."""
-    said = clipping_note(inner(aggregate), argument_of(aggregate), interval)
+    said = clipping_note(inner(aggregate), aggregate.value, interval)
     note_once(aggregate.notes if aggregate.combines else said, builder)
 
 
