@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
+from typing import Self
 
 from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
@@ -108,22 +110,89 @@ Terms = tuple[tuple[str, Fraction], ...]
 """A weighted sum of statistics, each named once: ``Σ weight · integer``."""
 
 
+class Estimator(ABC):
+    """How a column of the release follows from what is measured. Each kind says of itself what a plan asks.
+
+    ``dpsql.inference.estimates`` has the other half of each kind: its values, intervals and expected errors.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def statistics(self) -> tuple[str, ...]:
+        """The names of the statistics that the column is made of; none of a value that is picked."""
+
+    @abstractmethod
+    def finer(self, refinement: Mapping[str, int]) -> Self:
+        """The same over lattices that are finer by whole factors."""
+
+    @property
+    def as_sum(self) -> Linear | None:
+        """The weighted sum of statistics that the column is; None of all other kinds."""
+        return None
+
+    @property
+    def as_pick(self) -> Chosen | None:
+        """The value that is picked; None of all that is computed from statistics."""
+        return None
+
+    @property
+    def is_quotient(self) -> bool:
+        """Whether sums are divided, so that the error falls with the number of rows."""
+        return self.as_sum is None and self.as_pick is None
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether no value is below 0, whatever the data."""
+        return False
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The least and the most that a value can be, whatever the data."""
+        return -math.inf, math.inf
+
+    @property
+    def squared(self) -> tuple[Fraction, ...]:
+        """Numbers whose squares doubles must hold, beside the bounds of statistics."""
+        return ()
+
+
+def _finer(terms: Terms, refinement: Mapping[str, int]) -> Terms:
+    return tuple((name, weight / refinement[name]) for name, weight in terms)
+
+
 @dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(Estimator):
     """An output that is a weighted sum of statistics: ``Σ weight · integer``.
 
     Weights already contain the granularities. ``integer`` outputs are rounded; an output with a ``minimum``
     is not reported below it, one with a ``maximum`` not above it.
     """
 
-    terms: tuple[tuple[str, Fraction], ...]
+    terms: Terms
     integer: bool = False
     minimum: int | None = None
     maximum: int | None = None
 
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.terms)
+
+    @property
+    def as_sum(self) -> Linear:
+        return self
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.minimum == 0
+
+    def finer(self, refinement: Mapping[str, int]) -> Linear:
+        return replace(self, terms=_finer(self.terms, refinement))
+
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class Ratio(Estimator):
     """A mean from a = Σt and b = Σ(1-t), which together are the number of rows: ``low + (high - low) · a / (a + b)``,
     inside [low, high], where t = (x - low) / (high - low).
 
@@ -135,12 +204,20 @@ class Ratio:
     low: Fraction
     high: Fraction
 
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for name, _ in (*self.above, *self.below)))
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.low >= 0
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        return float(self.low), float(self.high)
+
     def finer(self, refinement: Mapping[str, int]) -> Ratio:
-        """The same over lattices that are finer by whole factors."""
-        above, below = (
-            tuple((name, weight / refinement[name]) for name, weight in side) for side in (self.above, self.below)
-        )
-        return replace(self, above=above, below=below)
+        return replace(self, above=_finer(self.above, refinement), below=_finer(self.below, refinement))
 
 
 class Figure(StrEnum):
@@ -192,7 +269,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Estimator):
     """A figure of the moments of x and y, from sums of products of Bernstein polynomials of both.
 
     With t = (x - low) / (high - low), the polynomial of degree d and number i is C(d, i) tⁱ (1-t)ᵈ⁻ⁱ. ``cells`` has the
@@ -203,11 +280,25 @@ class Moment:
     figure: Figure
     x: Axis
     y: Axis
-    cells: tuple[tuple[str, Fraction], ...]
+    cells: Terms
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.cells)
+
+    @property
+    def nonnegative(self) -> bool:
+        return self.x.low >= 0 if self.figure is Figure.MEAN else self.figure.nonnegative
+
+    @property
+    def squared(self) -> tuple[Fraction, ...]:
+        """A variance is a square, and its error is squared again."""
+        axes = (self.x, self.y)
+        widths = [(axis.high - axis.low) ** 2 for axis in axes if axis.degree]
+        return (*widths, *(max(abs(axis.low), abs(axis.high)) ** 2 or Fraction(1) for axis in axes))
 
     @property
     def possible(self) -> tuple[float, float]:
-        """The least and the most that the figure can be, whatever the data."""
         if self.figure is Figure.MEAN:
             return float(self.x.low), float(self.x.high)
         if self.figure is Figure.CORRELATION:
@@ -217,28 +308,26 @@ class Moment:
         )
 
     def finer(self, refinement: Mapping[str, int]) -> Moment:
-        """The same over lattices that are finer by whole factors."""
-        return replace(self, cells=tuple((name, weight / refinement[name]) for name, weight in self.cells))
+        return replace(self, cells=_finer(self.cells, refinement))
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Estimator):
     """A value that the exponential mechanism picks: fraction number ``place`` of the choice of this name."""
 
     choice: str
     place: int
 
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        return ()
 
-Estimator = Linear | Ratio | Moment | Chosen
+    @property
+    def as_pick(self) -> Chosen:
+        return self
 
-
-def statistics_of(estimator: Estimator) -> tuple[str, ...]:
-    """The names of the statistics that an output is made of; none of what is picked."""
-    if isinstance(estimator, Ratio):
-        return tuple(dict.fromkeys(name for name, _ in (*estimator.above, *estimator.below)))
-    if isinstance(estimator, Moment):
-        return tuple(name for name, _ in estimator.cells)
-    return tuple(name for name, _ in estimator.terms) if isinstance(estimator, Linear) else ()
+    def finer(self, refinement: Mapping[str, int]) -> Chosen:
+        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from rewriter.declared import (
 )
 from rewriter.dialects import Dialect
 from rewriter.outer import OuterSelect, grouping_name, margin_name, outer_select, row_column
-from rewriter.plan import Chosen, Options, Plan
+from rewriter.plan import Options, Plan
 from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
 from rewriter.refused import Unbounded
 from rewriter.release import Query, Split
@@ -213,7 +213,7 @@ def _tables(
         columns |= {grouping_name(key.name): INTEGER for key in shape.keys if shape.marked}
         columns |= {output.name: output.type for output in outputs}
         # A quantile is off by a known number of rows, not by a known distance.
-        measured = (output for output in outputs if not isinstance(output.estimator, Chosen))
+        measured = (output for output in outputs if output.estimator.as_pick is None)
         columns |= {margin_name(output.name): DOUBLE for output in measured}
         columns |= {presence.column: BOOLEAN for presence in shape.presences}
         columns |= {row_column(0): BIGINT}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from enum import Enum
 from fractions import Fraction
 
 from sqlglot import exp
 
 from rewriter.declared import ContributionBound, Scalar, Type
+from rewriter.dialects import Dialect
 from rewriter.expressions import Value
+from rewriter.plan import Figure
+from rewriter.refused import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +24,72 @@ class Key:
     text: str
 
 
+class MeasuredBy(Enum):
+    """How an aggregate over people is measured; some are only answered of one person's rows."""
+
+    NOTHING = "nothing"
+    COUNT = "a count"
+    SUM = "a sum"
+    MEAN = "a mean"
+    MOMENTS = "moments"
+    PICK = "a pick"
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateKind(ABC):
+    """What is known of an aggregate wherever one is met: its ``word`` and the ``node`` that calls it, how it is
+    measured, of moments by which ``figure``, whether it is answered over windows of one person's rows, and what
+    ``note`` says wherever it is answered over people. Of one number it is that number where it is ``same_of_one``, and
+    repeated rows change nothing where it is ``repeatable``.
+
+    :mod:`rewriter.aggregates` has an object for each of SQL's aggregate functions.
+    """
+
+    word: str
+    node: type[exp.Expr]
+    measured_by: MeasuredBy = MeasuredBy.NOTHING
+    figure: Figure | None = None
+    in_windows: bool = False
+    note: str = ""
+    same_of_one: bool = False
+    repeatable: bool = False
+
+    @property
+    def counts(self) -> bool:
+        return self.measured_by is MeasuredBy.COUNT
+
+    @property
+    def sums(self) -> bool:
+        return self.measured_by is MeasuredBy.SUM
+
+    @property
+    def averages(self) -> bool:
+        return self.measured_by is MeasuredBy.MEAN
+
+    @property
+    def picks(self) -> bool:
+        return self.measured_by is MeasuredBy.PICK
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether that of all rows is the sum of those of their groups."""
+        return self.counts or self.sums
+
+    @abstractmethod
+    def output_type(self, aggregate: Aggregate) -> Type:
+        """The type of what is answered over people."""
+
+    def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+        """The aggregate over the rows of one person and group, exact, as a total value: people are added up later. Its
+        ``sql`` stands beside a GROUP BY."""
+        raise Refused(
+            f"{aggregate.text} of one person's rows is not answered", hint="MIN, MAX, AVG, SUM and MEDIAN are"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate over people, checked: ``function`` is the node class, ``argument`` None for COUNT(*).
+    """An aggregate over people, checked: ``argument`` is None for COUNT(*).
 
     ``distinct`` marks COUNT(DISTINCT argument), ``condition`` is its FILTER, ``fraction`` that of a percentile, counted
     from the least value also where the order is ``descending``.
@@ -33,7 +101,7 @@ class Aggregate:
     the values of a ``type`` that it is picked from, and ``argument`` is the place of a row's value among them.
     """
 
-    function: type[exp.Expr]
+    kind: AggregateKind
     argument: Value | None
     condition: Value | None
     distinct: bool
@@ -48,6 +116,24 @@ class Aggregate:
     decides: str = ""
     combines: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> Value:
+        """The argument of what has one."""
+        if self.argument is None:
+            raise AssertionError(f"{self.kind.word} has an argument")
+        return self.argument
+
+    @property
+    def output_type(self) -> Type:
+        return self.kind.output_type(self)
+
+    def of_one_person(self, bound: ContributionBound, dialect: Dialect) -> Value:
+        return self.kind.of_one_person(self, bound, dialect)
+
+    def filtered(self, call: exp.Expr, dialect: Dialect) -> exp.Expr:
+        """A call over the rows that the condition holds on."""
+        return call if self.condition is None else dialect.filtered(call, self.condition.sql.copy())
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,13 @@ from dpsql.accounting import Accounting, PrivacyLoss, check_covered
 from dpsql.calibrate.picks import Joined, Modal, Picked
 from dpsql.calibrate.picks import picked as pick
 from dpsql.errors import error
-from dpsql.inference.estimates import expected_half_width, group_noise
+from dpsql.inference.estimates import estimate_of, group_noise
 from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_picks
 from dpsql.mechanisms.quantiles import TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise
 from rewriter.front_door import EXTREME
-from rewriter.plan import Block, Chosen, Moment, Plan, Selection, Top
+from rewriter.plan import Block, Plan, Selection, Top
 
 NOMINAL_GROUP = 1000
 """The rows of the group for which a mean's error is predicted, where nobody says another number."""
@@ -194,9 +194,9 @@ def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROU
     """
     noise = group_noise(plan.blocks, calibration.noise)
     return {
-        output.name: expected_half_width(output.estimator, noise, group_size)
+        output.name: estimate_of(output.estimator).expected_half_width(noise, group_size)
         for output in plan.outputs
-        if not isinstance(output.estimator, Chosen)
+        if output.estimator.as_pick is None
     }
 
 
@@ -223,10 +223,7 @@ def _check_price(accounting: Accounting, price: PrivacyLoss) -> None:
 def _check_sizes(plan: Plan) -> None:
     """Refuse sums whose squares no double holds: all that is known of their errors is computed in doubles."""
     sizes = [one.granularity * step for one in plan.statistics for step in (1, max(one.bound, 1))]
-    moments = [output.estimator for output in plan.outputs if isinstance(output.estimator, Moment)]
-    # A variance is a square, and its error is squared again.
-    sizes += [(axis.high - axis.low) ** 2 for one in moments for axis in (one.x, one.y) if axis.degree]
-    sizes += [max(abs(axis.low), abs(axis.high)) ** 2 or Fraction(1) for one in moments for axis in (one.x, one.y)]
+    sizes += [size for output in plan.outputs for size in output.estimator.squared]
     if any(not 1 / EXTREME <= size <= EXTREME for size in sizes if size):
         raise error(
             "numbers of this size are not added up", sqlstate="22003", hint="declare a narrower range, or divide them"

@@ -279,7 +279,7 @@ def rank_notes(releases: Iterable[tuple[Sequence[Output], Sequence[Picked | Join
     modes: dict[tuple[str, str], int] = {}
     for outputs, picks in releases:
         for output in outputs:
-            if not isinstance(chosen := output.estimator, Chosen):
+            if (chosen := output.estimator.as_pick) is None:
                 continue
             pick = next(one for one in picks if one.choice.name == chosen.choice)
             quantile = pick.quantiles[chosen.place]

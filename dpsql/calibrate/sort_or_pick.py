@@ -97,10 +97,10 @@ def _sorted_way(calibration: Calibration, top: Top, noise: Mapping[str, Additive
 
 
 def _estimator(plan: Plan, top: Top) -> Linear:
-    estimator = next(one.estimator for one in plan.outputs if one.name == top.output)
-    if not isinstance(estimator, Linear):
+    total = next(one.estimator for one in plan.outputs if one.name == top.output).as_sum
+    if total is None:
         raise AssertionError("groups are ranked by a sum")
-    return estimator
+    return total
 
 
 def _half_width(estimator: Linear, noise: Mapping[str, Additive], alpha: float) -> float:

@@ -18,7 +18,7 @@ from sqlglot import exp
 from dpsql.display.terminal_tables import grid
 from dpsql.price_text import left_over, price_lines
 from dpsql.releases import Additive, bar
-from rewriter.plan import Block, Moment, Plan, Ratio
+from rewriter.plan import Block, Plan
 
 if TYPE_CHECKING:
     from dpsql.reply import Explanation, ReleaseExplanation
@@ -118,11 +118,12 @@ def _release(release: ReleaseExplanation) -> Iterator[RenderableType]:
     yield _outputs(release)
     if release.ranking:
         yield Text(f"{release.ranking[0].upper()}{release.ranking[1:]}.")
-    if any(isinstance(output.estimator, Ratio | Moment) for output in plan.outputs):
+    if quotients := [output.estimator for output in plan.outputs if output.estimator.is_quotient]:
         # Here, since a refusal is drawn without plans, and the mechanisms take a second to load.
         from dpsql.calibrate import NOMINAL_GROUP
+        from dpsql.inference.estimates import estimate_of
 
-        spread = ", spread evenly over the ranges" if any(isinstance(o.estimator, Moment) for o in plan.outputs) else ""
+        spread = max(estimate_of(estimator).assumed for estimator in quotients)
         yield Text(
             f"The error of a mean is that of a group of {NOMINAL_GROUP:,} rows{spread}; larger groups have less."
         )

@@ -15,12 +15,12 @@ from fractions import Fraction
 
 from dpsql.calibrate import Calibration
 from dpsql.inference.consistency import Derived
-from dpsql.inference.estimates import linear_half_width, nearest
+from dpsql.inference.estimates import nearest, sum_half_width
 from dpsql.mechanisms import Gaussian, sqrt_at_least
 from dpsql.releases import Additive, NoisyTable, bar, heaviest
 from dpsql.reuse import refined
 from rewriter.front_door import Shape
-from rewriter.plan import Linear, Output, Plan
+from rewriter.plan import Linear, Plan
 
 Measured = tuple[list[NoisyTable], list[Plan], dict[int, Derived]]
 """Tables with their plans, by place; and what is known of those that were made of others."""
@@ -131,13 +131,13 @@ def others_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) -
         if shape.others:
             groups, total = (calibrations[place] for place in shape.measurements)
             for output in total.plan.outputs:
-                if isinstance(output.estimator, Linear) and output.estimator.terms:
-                    errors = [f"± {bar(_error(output, groups, total, count))} where {count} groups" for count in _SHOWN]
+                if (left := output.estimator.as_sum) is not None and left.terms:
+                    errors = [f"± {bar(_error(left, groups, total, count))} where {count} groups" for count in _SHOWN]
                     yield f"the error of {output.text} in the row of the others is {' are shown, '.join(errors)} are"
 
 
-def _error(output: Output, groups: Calibration, total: Calibration, count: int) -> float:
-    """The half-width of an output of the total less that of so many groups."""
+def _error(left: Linear, groups: Calibration, total: Calibration, count: int) -> float:
+    """The half-width of a sum of the total less that of so many groups."""
     sizes = [{one.name: one.granularity for one in each.plan.statistics} for each in (groups, total)]
     noise = {
         name: summed(
@@ -145,6 +145,4 @@ def _error(output: Output, groups: Calibration, total: Calibration, count: int) 
         )
         for name in total.noise
     }
-    if not isinstance(output.estimator, Linear):
-        raise AssertionError("only of a sum the error is known before")
-    return linear_half_width(output.estimator, noise)
+    return sum_half_width(left, noise)

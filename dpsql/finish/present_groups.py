@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
-from dpsql.inference.estimates import linear_half_width
+from dpsql.inference.estimates import sum_half_width
 from dpsql.releases import Additive, NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import BOOLEAN, Scalar
 from rewriter.front_door import Shape
-from rewriter.plan import Linear, Plan, statistics_of
+from rewriter.plan import Linear, Plan
 
 ALPHA = 0.01
 """How often any empty group of an answer is taken for one that is there."""
@@ -34,7 +34,7 @@ def threshold(counted: Linear, noise: Mapping[str, Additive], cells: int) -> flo
     (39.0, 85.0)
     """
     each = -math.expm1(math.log1p(-ALPHA) / max(cells, 1))
-    return linear_half_width(counted, noise, 2 * each)
+    return sum_half_width(counted, noise, 2 * each)
 
 
 def present_columns(
@@ -94,10 +94,10 @@ def _shrunk(released: ReleasedTable, row: int) -> float:
 
 
 def _rows_of(plan: Plan, place: int) -> Linear:
-    estimator = next(one.estimator for one in plan.outputs if one.name == f"a{place}")
-    if not isinstance(estimator, Linear):
+    counted = next(one.estimator for one in plan.outputs if one.name == f"a{place}").as_sum
+    if counted is None:
         raise AssertionError("a number of rows is a sum of what was measured")
-    return estimator
+    return counted
 
 
 def _listed(shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> Iterator[tuple[bool, ...]]:
@@ -141,7 +141,7 @@ def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) 
     paid = 0.0
     for one in calibrations:
         asked = (output.estimator for output in one.plan.outputs if output.name != f"a{place}")
-        told = {name for estimator in asked for name in statistics_of(estimator)}
+        told = {name for estimator in asked for name in estimator.statistics}
         names = {name for name, _ in _rows_of(one.plan, place).terms} - told
         for measured in one.measured:
             of_rows = {statistic.name for statistic in measured.block.statistics}

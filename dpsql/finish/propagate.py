@@ -18,7 +18,7 @@ import numpy as np
 from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
 from dpsql.releases import Additive, ReleasedColumn, ReleasedTable
 from rewriter.front_door import Affine, Form, Mean, Measured, Quotient, Rounding, Term
-from rewriter.plan import Estimator, Linear, Moment, Output, Plan, Ratio
+from rewriter.plan import Linear, Output, Plan
 from rewriter.release import Along
 
 Ends = tuple[float, float]
@@ -160,7 +160,7 @@ def _never_negative(term: Term, row: Sequence[Row | None]) -> bool:
     output, parts = place[0].outputs[term[1]], place[0].plan.parts
     if output.parts:
         return all(parts[at].estimator.minimum == 0 for at in output.parts)
-    return isinstance(output.estimator, Linear) and output.estimator.minimum == 0
+    return output.estimator.as_sum is not None and output.estimator.nonnegative
 
 
 def _roundings(form: Affine, row: Sequence[Row | None]) -> Fraction:
@@ -177,10 +177,10 @@ def _estimator(term: Term, row: Sequence[Row | None]) -> Linear:
     place = row[term[0]]
     if place is None:
         raise AssertionError("a term without a row")
-    estimator = place[0].outputs[term[1]].estimator
-    if not isinstance(estimator, Linear):
+    total = place[0].outputs[term[1]].estimator.as_sum
+    if total is None:
         raise AssertionError("a sum of what is no sum")
-    return estimator
+    return total
 
 
 def _joint(above: Affine, below: Affine, row: Sequence[Row | None]) -> tuple[tuple[Additive, Fraction, Fraction], ...]:
@@ -310,21 +310,12 @@ def _mean_ends(form: Mean, rows: Sequence[Sequence[Row | None]]) -> list[Ends | 
             found.append(None)
             continue
         down, up = column.reaches[place[1]]
-        least, most = _possible(place[0].outputs[name].estimator)
+        least, most = place[0].outputs[name].estimator.possible
         # The distance from a number to the end of its range, taken off again, is off by a digit that doubles lack.
         ends = min(number, max(number - down, least)), max(number, min(number + up, most))
         low, high = sorted(factor * end + float(form.constant) for end in ends)
         found.append((low - float(form.slack), high + float(form.slack)))
     return found
-
-
-def _possible(estimator: Estimator) -> Ends:
-    """The numbers that a mean or a figure of moments can be, whatever the data."""
-    if isinstance(estimator, Ratio):
-        return float(estimator.low), float(estimator.high)
-    if isinstance(estimator, Moment):
-        return estimator.possible
-    return -math.inf, math.inf
 
 
 def as_number(value: object) -> float | None:

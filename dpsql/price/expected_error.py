@@ -12,13 +12,13 @@ import numpy as np
 
 from dpsql.accounting import Target
 from dpsql.calibrate import NOMINAL_GROUP, Calibration, quantile_half_width
-from dpsql.inference.estimates import expected_half_width, expected_moment, group_noise, infer, running_margins
+from dpsql.inference.estimates import estimate_of, group_noise, infer, running_margins
 from dpsql.inference.intervals import half_width, quotient_ends
 from dpsql.prepare import Prepared
 from dpsql.releases import Additive, NoisyTable, ReleasedColumn
 from dpsql.reply import AnswerColumn
 from rewriter.front_door import Affine, Either, Form, Mean, Other, Quotient, Running, Shape
-from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
+from rewriter.plan import Output, Plan
 
 Sizes = Mapping[str, float]
 """How large outputs are that were released before, by the identity of their plan and their name."""
@@ -56,19 +56,7 @@ def nominal_size(output: Output, calibration: Calibration) -> float:
     A count is taken for 1,000; a sum for 1,000 times half of the most that one person may add; a mean and a quantile
     for the half of its range's larger end.
     """
-    estimator = output.estimator
-    if isinstance(estimator, Ratio):
-        return float(max(abs(estimator.low), abs(estimator.high))) / 2
-    if isinstance(estimator, Moment):
-        noises = [calibration.noise[name] for name, _ in estimator.cells]
-        return abs(expected_moment(estimator, noises, NOMINAL_GROUP)[0]) or 1.0
-    if isinstance(estimator, Chosen):
-        choice = next(one for one in calibration.plan.choices if one.name == estimator.choice)
-        return float(max(abs(choice.low), abs(choice.high)) * choice.granularity) / 2 or 1.0
-    if estimator.integer and estimator.minimum == 0:
-        return float(NOMINAL_GROUP)
-    bounds = {statistic.name: statistic.bound for statistic in calibration.plan.statistics}
-    return NOMINAL_GROUP * float(sum(abs(weight) * bounds[name] for name, weight in estimator.terms)) / 2
+    return estimate_of(output.estimator).nominal_size(calibration.plan, NOMINAL_GROUP)
 
 
 def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Sizes:
@@ -103,15 +91,9 @@ def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | No
 
 def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: NoisyTable) -> float | None:
     """The median error of an output over its groups, against that of a nominal group with the same noise."""
-    estimator = output.estimator
-    if isinstance(estimator, Chosen):
-        widths = [max(pair) for pair in column.reaches or () if math.isfinite(max(pair))]
-        unit = float(table.picking[estimator.choice].scale) if estimator.choice in table.picking else 0.0
-    elif isinstance(estimator, Ratio | Moment):
-        widths = [width for width in column.margins or () if width is not None and math.isfinite(width)]
-        unit = expected_half_width(estimator, group_noise(plan.blocks, table.noise), NOMINAL_GROUP)
-    else:
-        return None
+    estimate = estimate_of(output.estimator)
+    widths = estimate.found_errors(column)
+    unit = estimate.error_unit(table.picking, group_noise(plan.blocks, table.noise), NOMINAL_GROUP)
     return float(np.median(widths)) / unit if widths and unit and float(np.median(widths)) else None
 
 
@@ -153,7 +135,7 @@ def excess_of(
 def _depends(form: Form, slots: Sequence[Sequence[Calibration]]) -> bool:
     """Whether a column's error depends on the data: on how many people are in a group, and where their values lie."""
     if isinstance(form, Mean):
-        return not isinstance(_output(slots[form.term[0]][0], form.term[1]).estimator, Linear)
+        return _output(slots[form.term[0]][0], form.term[1]).estimator.as_sum is None
     return isinstance(form, Quotient)
 
 
@@ -201,7 +183,7 @@ def _branches(form: Form) -> tuple[Form, ...]:
 
 
 def _alone(output: Output) -> Form:
-    if isinstance(output.estimator, Linear):
+    if output.estimator.as_sum is not None:
         return Affine((((0, output.name), Fraction(1)),))
     return Mean((0, output.name))
 
@@ -273,15 +255,15 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: Known
     if isinstance(form, Mean):
         calibration = slots[form.term[0]][0]
         estimator = _output(calibration, form.term[1]).estimator
-        if isinstance(estimator, Chosen):
-            error = quantile_half_width(calibration.picked, estimator, NOMINAL_GROUP)
+        if (chosen := estimator.as_pick) is not None:
+            error = quantile_half_width(calibration.picked, chosen, NOMINAL_GROUP)
             if (found := known.errors.get(_size_name(calibration.plan, form.term[1]))) is not None:
-                pick = next(one for one in calibration.picked if one.choice.name == estimator.choice)
+                pick = next(one for one in calibration.picked if one.choice.name == chosen.choice)
                 error = found * float(pick.mechanism.noise.scale)
             return None if error is None else abs(float(form.factor)) * error
         noise = group_noise(calibration.plan.blocks, calibration.noise)
         times = known.errors.get(_size_name(calibration.plan, form.term[1]), 1.0)
-        return abs(float(form.factor)) * times * expected_half_width(estimator, noise, NOMINAL_GROUP)
+        return abs(float(form.factor)) * times * estimate_of(estimator).expected_half_width(noise, NOMINAL_GROUP)
     if isinstance(form, Running):
         calibration = slots[form.term[0]][0]
         return running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])
@@ -321,10 +303,10 @@ def _joint(
         for (slot, name), weight in form.terms:
             calibration = slots[slot][0]
             noise = group_noise(calibration.plan.blocks, calibration.noise)
-            estimator = _output(calibration, name).estimator
+            total = _output(calibration, name).estimator.as_sum
             # Without keys there is one row, whichever slot it is in.
             row = slot if calibration.plan.keys else calibration.plan.identity
-            for statistic, part in estimator.terms if isinstance(estimator, Linear) else ():
+            for statistic, part in total.terms if total is not None else ():
                 noises[row, statistic] = noise[statistic]
                 weights.setdefault((row, statistic), [Fraction(0), Fraction(0)])[side] += weight * part
     return tuple((noises[key], pair[0], pair[1]) for key, pair in weights.items() if any(pair))

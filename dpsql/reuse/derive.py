@@ -27,7 +27,7 @@ from dpsql.inference.estimates import Column
 from dpsql.mechanisms import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Additive, Entry, Facts, Key, NoisyTable, heaviest
-from rewriter.plan import Estimator, Linear, Moment, Plan, Ratio
+from rewriter.plan import Plan
 
 WEIGHTS = 1 << 16
 """Tables are combined with weights that are whole parts of this: a combination is an integer on so much finer a
@@ -382,16 +382,6 @@ def refined(plan: Plan, refinement: Mapping[str, int]) -> Plan:
         )
         for block in plan.blocks
     )
-    outputs = tuple(replace(one, estimator=_finer(one.estimator, refinement)) for one in plan.outputs)
-    parts = tuple(replace(part, estimator=_finer_sum(part.estimator, refinement)) for part in plan.parts)
+    outputs = tuple(replace(one, estimator=one.estimator.finer(refinement)) for one in plan.outputs)
+    parts = tuple(replace(part, estimator=part.estimator.finer(refinement)) for part in plan.parts)
     return replace(plan, blocks=blocks, outputs=outputs, parts=parts)
-
-
-def _finer(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
-    if isinstance(estimator, Moment | Ratio):
-        return estimator.finer(refinement)
-    return _finer_sum(estimator, refinement) if isinstance(estimator, Linear) else estimator
-
-
-def _finer_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
-    return replace(estimator, terms=tuple((name, weight / refinement[name]) for name, weight in estimator.terms))

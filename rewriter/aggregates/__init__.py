@@ -1,9 +1,9 @@
 """Which aggregates may be asked of people."""
 
-from rewriter.aggregates.aggregate_calls import PICKED, check_measured, compile_aggregate
+from rewriter.aggregates.aggregate_calls import check_measured, compile_aggregate, function_of
 from rewriter.aggregates.booleans_as_counts import as_counts, plain_every
+from rewriter.aggregates.counts import COUNT, COUNT_OF_ROWS
 from rewriter.aggregates.extremes import with_counted_maxima, with_declared_extremes
-from rewriter.aggregates.figures import FIGURES
 from rewriter.aggregates.grouped_select import (
     MAX_AGGREGATES,
     Grouped,
@@ -14,11 +14,14 @@ from rewriter.aggregates.grouped_select import (
     parenthesised,
     take_apart,
 )
+from rewriter.aggregates.sums import AVG, SUM
 
 __all__ = [
-    "FIGURES",
+    "AVG",
+    "COUNT",
+    "COUNT_OF_ROWS",
     "MAX_AGGREGATES",
-    "PICKED",
+    "SUM",
     "Grouped",
     "aggregates_of",
     "as_counts",
@@ -27,6 +30,7 @@ __all__ = [
     "check_select",
     "compile_aggregate",
     "expanded",
+    "function_of",
     "parenthesised",
     "plain_every",
     "take_apart",

@@ -20,15 +20,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from rewriter.aggregates.counts import COUNT
 from rewriter.aggregates.extremes import in_place
 from rewriter.aggregates.grouped_select import Grouped
+from rewriter.aggregates.own_values import Logical
 from rewriter.declared import BOOLEAN, Kind
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Value, both, compile_expression, present
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate
 
-_LOGICAL = (exp.LogicalOr, exp.LogicalAnd)
 _INTEGERS = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 
 
@@ -62,10 +63,10 @@ def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
     shares = [
         _share(aggregate, call, scope, dialect) for aggregate, call in zip(aggregates, grouped.calls, strict=True)
     ]
-    counted = sum(one.function is exp.Count and not one.distinct for one in aggregates)
+    counted = sum(one.kind.counts and not one.distinct for one in aggregates)
     if counted + sum(share is not None for share in shares) < 2:
         shares = [None for _ in aggregates]
-    if not any(shares) and not any(aggregate.function in _LOGICAL for aggregate in aggregates):
+    if not any(shares) and not any(isinstance(aggregate.kind, Logical) for aggregate in aggregates):
         return grouped
     made: dict[str, exp.Expr] = {}
     names: dict[str, str] = {}
@@ -73,7 +74,8 @@ def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
     calls: list[exp.Expr] = []
     table = grouped.outer.args["from_"].this.name
     for number, (aggregate, call, share) in enumerate(zip(aggregates, grouped.calls, shares, strict=True)):
-        found = _decided(aggregate) if aggregate.function in _LOGICAL else share
+        kind = aggregate.kind
+        found = _decided(aggregate, kind.telling) if isinstance(kind, Logical) else share
         if found is None:
             names[f"a{number}"] = f"a{len(kept)}"
             kept.append(aggregate)
@@ -91,11 +93,10 @@ _Counts = tuple[tuple[Aggregate, Aggregate], Callable[[exp.Column, exp.Column], 
 """Two counts, and what is said of their columns."""
 
 
-def _decided(aggregate: Aggregate) -> _Counts:
+def _decided(aggregate: Aggregate, is_or: bool) -> _Counts:
     if aggregate.argument is None:
         raise AssertionError("a condition is an argument")
     telling, other = aggregate.argument, _negated(aggregate.argument)
-    is_or = aggregate.function is exp.LogicalOr
     if not is_or:
         telling, other = other, telling
     counts = (_counted(aggregate, telling, decides=True), _counted(aggregate, other))
@@ -111,7 +112,7 @@ def _decided(aggregate: Aggregate) -> _Counts:
 
 def _counted(aggregate: Aggregate, test: Value, *, decides: bool = False) -> Aggregate:
     said = aggregate.text if decides else ""
-    return Aggregate(exp.Count, None, both(aggregate.condition, test), False, aggregate.text, decides=said)
+    return Aggregate(COUNT, None, both(aggregate.condition, test), False, aggregate.text, decides=said)
 
 
 def _negated(value: Value) -> Value:
@@ -129,7 +130,7 @@ def _exceeds(count: exp.Column) -> exp.Expr:
 def _share(aggregate: Aggregate, call: exp.Expr, scope: BlockScope, dialect: Dialect) -> _Counts | None:
     """The rows with p and all rows, of AVG(CASE WHEN p THEN 1 ELSE 0 END) and AVG(CAST(p AS INT))."""
     argument = call.this.this if isinstance(call, exp.Filter) else call.this
-    if aggregate.function is not exp.Avg:
+    if not aggregate.kind.averages:
         return None
     factor = exp.Literal.number(1)
     every: Value | None = None
@@ -145,7 +146,7 @@ def _share(aggregate: Aggregate, call: exp.Expr, scope: BlockScope, dialect: Dia
             return None
     else:
         return None
-    whole = Aggregate(exp.Count, None, both(aggregate.condition, every), False, f"the rows of {aggregate.text}")
+    whole = Aggregate(COUNT, None, both(aggregate.condition, every), False, f"the rows of {aggregate.text}")
     counts = (replace(_counted(aggregate, held), text=f"the rows with it of {aggregate.text}"), whole)
 
     def said(above: exp.Column, below: exp.Column) -> exp.Expr:

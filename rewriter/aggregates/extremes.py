@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from rewriter.aggregates.aggregate_calls import one_or_zero
+from rewriter.aggregates.counts import COUNT, one_or_zero
 from rewriter.aggregates.grouped_select import Grouped
+from rewriter.aggregates.own_values import MAX, MIN, Extreme
 from rewriter.columns import Variable, variable_behind
 from rewriter.declared import Kind, Scalar, Type, measure
 from rewriter.dialects import Dialect
@@ -24,7 +25,6 @@ from rewriter.release import Aggregate
 from rewriter.statement import tested_for_null
 
 NOTE = "MIN and MAX are the ends of the declared range, not of the data"
-_EXTREMES = (exp.Min, exp.Max)
 
 
 def with_declared_extremes(grouped: Grouped) -> tuple[Grouped, tuple[str, ...]]:
@@ -32,7 +32,7 @@ def with_declared_extremes(grouped: Grouped) -> tuple[Grouped, tuple[str, ...]]:
     ends: dict[str, exp.Expr] = {}
     kept: dict[str, Aggregate] = {}
     for number, aggregate in enumerate(grouped.aggregates):
-        end = _end(aggregate) if aggregate.function in _EXTREMES else None
+        end = _end(aggregate) if isinstance(aggregate.kind, Extreme) else None
         if end is None:
             kept[f"a{number}"] = aggregate
         else:
@@ -54,7 +54,7 @@ def with_counted_maxima(grouped: Grouped, scope: BlockScope, dialect: Dialect) -
     calls: list[exp.Expr] = []
     names: dict[str, str] = {}
     for number, (aggregate, call) in enumerate(zip(grouped.aggregates, grouped.calls, strict=True)):
-        test = one_or_zero(call.this) if isinstance(call, exp.Max) and isinstance(call.this, exp.Case) else None
+        test = one_or_zero(call.this) if isinstance(call, MAX.node) and isinstance(call.this, exp.Case) else None
         default = None if test is None else call.this.args.get("default")
         if test is not None and isinstance(default, exp.Literal):
             if _never(test, scope, dialect):
@@ -63,7 +63,7 @@ def with_counted_maxima(grouped: Grouped, scope: BlockScope, dialect: Dialect) -
             column = exp.column(f"a{len(aggregates)}", grouped.outer.args["from_"].this.name)
             ends[f"a{number}"] = _exceeds(column)
             counted = condition(test, scope, dialect, "a count")
-            aggregate = Aggregate(exp.Count, None, counted, False, aggregate.text)
+            aggregate = Aggregate(COUNT, None, counted, False, aggregate.text)
         names[f"a{number}"] = f"a{len(aggregates)}"
         aggregates.append(aggregate)
         calls.append(call)
@@ -111,7 +111,7 @@ def _end(aggregate: Aggregate) -> exp.Expr | None:
     if variable is None or variable.table.public:
         return None
     column = variable.column
-    least = aggregate.function is exp.Min
+    least = aggregate.kind == MIN
     if column.range is not None:
         return _literal(column.range[0 if least else 1], column.type, least)
     if column.values is None or column.type.kind is Kind.BOOLEAN:

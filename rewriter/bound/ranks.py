@@ -107,7 +107,7 @@ def quantiles(
         for place, (key, column) in enumerate(columns.items())
     }
     outputs = tuple(
-        Output(f"a{place}", _type(one), Chosen(choices[key].name, _place(one, choices[key])), one.text)
+        Output(f"a{place}", one.output_type, Chosen(choices[key].name, _place(one, choices[key])), one.text)
         for place, one, key in asked
     )
     return Picked(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])))
@@ -121,12 +121,6 @@ def _place(aggregate: Aggregate, choice: Choice) -> int:
     return choice.fractions.index(aggregate.fraction)
 
 
-def _type(aggregate: Aggregate) -> Type:
-    """MEDIAN and PERCENTILE_CONT of numbers are doubles, as in PostgreSQL; all else is a value of the column."""
-    type_ = aggregate.type or _argument(aggregate).type
-    return DOUBLE if type_.numeric and aggregate.function in (exp.Median, exp.PercentileCont) else type_
-
-
 def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
     notes = []
     if any(one.candidates for one in aggregates):
@@ -136,7 +130,7 @@ def _notes(aggregates: Sequence[Aggregate]) -> list[str]:
         notes.append("a quantile is one value of its column's range, never between two; NULL where hardly anybody is")
     if any(one.fraction in (0, 1) for one in aggregates):
         notes.append("MIN and MAX are approximate: they lie inside of the data, with some rows beyond them")
-    rounded = (_rounded_to_steps(_argument(one)) for one in aggregates if not one.candidates)
+    rounded = (_rounded_to_steps(one.value) for one in aggregates if not one.candidates)
     return [*notes, *dict.fromkeys(note for note in rounded if note)]
 
 
@@ -149,12 +143,6 @@ def _rounded_to_steps(value: Value) -> str:
     return (
         f"quantiles read {variable.column.name} as the nearest multiple of {size}, by the step that is declared for it"
     )
-
-
-def _argument(aggregate: Aggregate) -> Value:
-    if aggregate.argument is None:
-        raise AssertionError("what is picked has an argument")
-    return aggregate.argument
 
 
 # How much one unit weighs
@@ -262,7 +250,7 @@ def argument_text(aggregate: Aggregate) -> str:
 
 def _bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval, Fraction]:
     """The argument with its range on the lattice, or a refusal that names what to declare."""
-    argument = _argument(aggregate)
+    argument = aggregate.value
     if not (argument.type.numeric or argument.type.temporal):
         raise Refused(
             f"{aggregate.text} needs a number, a date or a timestamp, not a {argument.type}",

@@ -15,7 +15,6 @@ from rewriter.bound.ball import reach_squared
 from rewriter.declared import ContributionBound, Norm
 from rewriter.keys import Steps
 from rewriter.measure import Vector, Workload
-from rewriter.plan import statistics_of
 from rewriter.release import Cumulative
 from rewriter.strategies import LONGEST, Prefix, PrefixStrategy, Toeplitz, best_tree
 
@@ -83,7 +82,7 @@ def _is_wanted(vector: Vector, work: Workload, cumulative: Cumulative) -> bool:
     """Whether running sums are made of it, and every part of it is one statistic, so that it can be finished alone."""
     names = {cell.name for cell in vector.cells}
     sums = {f"a{place}" for place in cumulative.aggregates}
-    used = [output for output in work.outputs if names.intersection(statistics_of(output.estimator))]
+    used = [output for output in work.outputs if names.intersection(output.estimator.statistics)]
     parts = [part for part in work.parts if names & {name for name, _ in part.estimator.terms}]
     simple = all(len(part.estimator.terms) == 1 for part in parts)
     return simple and any(output.name in sums for output in used) and all(output.parts for output in used)

@@ -3,7 +3,7 @@
 from rewriter.dialects.calendar_nodes import CalendarReading, Read, field_of, print_of, reading_of, start_of
 from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.duckdb import DUCKDB
-from rewriter.dialects.fact import Fact, is_fact
+from rewriter.dialects.fact import Fact, is_fact, without_facts
 from rewriter.dialects.local_days import ZonedDays, finer, lists, zoned_days
 from rewriter.dialects.nodes import binary, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
@@ -31,6 +31,7 @@ __all__ = [
     "start_of",
     "text",
     "when",
+    "without_facts",
     "wrap",
     "zoned_days",
 ]

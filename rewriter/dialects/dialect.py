@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from rewriter.declared import BIGINT, DOUBLE, UTC, Kind, Type, decimal
 from rewriter.dialects.calendar_nodes import Read, reading_of
+from rewriter.dialects.fact import without_facts
 from rewriter.dialects.nodes import call, double, number, text
 
 WORDS = frozenset(
@@ -81,7 +82,8 @@ class Dialect(ABC):
     def sql(self, tree: exp.Expr) -> str:
         """The engine's text of a tree, which is left as it was."""
         spelt = self.spelt(tree)
-        return str(spelt.sql(dialect=self.name, comments=False, copy=spelt is tree))
+        own = without_facts(tree.copy() if spelt is tree else spelt)
+        return str(own.sql(dialect=self.name, comments=False, copy=False))
 
     def spelt(self, tree: exp.Expr) -> exp.Expr:
         """The tree with the engine's own words for what is read off a calendar: a copy, where there is any of that."""

@@ -54,6 +54,19 @@ class _Noted:
         return 0
 
 
+def without_facts(tree: N) -> N:
+    """The tree itself, which has no facts any more, to be spelt: a generator may take all arguments of a node for words.
+
+    >>> NOTED: Fact[int] = Fact("noted")
+    >>> without_facts(NOTED.on(exp.Max(this=exp.column("x")), 1)).sql("duckdb")
+    'MAX(x)'
+    """
+    for node in tree.walk():
+        for name in [name for name, argument in node.args.items() if isinstance(argument, _Noted)]:
+            del node.args[name]
+    return tree
+
+
 def is_fact(argument: object) -> bool:
     """Whether an argument of a node is a fact, which no text of an analyst can write."""
     return isinstance(argument, _Noted)

@@ -18,14 +18,14 @@ from rewriter.dialects import Dialect, number, wrap
 from rewriter.expressions import IntegerRange, Value, Values
 from rewriter.refused import Refused
 from rewriter.relations import learned_ranges
-from rewriter.release import Aggregate
 
 MOST_CANDIDATES = 2048
 """The most values that one is picked from."""
 
 
-def mode(value: Value, test: Value | None, text: str, dialect: Dialect) -> Aggregate:
-    """MODE, with the place among the candidates as its argument. Raises :class:`Refused` where there are none."""
+def mode_of(value: Value, text: str, dialect: Dialect) -> tuple[Value, tuple[Scalar, ...]]:
+    """A row's value as its place among the candidates of MODE, and these. Raises :class:`Refused` where there are
+    none."""
     candidates = _candidates(value)
     if not candidates or len(candidates) > MOST_CANDIDATES:
         many = f"more than {MOST_CANDIDATES:,} of them" if candidates else "none"
@@ -34,7 +34,7 @@ def mode(value: Value, test: Value | None, text: str, dialect: Dialect) -> Aggre
             hint=f"SELECT x, COUNT(*) … GROUP BY x ORDER BY 2 DESC LIMIT 1, with {_inner(value)} for x",
         )
     place = Value(_place(value, candidates, dialect), BIGINT, Interval.of(0, len(candidates) - 1))
-    return Aggregate(exp.Mode, place, test, False, text, candidates=candidates, type=value.type)
+    return place, candidates
 
 
 def _inner(value: Value) -> str:

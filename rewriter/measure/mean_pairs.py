@@ -25,8 +25,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from math import inf
 
-from sqlglot import exp
-
 from rewriter.declared import Interval, Norm
 from rewriter.measure.moments import counts_rows
 from rewriter.measure.pair_cells import (
@@ -45,9 +43,9 @@ from rewriter.measure.pair_cells import (
     measured,
 )
 from rewriter.measure.same_rows import shared
-from rewriter.measure.summand import argument_of, bounded, most_rows_of
+from rewriter.measure.summand import bounded, most_rows_of
 from rewriter.measure.vectors import Builder
-from rewriter.release import Aggregate
+from rewriter.release import Aggregate, MeasuredBy
 
 
 def paired(asked: Mapping[int, Aggregate], builder: Builder, norm: Norm, alone: frozenset[int]) -> dict[int, Found]:
@@ -85,17 +83,17 @@ class _Planned:
 
     def found(self, number: int, pair: Pair) -> Found:
         one = self._asked[number]
-        if one.function is exp.Avg:
+        if one.kind.averages:
             return pair.ratio, ()
-        if one.function is exp.Sum:
+        if one.kind.sums:
             return pair.total(one, self._builder)
         return pair.count(self._builder, every=not self._rows[number].argument)
 
-    def _of(self, function: type[exp.Expr]) -> list[int]:
-        return [number for number, one in self._asked.items() if one.function is function]
+    def _of(self, measured_by: MeasuredBy) -> list[int]:
+        return [number for number, one in self._asked.items() if one.kind.measured_by is measured_by]
 
     def _means(self) -> None:
-        for number in self._of(exp.Avg):
+        for number in self._of(MeasuredBy.MEAN):
             place = self.places[number] = self._rows[number]
             if place not in self.wanted:
                 one = self._asked[number]
@@ -103,7 +101,7 @@ class _Planned:
                 self.wanted[place] = Wanted(one, interval, granularity, Nulls.NOTHING, [MEAN])
 
     def _sums_of_means(self) -> None:
-        for number in self._of(exp.Sum):
+        for number in self._of(MeasuredBy.SUM):
             place = self._rows[number]
             if place not in self.wanted or (number in self._alone and self.wanted[place].interval.low):
                 continue
@@ -129,7 +127,7 @@ class _Planned:
 
     def _sums_and_counts(self) -> None:
         """The first sum of each value under one condition alone, with a count of the same rows."""
-        for number in self._of(exp.Sum):
+        for number in self._of(MeasuredBy.SUM):
             if number in self.places or not self._is_one_sum(number):
                 continue
             rows = self._rows[number]
@@ -141,7 +139,7 @@ class _Planned:
             if not (every or present_) or (number in self._alone and pair.interval.low) or widened == inf:
                 continue
             if present_:
-                pair.nulls = Nulls.CELL if every and argument_of(one).nullable else Nulls.NOTHING
+                pair.nulls = Nulls.CELL if every and one.value.nullable else Nulls.NOTHING
             total = pair.of_sum(widened)
             if total.in_pair(pair.nulls) + 2 > self._apart(1.0) + 1:
                 continue
@@ -179,7 +177,7 @@ class _Planned:
             if place in taken:
                 continue
             readers = [self._asked[number] for number, read in self.places.items() if read == place]
-            simple = all(of.function is exp.Avg or (counts_rows(of) and of.argument is None) for of in readers)
+            simple = all(of.kind.averages or (counts_rows(of) and of.argument is None) for of in readers)
             if one.nulls is Nulls.CELL and simple and fits(WEIGHTS.l1 * one.steps[2], self._builder):
                 one.nulls = Nulls.WEIGHED
 
@@ -204,7 +202,7 @@ class _Planned:
         """
         conditions = [place.condition for place in self.wanted]
         several = {condition for condition in conditions if conditions.count(condition) > 1}
-        for number in self._of(exp.Sum):
+        for number in self._of(MeasuredBy.SUM):
             rows, widened = self._rows[number], self._widened(number)
             alone = number in self.places or not self._is_one_sum(number) or widened == inf
             if alone or rows in self.wanted or rows.condition not in several:
@@ -228,7 +226,7 @@ class _Planned:
     def _is_one_sum(self, number: int) -> bool:
         """Whether the value is summed under one condition only: sums under several are a family."""
         text = self._rows[number].argument
-        sums = [rows for other, rows in self._rows.items() if self._asked[other].function is exp.Sum]
+        sums = [rows for other, rows in self._rows.items() if self._asked[other].kind.sums]
         return sum(rows.argument == text for rows in dict.fromkeys(sums)) == 1
 
 

@@ -16,8 +16,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.aggregates import FIGURES
-from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Norm, Type, least
+from rewriter.declared import Interval, Kind, Norm, least
 from rewriter.dialects import Dialect, double, wrap
 from rewriter.expressions import Value, both, present
 from rewriter.measure.distinct_values import most_of_all, most_of_one_person
@@ -27,7 +26,6 @@ from rewriter.measure.moments import Moments
 from rewriter.measure.overlapping_counts import Family, Measured, Member, measure
 from rewriter.measure.pair_cells import Found
 from rewriter.measure.summand import (
-    argument_of,
     bounded,
     inner,
     is_integer,
@@ -36,7 +34,6 @@ from rewriter.measure.summand import (
     note_total,
     range_of,
     steps_of,
-    sum_type,
     unit_of,
 )
 from rewriter.measure.vectors import Addend, Builder, Cell, Credit, Vector, Workload
@@ -67,7 +64,7 @@ def workload(
     builder = Builder(dialect, filters, rows, apart=apart, one_row=one_row)
     asked = [aggregate.within or aggregate for aggregate in aggregates]
     _require_ranges(asked, filters)
-    second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.function in FIGURES}
+    second_order = {number: aggregate for number, aggregate in enumerate(asked) if aggregate.kind.figure is not None}
     moments = Moments(asked, builder, norm)
     found: dict[int, Found] = {number: (moments.estimator(aggregate), ()) for number, aggregate in second_order.items()}
     for number, aggregate in enumerate(asked):
@@ -80,19 +77,21 @@ def workload(
         return {number: one for number, one in enumerate(asked) if number not in found}
 
     found |= paired(rest(), builder, norm, alone)
-    found |= _sums({number: one for number, one in rest().items() if one.function is exp.Sum}, norm, builder)
+    found |= _sums({number: one for number, one in rest().items() if one.kind.sums}, norm, builder)
     counted = rest()
     found |= _counts({number: counted[number] for number in alone & set(counted)}, norm, builder, one_row=one_row)
     found |= _counts(rest(), norm, builder, one_row=one_row)
     outputs = tuple(
-        Output(f"a{number}", _type(aggregate), found[number][0], aggregate.text, found[number][1], aggregate.decides)
+        Output(
+            f"a{number}", aggregate.output_type, found[number][0], aggregate.text, found[number][1], aggregate.decides
+        )
         for number, aggregate in enumerate(aggregates)
     )
     return Workload(
         tuple(builder.columns.values()),
         tuple(builder.vectors),
         outputs,
-        tuple(builder.notes),
+        (*builder.notes, *dict.fromkeys(one.kind.note for one in aggregates if one.kind.note)),
         tuple(builder.parts),
         tuple(builder.orders),
         tuple(builder.derived.values()),
@@ -102,11 +101,11 @@ def workload(
 
 def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> Found:
     """A count, sum or mean of what moments are measured of."""
-    if aggregate.function is exp.Count:
+    if aggregate.kind.counts:
         return measured.rows, (builder.part(measured.rows, ONE),)
-    text = builder.spelt(argument_of(aggregate).sql)
+    text = builder.spelt(aggregate.value.sql)
     mean = measured.moment(Figure.MEAN, text, None)
-    if aggregate.function is exp.Avg:
+    if aggregate.kind.averages:
         return mean, ()
     total = replace(measured.total(text), integer=is_integer(aggregate))
     least = 0 if mean.x.low >= 0 else None
@@ -117,8 +116,8 @@ def _beside(aggregate: Aggregate, measured: Bernstein, builder: Builder) -> Foun
 def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -> None:
     """Refuse sums of numbers without a range: the first means what to declare, all of them what is missing."""
     aggregates = [one for aggregate in aggregates for one in _of_each_argument(aggregate)]
-    means = [aggregate for aggregate in aggregates if aggregate.function is exp.Avg or aggregate.function in FIGURES]
-    sums = [aggregate for aggregate in aggregates if aggregate.function is exp.Sum]
+    means = [aggregate for aggregate in aggregates if aggregate.kind.averages or aggregate.kind.figure is not None]
+    sums = [aggregate for aggregate in aggregates if aggregate.kind.sums]
     lacking = [aggregate for aggregate in (*means, *sums) if range_of(aggregate, filters)[1] is None]
     if not lacking:
         return
@@ -137,12 +136,6 @@ def _of_each_argument(aggregate: Aggregate) -> list[Aggregate]:
     if aggregate.second is None:
         return [aggregate]
     return [replace(aggregate, second=None), replace(aggregate, argument=aggregate.second, second=None)]
-
-
-def _type(aggregate: Aggregate) -> Type:
-    if aggregate.function is exp.Count:
-        return BIGINT
-    return DOUBLE if aggregate.function is exp.Avg or aggregate.function in FIGURES else sum_type(aggregate)
 
 
 # Sums

@@ -26,7 +26,6 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.aggregates import FIGURES
 from rewriter.columns import narrowed
 from rewriter.declared import BOOLEAN, Interval, Kind, Norm
 from rewriter.dialects import number
@@ -136,7 +135,7 @@ class Moments:
         self._builder = builder
         self._found: dict[tuple[Rows, frozenset[str]], Measured] = {}
         self._whole: dict[Rows, Measured] = {}
-        wanted = self._wanted([one for one in asked if one.function in FIGURES])
+        wanted = self._wanted([one for one in asked if one.kind.figure is not None])
         counted = {self.rows(one) for one in asked if counts_rows(one)}
         counted -= {rows for rows, _ in wanted}
         for key, one in wanted.items():
@@ -149,7 +148,7 @@ class Moments:
     def estimator(self, aggregate: Aggregate) -> Moment:
         """How a moment is computed."""
         x, y = self._texts(aggregate)
-        return self._of(aggregate).moment(FIGURES[aggregate.function], x, y)
+        return self._of(aggregate).moment(_figure(aggregate), x, y)
 
     def whole(self, aggregate: Aggregate) -> Linear | None:
         """The number of all rows, where those without an argument have a cell beside the others."""
@@ -164,7 +163,7 @@ class Moments:
         if aggregate.distinct or aggregate.decides:
             return None
         rows = self.rows(aggregate)
-        if aggregate.function is exp.Count:
+        if aggregate.kind.counts:
             able = [one for (of, _), one in self._found.items() if of == rows]
             return min(able, key=lambda one: len(one.cells), default=None)
         return None if aggregate.argument is None else self._with(rows, self._builder.spelt(aggregate.argument.sql))
@@ -198,7 +197,7 @@ class Moments:
         for aggregate in sorted(aggregates, key=lambda one: one.second is None):
             x, y = _axes(aggregate)
             text, other = self._texts(aggregate)
-            rows, degrees = self.rows(aggregate), FIGURES[aggregate.function].degrees
+            rows, degrees = self.rows(aggregate), _figure(aggregate).degrees
             key = (rows, frozenset({text} if other is None else {text, other}))
             if y is None:
                 key = next((known for known in wanted if known[0] == rows and text in known[1]), key)
@@ -216,7 +215,13 @@ class Moments:
 
 def counts_rows(aggregate: Aggregate) -> bool:
     """Whether it is a count of rows, and decides nothing."""
-    return aggregate.function is exp.Count and not aggregate.distinct and not aggregate.decides
+    return aggregate.kind.counts and not aggregate.distinct and not aggregate.decides
+
+
+def _figure(aggregate: Aggregate) -> Figure:
+    if aggregate.kind.figure is None:
+        raise AssertionError(f"{aggregate.kind.word} is made of no moments")
+    return aggregate.kind.figure
 
 
 def _axes(aggregate: Aggregate) -> tuple[Value, Value | None]:

@@ -17,7 +17,7 @@ from rewriter.declared import Interval, Norm
 from rewriter.expressions import both, present
 from rewriter.measure.atoms import numbered
 from rewriter.measure.conditions import Signature, signatures
-from rewriter.measure.summand import argument_of, bounded, inner, is_integer, note_clipping, show, steps_of, unit_of
+from rewriter.measure.summand import bounded, inner, is_integer, note_clipping, show, steps_of, unit_of
 from rewriter.measure.vectors import Addend, Builder, Cell, Vector
 from rewriter.plan import Estimator, Linear, Ratio, Terms
 from rewriter.release import Aggregate
@@ -139,7 +139,7 @@ class Wanted:
     @property
     def nullable(self) -> bool:
         """Whether rows are not in its pair, for they have no value."""
-        return self.nulls is not Nulls.ZERO and argument_of(self.aggregate).nullable
+        return self.nulls is not Nulls.ZERO and self.aggregate.value.nullable
 
     @property
     def knows_all(self) -> bool:
@@ -160,7 +160,7 @@ class Wanted:
 
     @property
     def lattice(self) -> tuple[exp.Expr, Interval, Fraction]:
-        return argument_of(self.aggregate).sql, self.interval, self.granularity
+        return self.aggregate.value.sql, self.interval, self.granularity
 
     def of_sum(self, widened: float) -> Reading:
         """U·a + L·b, where a sum alone has the variance of the larger end; ``widened``: that many times too much."""

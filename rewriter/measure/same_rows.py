@@ -23,8 +23,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 
-from sqlglot import exp
-
 from rewriter.declared import Norm
 from rewriter.measure.pair_cells import MIDDLE, ROWS, VALUES, Nulls, Reading, Rows, Shared, Wanted, fits
 from rewriter.measure.vectors import Builder
@@ -171,4 +169,4 @@ class _Trial:
 
 def _ends_and_middle(one: Wanted) -> list[Reading]:
     """Its readings. Between an end of the range and the middle, the variance of a mean is between theirs."""
-    return [*one.readings, *([MIDDLE] if one.aggregate.function is exp.Avg else [])]
+    return [*one.readings, *([MIDDLE] if one.aggregate.kind.averages else [])]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sqlglot import exp
-
 from rewriter.columns import most_in_total, narrowed, open_totals
-from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Type, decimal
+from rewriter.declared import Interval, Kind
 from rewriter.expressions import Value, clipped_once, clipped_steps, held, lattice, stays_within
 from rewriter.measure.vectors import Builder
 from rewriter.refused import Unbounded
@@ -18,7 +16,7 @@ from rewriter.release import Aggregate
 
 def range_of(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Interval | None]:
     """The argument of SUM or AVG, and where it lies on the rows that are counted."""
-    argument = argument_of(aggregate)
+    argument = aggregate.value
     return argument, narrowed(argument, [*filters, *([aggregate.condition] if aggregate.condition is not None else [])])
 
 
@@ -28,9 +26,8 @@ def bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Inte
     if declared is None:
         raise AssertionError("a sum without a range was refused")
     # A mean adds up distances from the ends of the range, a sum the values.
-    is_mean = aggregate.function is exp.Avg
     learned = learned_ranges(argument.sql)
-    granularity = lattice(argument.type, declared, declared.width if is_mean else None, learned=learned)
+    granularity = lattice(argument.type, declared, declared.width if aggregate.kind.averages else None, learned=learned)
     interval = declared.outward(granularity)
     if learned:
         interval = held(interval, argument.type, granularity)
@@ -39,24 +36,10 @@ def bounded(aggregate: Aggregate, filters: Sequence[Value]) -> tuple[Value, Inte
     return argument, interval, granularity
 
 
-def argument_of(aggregate: Aggregate) -> Value:
-    if aggregate.argument is None:
-        raise AssertionError("SUM and AVG have an argument")
-    return aggregate.argument
-
-
 def steps_of(aggregate: Aggregate, interval: Interval, granularity: Fraction, builder: Builder) -> str:
     """The row column of the argument in steps."""
     clipped = clipped_once if aggregate.combines else clipped_steps
-    return builder.column("v", clipped(argument_of(aggregate), interval, granularity, builder.dialect))
-
-
-def sum_type(aggregate: Aggregate) -> Type:
-    """The type of a sum: of whole numbers BIGINT, of decimals a long decimal."""
-    kind = argument_of(aggregate).type
-    if kind.kind is Kind.DOUBLE:
-        return DOUBLE
-    return decimal(38, kind.scale) if kind.kind is Kind.DECIMAL else BIGINT
+    return builder.column("v", clipped(aggregate.value, interval, granularity, builder.dialect))
 
 
 def is_integer(aggregate: Aggregate) -> bool:
@@ -64,15 +47,15 @@ def is_integer(aggregate: Aggregate) -> bool:
 
 
 def unit_of(aggregate: Aggregate, granularity: Fraction) -> Fraction:
-    """The number of which a finished sum is a multiple."""
-    kind = sum_type(aggregate)
+    """What a finished sum is a multiple of."""
+    kind = aggregate.output_type
     return {Kind.INTEGER: Fraction(1), Kind.DECIMAL: Fraction(1, 10**kind.scale)}.get(kind.kind, granularity)
 
 
 def most_rows_of(aggregate: Aggregate, interval: Interval, builder: Builder) -> Fraction | None:
     """As many of the largest values as one person's values add up to, by the owner's word; None where that is no less
     than the rows that a person has, or nothing is said."""
-    argument = argument_of(aggregate).sql
+    argument = aggregate.value.sql
     if not builder.one_row and (lacking := open_totals(argument)):
         raise Unbounded(
             f"nothing says what {inner(aggregate)} of one person adds up to",
@@ -95,7 +78,7 @@ def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder
 
 def note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
     """Say where values are moved to that a row may have outside of the range."""
-    said = clipping_note(inner(aggregate), argument_of(aggregate), interval)
+    said = clipping_note(inner(aggregate), aggregate.value, interval)
     note_once(aggregate.notes if aggregate.combines else said, builder)
 
 

@@ -45,9 +45,9 @@ def running_outputs(plan: Plan, window: Along | None = None) -> Mapping[str, Lin
         for one in block.statistics
     }
     return {
-        output.name: output.estimator
+        output.name: total
         for output in plan.outputs
-        if isinstance(output.estimator, Linear) and names.issuperset(name for name, _ in output.estimator.terms)
+        if (total := output.estimator.as_sum) is not None and names.issuperset(total.statistics)
     }
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from rewriter.declared import Kind
-from rewriter.plan import Chosen, Figure, Moment, Output, Ratio
+from rewriter.plan import Output
 from rewriter.release import Along
 
 Term = tuple[int, str]
@@ -178,16 +178,8 @@ def literal(text: str) -> Measured:
 def output(slot: int, column: Output) -> Measured:
     """A released output as it is."""
     term = (slot, column.name)
-    if isinstance(column.estimator, Chosen):
-        return Measured(Mean(term), whole=column.type.kind is Kind.INTEGER)
-    if isinstance(column.estimator, Ratio):
-        return Measured(Mean(term), nonnegative=column.estimator.low >= 0)
-    if isinstance(column.estimator, Moment):
-        is_mean = column.estimator.figure is Figure.MEAN
-        never = column.estimator.x.low >= 0 if is_mean else column.estimator.figure.nonnegative
-        return Measured(Mean(term), nonnegative=never)
-    counted = column.estimator.minimum == 0
-    return Measured(Affine(((term, Fraction(1)),)), whole=column.type.kind is Kind.INTEGER, nonnegative=counted)
+    form = Mean(term) if column.estimator.as_sum is None else Affine(((term, Fraction(1)),))
+    return Measured(form, whole=column.type.kind is Kind.INTEGER, nonnegative=column.estimator.nonnegative)
 
 
 def running(one: Measured, name: str, window: Along) -> Measured:

@@ -11,7 +11,6 @@ from rewriter.columns import Computed, Origin, Source, as_column
 from rewriter.declared import ONE, Catalog
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, compile_expression
-from rewriter.per_person.aggregates import per_unit
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
 from rewriter.relations import UNIT, Block, BlockScope, Relation, lacks_of, outside, resolved
 from rewriter.statement import output_name, star_of
@@ -60,7 +59,7 @@ def of_units(grouped: Grouped, block: Block, alias: str, catalog: Catalog, diale
         column, behind = exp.column(f"k{number}", alias), Origin(key.value.sql)
         columns.append((f"k{number}", as_column(key.value, column, behind)))
     for number, aggregate in enumerate(grouped.aggregates):
-        value = per_unit(aggregate, block.bound, dialect)
+        value = aggregate.of_one_person(block.bound, dialect)
         expressions.append(exp.alias_(value.sql, f"a{number}"))
         column, lacking = exp.column(f"a{number}", alias), Computed(lacks_of(aggregate, block.bound))
         columns.append((f"a{number}", as_column(value, column, lacking)))

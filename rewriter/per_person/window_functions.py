@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.aggregates import compile_aggregate
+from rewriter.aggregates import compile_aggregate, function_of
 from rewriter.columns import BEHIND, variable_behind
 from rewriter.declared import BIGINT, DOUBLE, INTEGER, ContributionBound, Interval, Kind, least
 from rewriter.dialects import Dialect, number
 from rewriter.expressions import IntegerRange, Value, Values, common_type, compile_expression, hull, text_size, widen
-from rewriter.per_person.aggregates import per_unit
 from rewriter.per_person.window_frames import WHOLE, Frame
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope
@@ -27,8 +26,6 @@ from rewriter.statement import only
 
 _MOST_OFFSET = 1_000_000_000
 MOST_TILES = 1000
-_AGGREGATES = (exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.LogicalOr, exp.LogicalAnd)
-_PICKS = (exp.Min, exp.Max)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ def compile_call(node: exp.Expr, over: Over, scope: BlockScope, bound: Contribut
         raise Refused(
             "IGNORE NULLS and RESPECT NULLS are not answered", hint="filter the NULLs out in a subquery, then use LAG"
         )
-    if isinstance(function, _AGGREGATES):
+    if (aggregate := function_of(function)) is not None and aggregate.in_windows:
         return _aggregate(_Call(node, over, scope, bound, dialect))
     compile_ = _FUNCTIONS.get(type(node))
     if compile_ is None:
@@ -256,9 +253,9 @@ def _aggregate(at: _Call) -> Value:
     frame = None if whole else over.frame
     order = () if whole else over.settled() if over.frame.rows else over.order
     width = None if whole else over.frame.width
-    value = per_unit(aggregate, replace(at.bound, rows=least([at.bound.rows, width])), at.dialect)
+    value = aggregate.of_one_person(replace(at.bound, rows=least([at.bound.rows, width])), at.dialect)
     sql = _over_each(value.sql, lambda call_: over.sql(call_, order, frame))
-    if isinstance(at.node, _PICKS) and aggregate.argument is not None:
+    if aggregate.kind.picks and aggregate.condition is None and aggregate.argument is not None:
         return replace(_picked(aggregate.argument, sql, nullable=True), constant=whole and over.one_partition)
     domain, interval = value.domain, value.interval
     if isinstance(domain, IntegerRange) and not over.frame.holds_current_row:

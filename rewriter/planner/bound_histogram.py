@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.aggregates import COUNT_OF_ROWS
 from rewriter.columns import Source, base_table
 from rewriter.declared import BIGINT, ONE, Catalog, Interval, Kind, Learned, Missing, Norm, Type
 from rewriter.dialects import Dialect, number
@@ -25,7 +26,7 @@ from rewriter.expressions import IntegerRange, Value, clipped_steps, lattice, li
 from rewriter.plan import Plan
 from rewriter.planner.plan_release import plan
 from rewriter.relations import UNIT, build_block
-from rewriter.release import Aggregate, Key, Query
+from rewriter.release import Key, Query
 
 _MOST_ROWS = 20
 _MOST_EXPONENT = 64
@@ -144,7 +145,7 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
                 bound=ONE,
                 filters=(),
                 keys=(Key(place, f"size of {word}"),),
-                aggregates=(Aggregate(exp.Count, None, None, False, "COUNT(*)"),),
+                aggregates=(COUNT_OF_ROWS,),
             )
         )
     return tuple(found)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from rewriter.dialects import without_facts
+
 _OURS = re.compile(r"t\d+")
 
 
@@ -27,14 +29,9 @@ def canonical(rows: Sequence[exp.Expr], trees: Sequence[exp.Expr]) -> tuple[str,
 
 def _spelt(tree: exp.Expr, names: dict[str, str]) -> str:
     """The tree's text; ``names`` are the numbers given so far, and it adds its own. The tree is left as it was."""
-    renamed: list[tuple[exp.Identifier, str]] = []
-    try:
-        for identifier in tree.find_all(exp.Identifier):
-            name = str(identifier.this)
-            if not identifier.args.get("quoted") and _OURS.fullmatch(name):
-                renamed.append((identifier, name))
-                identifier.args["this"] = names.setdefault(name, f"t{len(names) + 1}")
-        return str(tree.sql(dialect="duckdb", comments=False))
-    finally:
-        for identifier, name in renamed:
-            identifier.args["this"] = name
+    copy = without_facts(tree.copy())
+    for identifier in copy.find_all(exp.Identifier):
+        name = str(identifier.this)
+        if not identifier.args.get("quoted") and _OURS.fullmatch(name):
+            identifier.args["this"] = names.setdefault(name, f"t{len(names) + 1}")
+    return str(copy.sql(dialect="duckdb", comments=False, copy=False))

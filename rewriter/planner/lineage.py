@@ -49,7 +49,7 @@ def measured_by(query: Query) -> Asked:
     rows, spelt = canonical([query.rows, query.unit], every)
     texts = iter(spelt)
     aggregates = [
-        f"{one.function.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
+        f"{one.kind.node.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
         for one, trees in zip(query.aggregates, arguments, strict=True)
     ]
     return Asked("\n\n".join((rows, *aggregates)), tuple(tuple(islice(texts, len(trees))) for trees in keys))

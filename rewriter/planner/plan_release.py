@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
-from rewriter.aggregates import PICKED
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
 from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_columns, public_keys, steps_along
 from rewriter.measure import Workload, workload
-from rewriter.plan import Estimator, KeyColumn, Linear, Moment, Plan, Ratio
+from rewriter.plan import KeyColumn, Plan
 from rewriter.planner.alike import alike, said
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
@@ -40,7 +37,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = 
     unique = query.bound.unique
     if query.keys and public is None and unique and not query.summed_with_total:
         alone |= frozenset(place for place, one in enumerate(query.aggregates) if _counts_people(one))
-    summed = tuple(place for place, aggregate in enumerate(query.aggregates) if aggregate.function not in PICKED)
+    summed = tuple(place for place, aggregate in enumerate(query.aggregates) if not aggregate.kind.picks)
     work = _named(
         workload(
             [query.aggregates[place] for place in summed],
@@ -68,11 +65,11 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = 
     bounded = bound(query, work, norm, contribution, public, dialect, one_group=one_group, alike=shortened is not None)
     tree = dialect.spelt(bounded.tree)
     check_expanded(tree)
-    refined = (replace(output, estimator=_refined(output.estimator, bounded.refinement)) for output in work.outputs)
+    refined = (replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs)
     outputs = {output.name: output for output in (*refined, *picked.outputs)}
     is_empty = not query.keys and not work.vectors
     parts = tuple(
-        replace(part, estimator=_refined_sum(part.estimator, bounded.refinement), additive=part.additive or constant)
+        replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
     planned = Plan(
@@ -107,9 +104,7 @@ def _counts_people(aggregate: Aggregate) -> bool:
     aggregate = aggregate.within or aggregate
     unit = aggregate.argument is not None and aggregate.argument.unit and not aggregate.argument.nullable
     rows = aggregate.argument is None and not aggregate.row
-    return (
-        aggregate.function is exp.Count and aggregate.condition is None and (unit or (rows and not aggregate.distinct))
-    )
+    return aggregate.kind.counts and aggregate.condition is None and (unit or (rows and not aggregate.distinct))
 
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:
@@ -125,18 +120,6 @@ def _named(work: Workload, places: Sequence[int]) -> Workload:
     """The outputs of some of the aggregates, with the names of their places among all of them."""
     outputs = (replace(output, name=f"a{place}") for place, output in zip(places, work.outputs, strict=True))
     return replace(work, outputs=tuple(outputs))
-
-
-def _refined(estimator: Estimator, refinement: Mapping[str, int]) -> Estimator:
-    """Weights per step of the lattice that the bounded query really counts in."""
-    if isinstance(estimator, Moment | Ratio):
-        return estimator.finer(refinement)
-    return estimator if not isinstance(estimator, Linear) else _refined_sum(estimator, refinement)
-
-
-def _refined_sum(estimator: Linear, refinement: Mapping[str, int]) -> Linear:
-    terms = tuple((name, weight / refinement[name]) for name, weight in estimator.terms)
-    return replace(estimator, terms=terms)
 
 
 def _clips(contribution: ContributionBound, work: Workload) -> bool:

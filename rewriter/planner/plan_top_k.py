@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from rewriter.columns import narrowed
 from rewriter.declared import Norm, Sensitivity
 from rewriter.dialects import Dialect
 from rewriter.keys import plain_columns, public_keys
-from rewriter.plan import Block, Linear, Plan, Top
+from rewriter.plan import Block, Plan, Top
 from rewriter.planner.plan_release import plan
 from rewriter.release import Query, Ranked
 
@@ -53,10 +51,10 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
     if base.choices or any(block.prefix is not None for block in base.blocks):
         return None
     ordered = base.outputs[ranked.aggregate]
-    estimator = ordered.estimator
-    if not isinstance(estimator, Linear) or len(estimator.terms) != 1:
+    total = ordered.estimator.as_sum
+    if total is None or len(total.terms) != 1:
         return None
-    ((name, weight),) = estimator.terms
+    ((name, weight),) = total.terms
     statistic = next(one for one in base.statistics if one.name == name)
     # Facts, not declarations: nobody is kept out of a group, however many rows the owner said there are.
     groups = 1 if constant or query.bound.unique else ranked.count
@@ -83,7 +81,7 @@ def _only_grows(query: Query, ranked: Ranked) -> bool:
     """Whether the aggregate is not below 0, whatever the data: then nobody's part of it is."""
     aggregate = query.aggregates[ranked.aggregate]
     aggregate = aggregate.within or aggregate
-    if aggregate.function is exp.Count:
+    if aggregate.kind.counts:
         return True
     conditions = [*query.filters, *([aggregate.condition] if aggregate.condition is not None else [])]
     within = None if aggregate.argument is None else narrowed(aggregate.argument, conditions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rewriter.plan import Plan, statistics_of
+from rewriter.plan import Plan
 
 
 def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
@@ -15,12 +15,12 @@ def of_total(plan: Plan, aggregates: Sequence[int]) -> Plan:
     """
     # What decides in a row is the noise of that row, and not the total's.
     outputs = tuple(replace(plan.outputs[place], decides="") for place in sorted(aggregates))
-    needed = {name for output in outputs for name in statistics_of(output.estimator)}
+    needed = {name for output in outputs for name in output.estimator.statistics}
     blocks = tuple(block for block in plan.blocks if needed & {one.name for one in block.statistics})
     if blocks == plan.blocks:
         return replace(plan, outputs=outputs, choices=())
     names = [statistic.name for block in blocks for statistic in block.statistics]
-    kept = [place for place, part in enumerate(plan.parts) if set(statistics_of(part.estimator)) <= set(names)]
+    kept = [place for place, part in enumerate(plan.parts) if set(part.estimator.statistics) <= set(names)]
     at = {place: number for number, place in enumerate(kept)}
     return replace(
         plan,

@@ -34,9 +34,9 @@ def range_lacks(node: exp.Expr) -> frozenset[Missing]:
 def lacks_of(aggregate: Aggregate, bound: ContributionBound) -> frozenset[Missing]:
     """The bounds, learned or missing, that the range of a per-person aggregate follows from."""
     argument = frozenset() if aggregate.argument is None else range_lacks(aggregate.argument.sql)
-    if aggregate.function is exp.Count:
+    if aggregate.kind.counts:
         return frozenset(Missing(table) for table in bound.undeclared)
-    if aggregate.function is exp.Sum:
+    if aggregate.kind.sums:
         return argument | frozenset(Missing(table) for table in bound.undeclared)
     return argument
 

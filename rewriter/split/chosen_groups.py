@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from rewriter.aggregates import AVG, COUNT, SUM, function_of
 from rewriter.statement import grouped_item, is_grouped, output_name, star_of, unaliased, unparenthesised, walk
 
 _PARTS = frozenset({"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "with_"})
@@ -169,13 +170,14 @@ class _Levels:
         """COUNT, SUM and AVG of rows, with their FILTER, of the counts and sums of groups."""
         call = node.this if isinstance(node, exp.Filter) else node
         parent = node.parent
-        if not isinstance(call, exp.Count | exp.Sum | exp.Avg) or isinstance(call.this, exp.Distinct):
+        function = function_of(call)
+        if function not in (COUNT, SUM, AVG) or isinstance(call.this, exp.Distinct):
             return None
         if isinstance(parent, exp.Window) and parent.this is node:
             return None
-        if isinstance(call, exp.Count):
+        if function == COUNT:
             return exp.cast(exp.Coalesce(this=self._sum(node), expressions=[exp.Literal.number(0)]), "bigint")
-        if isinstance(call, exp.Sum):
+        if function == SUM:
             return self._sum(node)
         above, below = (self._with(node, form(this=call.this.copy())) for form in (exp.Sum, exp.Count))
         mean = exp.Div(this=exp.cast(self._sum(above), "double"), expression=_unless_zero(self._sum(below)))
@@ -199,4 +201,4 @@ def _is_ours(node: exp.AggFunc) -> bool:
     """A sum over groups, or what a window or GROUPING makes."""
     if isinstance(node, exp.Grouping) or isinstance(node.parent, exp.Window):
         return True
-    return isinstance(node, exp.Sum) and isinstance(node.this, exp.Column) and node.this.table == _ALIAS
+    return function_of(node) == SUM and isinstance(node.this, exp.Column) and node.this.table == _ALIAS

@@ -18,12 +18,13 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.aggregates import SUM
 from rewriter.columns import narrowed
 from rewriter.declared import BIGINT, DOUBLE, Interval, Kind, Norm, Type, decimal
 from rewriter.dialects import Dialect, double, number
 from rewriter.expressions import Value, both, clipped_steps, held, lattice, present
 from rewriter.measure import clipping_note, signatures
-from rewriter.plan import Linear, Plan, statistics_of
+from rewriter.plan import Plan
 from rewriter.planner import plan
 from rewriter.refused import Refused
 from rewriter.relations import learned_ranges
@@ -205,17 +206,17 @@ def combination(
     if value is None:
         return None
     notes = tuple(dict.fromkeys(note for term in known for note in term.notes))
-    return Aggregate(exp.Sum, value, None, False, _text(factors), notes=notes, combines=True)
+    return Aggregate(SUM, value, None, False, _text(factors), notes=notes, combines=True)
 
 
 def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: Dialect) -> _Term | None:
     argument, test = aggregate.argument, aggregate.condition
     if aggregate.distinct or aggregate.decides:
         return None
-    if aggregate.function is exp.Count:
+    if aggregate.kind.counts:
         test = both(test, present(argument))
         return _Term(factor, number(1), Fraction(1), Fraction(1), Fraction(1), test, BIGINT, False, ())
-    if aggregate.function is not exp.Sum or argument is None:
+    if not aggregate.kind.sums or argument is None:
         return None
     declared = narrowed(argument, [*filters, *([test] if test is not None else [])])
     if declared is None:
@@ -307,7 +308,7 @@ def _of_type(
 def _text(factors: Sequence[tuple[int, Aggregate]]) -> str:
     """The sum as it would be written.
 
-    >>> n, m = (Aggregate(exp.Sum, None, None, False, f"SUM({x})") for x in "ab")
+    >>> n, m = (Aggregate(SUM, None, None, False, f"SUM({x})") for x in "ab")
     >>> _text([(1, n), (-2, m)]), _text([(-1, n), (1, m)])
     ('SUM(a) - 2 * SUM(b)', 'SUM(b) - SUM(a)')
     """
@@ -376,17 +377,17 @@ class _Spread:
         """The variance of a sum of outputs, each of them a sum of statistics."""
         weights: dict[str, Fraction] = {}
         for place, factor in factors.items():
-            estimator = self.plan.outputs[place].estimator
-            if not isinstance(estimator, Linear):
+            total = self.plan.outputs[place].estimator.as_sum
+            if total is None:
                 return math.inf
-            for statistic, weight in estimator.terms:
+            for statistic, weight in total.terms:
                 weights[statistic] = weights.get(statistic, Fraction(0)) + factor * weight
         return sum(float(weight) ** 2 * self.variances[statistic] for statistic, weight in weights.items()) or math.inf
 
     def of_output(self, place: int) -> float:
         """The variance of an output. One that is no sum has the largest variance of its statistics."""
         estimator = self.plan.outputs[place].estimator
-        if isinstance(estimator, Linear):
+        if estimator.as_sum is not None:
             return self.of_sum({place: 1})
         steps = {one.name: float(one.granularity) for one in self.plan.statistics}
-        return max((self.variances[one] * steps[one] ** 2 for one in statistics_of(estimator)), default=self.picked)
+        return max((self.variances[one] * steps[one] ** 2 for one in estimator.statistics), default=self.picked)

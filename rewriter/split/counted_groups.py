@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from rewriter.aggregates import COUNT, function_of
 from rewriter.declared import Catalog
 from rewriter.statement import folded, output_name, star_of, walk
 
 _INNER = frozenset({"expressions", "from_", "joins", "where", "distinct", "group"})
 _OUTER = frozenset({"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "with_"})
-_REPEATABLE = (exp.Min, exp.Max)
-"""Aggregates of groups that are the same over the rows of the groups."""
 
 Persons = Callable[[exp.Table], frozenset[str] | None]
 """The columns of a table of people by which they are told apart, in lower case; None where it has no rows of people."""
@@ -163,11 +162,11 @@ def _parts(select: exp.Select) -> list[exp.Expr]:
 def _counts(select: exp.Select) -> bool:
     """Whether some groups are counted, and nothing is computed of them that repeated rows would change."""
     calls = [node for part in _parts(select) for node in walk(part) if isinstance(node, exp.AggFunc)]
-    counts = [call for call in calls if isinstance(call, exp.Count)]
-    rest = [call for call in calls if not isinstance(call, exp.Count)]
+    counts = [call for call in calls if function_of(call) == COUNT]
+    rest = [function_of(call) for call in calls if function_of(call) != COUNT]
     where = select.args.get("where")
     bare = where is None or where.find(exp.AggFunc) is None
-    return bool(counts) and bare and all(isinstance(call, _REPEATABLE) for call in rest)
+    return bool(counts) and bare and all(function is not None and function.repeatable for function in rest)
 
 
 def _substituted(part: exp.Expr, values: Mapping[str, exp.Expr], alias: str, outputs: set[str]) -> bool:
@@ -194,7 +193,7 @@ def _substituted(part: exp.Expr, values: Mapping[str, exp.Expr], alias: str, out
 
 def _distinct(call: exp.AggFunc, keys: list[exp.Expr]) -> None:
     """COUNT over groups, as a count of distinct values of the rows of these groups."""
-    if not isinstance(call, exp.Count) or isinstance(call.this, exp.Distinct):
+    if function_of(call) != COUNT or isinstance(call.this, exp.Distinct):
         return
     counted, values = call.this, [key.copy() for key in keys]
     # A row of one value is that value, and NULLs are not counted.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewriter.aggregates import AVG, SUM, function_of
 from rewriter.dialects import Fact
 from rewriter.release import Along, Cumulative, Frame, Query, release_name
 from rewriter.statement import folded, output_name, walk
@@ -159,7 +160,7 @@ class _Reader:
         query = self._releases[number]
         if query.sets or query.others:
             return
-        if any(query.aggregates[place].function not in (exp.Count, exp.Sum) for place in one.aggregates):
+        if not all(query.aggregates[place].kind.adds_up for place in one.aggregates):
             return
         if one.frame is None or one.frame.width > 1:
             known = self.found.setdefault(number, one)
@@ -208,7 +209,8 @@ def _has(select: exp.Select, parts: Sequence[str]) -> bool:
 
 def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Columns) -> _Running | None:
     """The release and the running sum of it that a window is, if it is one."""
-    if not isinstance(window.this, exp.Sum | exp.Avg):
+    function = function_of(window.this)
+    if function not in (SUM, AVG):
         return None
     summed = _column(window.this.this, columns)
     base = named.get(folded(window.args["alias"])) if window.args.get("alias") else None
@@ -218,7 +220,7 @@ def _running(window: exp.Window, named: Mapping[str, exp.Window], columns: _Colu
     forward, frame = _is_forward(spec), None
     if forward is None:
         forward, frame = True, _frame(spec)
-    is_mean = isinstance(window.this, exp.Avg)
+    is_mean = function == AVG
     if summed is None or summed.is_key or order is None or (frame is None and (_is_forward(spec) is None or is_mean)):
         return None
     along = [_column(ordered.this, columns) for ordered in order.expressions]

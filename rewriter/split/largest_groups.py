@@ -16,14 +16,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from rewriter.aggregates import function_of
 from rewriter.release import Query, Ranked, ReleaseColumn, release_name
 from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name, star_of
 
 _OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")
 """What makes a SELECT need more groups than it shows, or something beside them."""
-
-_SAME_OF_ONE = (exp.Sum, exp.Min, exp.Max, exp.Avg)
-"""Of one number, that number."""
 
 _NUMBERS = frozenset(
     {exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE}
@@ -152,7 +150,7 @@ class _Level:
             return node.to.this in _NUMBERS
         if isinstance(node, exp.Coalesce):
             return all(_is_number(other) for other in node.expressions)
-        if isinstance(node, _SAME_OF_ONE):
+        if (function := function_of(node)) is not None and function.same_of_one:
             return self._groups and not isinstance(node.this, exp.Distinct)
         return isinstance(node, exp.Alias | exp.Paren)
 

@@ -204,7 +204,7 @@ def _kind(aggregate: Aggregate) -> tuple[object, ...]:
     """The kind of an aggregate, whatever its argument: SUM(CASE WHEN p THEN 1 ELSE 0 END) is a count with FILTER,
     too."""
     one = aggregate.within or aggregate
-    return one.function, one.distinct, one.fraction, bool(one.decides)
+    return one.kind, one.distinct, one.fraction, bool(one.decides)
 
 
 def _place(aggregate: Aggregate, known: list[Aggregate]) -> int:
@@ -226,4 +226,4 @@ def _spelt(query: Query, one: Aggregate) -> str:
     """An aggregate as a text, whatever the aliases are."""
     values = [value.sql for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
     spelt = canonical([query.rows, query.unit], values)[1]
-    return "\n".join([one.function.__name__, str((one.distinct, one.fraction)), *spelt])
+    return "\n".join([one.kind.node.__name__, str((one.distinct, one.fraction)), *spelt])

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewriter.aggregates import PICKED
 from rewriter.declared import Kind, Scalar
 from rewriter.dialects import Dialect
 from rewriter.keys import public_keys
@@ -72,7 +71,7 @@ def _is_selected(query: Query, dialect: Dialect) -> bool:
 def _adds_up(aggregate: Aggregate, query: Query) -> bool:
     """Whether it follows from sums over groups. A person may be in several groups, but counts once in all of them."""
     measured = aggregate.within or aggregate
-    if measured.function in PICKED:
+    if measured.kind.picks:
         return False
     if not measured.distinct:
         return True

@@ -19,6 +19,7 @@ from enum import StrEnum
 
 from sqlglot import exp
 
+from rewriter.aggregates import COUNT_OF_ROWS, SUM, function_of
 from rewriter.dialects import Dialect
 from rewriter.keys import PublicKeys, public_keys
 from rewriter.release import Aggregate, Presence, Query, ReleaseColumn, release_name
@@ -123,10 +124,9 @@ def _counting(query: Query, read: tuple[Presence, ...]) -> Query:
     place = next((at for at, one in enumerate(query.aggregates) if _counts_rows(one)), None)
     if place is not None:
         return replace(query, presences=read, counted=place, ranked=ranked)
-    count = Aggregate(exp.Count, None, None, False, "COUNT(*)")
     return replace(
         query,
-        aggregates=(*query.aggregates, count),
+        aggregates=(*query.aggregates, COUNT_OF_ROWS),
         presences=read,
         counted=len(query.aggregates),
         bought=True,
@@ -136,7 +136,7 @@ def _counting(query: Query, read: tuple[Presence, ...]) -> Query:
 
 def _counts_rows(one: Aggregate) -> bool:
     """Whether every row of a group is counted: alone, or as one of its person's."""
-    if one.function is not exp.Count or one.condition is not None or one.within is not None or one.row or one.decides:
+    if not one.kind.counts or one.condition is not None or one.within is not None or one.row or one.decides:
         return False
     if one.argument is None:
         return not one.distinct
@@ -163,11 +163,7 @@ class _Reader:
         names = [*(f"k{n}" for n in range(len(query.keys))), *(f"g{n}" for n in range(len(query.keys)))]
         names += [f"a{n}" for n in range(len(query.aggregates))]
         columns: _Columns = {name: exp.column(name) for name in names}
-        sums = frozenset(
-            f"a{n}"
-            for n, one in enumerate(query.aggregates)
-            if one.function in (exp.Count, exp.Sum) and not one.distinct
-        )
+        sums = frozenset(f"a{n}" for n, one in enumerate(query.aggregates) if one.kind.adds_up and not one.distinct)
         found = self._item(table, _Rows(every, columns, sums))
         if found is None or not query.sets:
             return found
@@ -187,7 +183,7 @@ class _Reader:
 
     def _select(self, select: exp.Select, rows: _Rows) -> Presence | None:
         windows = [window for part in _parts(select) for window in part.find_all(exp.Window)]
-        if not all(isinstance(window.this, exp.Sum) and rows.is_number(window.this.this) for window in windows):
+        if not all(function_of(window.this) == SUM and rows.is_number(window.this.this) for window in windows):
             return rows.there
         if any(window.args.get("order") is not None or window.args.get("alias") is not None for window in windows):
             return None
@@ -205,7 +201,7 @@ class _Reader:
 
     def _gathered(self, select: exp.Select, rows: _Rows) -> _Rows | None:
         """Rows of GROUP BY that are sums of numbers; None where something else is computed of the groups."""
-        if not all(isinstance(one, exp.Sum) and rows.is_number(one.this) for one in _aggregates(select)):
+        if not all(function_of(one) == SUM and rows.is_number(one.this) for one in _aggregates(select)):
             return None
         group = select.args.get("group")
         behind: set[int] = set()
@@ -370,7 +366,7 @@ def _outputs(select: exp.Select, rows: _Rows) -> dict[str, exp.Expr | None]:
             found |= rows.columns
             continue
         node = unaliased(item)
-        if isinstance(node, exp.Sum) and rows.is_number(node.this):
+        if function_of(node) == SUM and rows.is_number(node.this):
             node = node.this
         found[output_name(item)] = rows.written(node)
     return found

@@ -215,10 +215,10 @@ BUGS: tuple[Bug, ...] = (
     # Finishing
     bug(
         "cells are cut off at 0 before they are added up",
-        "dpsql.inference.estimates.columns:_linear",
-        "    totals, denominator = measured(noisy, estimator, Fraction(1))\n    if estimator.integer:\n",
-        "    totals, denominator = measured(noisy, estimator, Fraction(1))\n    totals = [max(one, 0) for one in totals]\n"
-        "    if estimator.integer:\n",
+        "dpsql.inference.estimates.weighted_sums:SumEstimate._values",
+        "(noisy, estimator, Fraction(1))\n        if estimator.integer:\n",
+        "(noisy, estimator, Fraction(1))\n        totals = [max(one, 0) for one in totals]\n"
+        "        if estimator.integer:\n",
         "tests/properties/test_grouping_sets.py::test_consistent_off_gives_the_measurements",
     ),
     # What the database is believed to hold

@@ -227,6 +227,13 @@ BUGS: tuple[Bug, ...] = (
         "return within is not None and within.high >= 0",
         f"{LARGEST}::test_sums_that_can_fall_pay_for_both_ways",
     ),
+    bug(
+        "rows without a value come before none",
+        "rewriter.aggregates.hypothetical:_one_or_zero",
+        'if order.args.get("nulls_first"):',
+        "if False:",
+        "tests/properties/test_meaning_vectors.py::test_quotients_keep_their_value",
+    ),
     # Distinct values
     bug(
         "several values of a person in a group claimed as one",

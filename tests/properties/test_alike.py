@@ -12,7 +12,7 @@ from random import Random
 import duckdb
 import pytest
 
-from dpsql.answer import Session
+from dpsql.proxy import Session
 from dpsql.testing import measure
 from rewriter.declared.contribution import Norm
 from tests.properties.planted import case

@@ -56,6 +56,8 @@ QUOTIENTS = [
     pytest.param("STDDEV_POP(x)", math.sqrt(33), id="standard deviation"),
     pytest.param("VAR_SAMP(x)", 33, id="variance"),
     pytest.param("AVG(CASE WHEN kind = 'a' THEN 1 ELSE 0 END)", 0.1, id="share"),
+    pytest.param("PERCENT_RANK(99) WITHIN GROUP (ORDER BY x)", 0.4, id="percent rank"),
+    pytest.param("PERCENT_RANK(3) WITHIN GROUP (ORDER BY z DESC)", 0.6, id="percent rank with NULLs before it"),
     pytest.param("SUM(x) * 1.0 / COUNT(*)", 100, id="quotient"),
     pytest.param("SUM(x) * 1.0 / SUM(y)", 2, id="quotient of sums"),
     pytest.param("AVG(z)", 2, id="mean beside NULLs"),

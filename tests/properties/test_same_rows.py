@@ -9,13 +9,13 @@ from math import sqrt
 from random import Random
 
 import pytest
-from rewriter.split.program import split
 
 from dpsql.opened import Opened, open_policy
 from rewriter.declared.contribution import Norm
 from rewriter.measure import mean_pairs as pairs
 from rewriter.plan import Linear, Plan, Ratio
 from rewriter.planner.plan_release import plan
+from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from tests.properties.test_vector import people, write
 

@@ -23,7 +23,7 @@ from scipy.sparse.linalg import lsqr
 
 from dpsql.inference.consistency.evidence import Derived, Measurements, independent
 from dpsql.inference.consistency.leaves import cells_of, leaves
-from dpsql.inference.estimates import Column, completed, finished, infer, measured, named, spread, table_of
+from dpsql.inference.estimates import Column, Groups, completed, finished, infer, measured, named, spread, table_of
 from dpsql.inference.numeric import (
     FAR,
     FloatArray,
@@ -39,7 +39,7 @@ from dpsql.inference.numeric import (
 from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import INTEGER, Scalar
 from rewriter.front_door import Family, Shape
-from rewriter.plan import Linear, Moment, Part, Plan, Ratio, statistics_of
+from rewriter.plan import Linear, Part, Plan
 
 _MOST_STEPS = 1_000
 _WHOLE = 1e-6
@@ -106,7 +106,7 @@ def _joins_in(plan: Plan) -> bool:
 def _alone(noisy: NoisyTable, plan: Plan, derived: Derived, consistent: bool, summed: bool) -> ReleasedTable:
     """Sums over the groups must stay unbiased: they agree with no finer table whose parts were cut off at 0."""
     columns = derived.columns if not summed and derived.columns is not None else finished(noisy, plan, summed=summed)
-    return table_of(noisy, plan, columns if consistent else None, {}, derived.shrunk)
+    return table_of(Groups(noisy, plan, columns if consistent else None, {}, derived.shrunk))
 
 
 def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
@@ -232,10 +232,9 @@ def _together(joint: _Joint, all_: Measurements, *, shown: int) -> dict[int, Rel
             continue
         pairs = {}
         for output in plans[place].outputs:
-            if isinstance(output.estimator, Ratio | Moment):
-                names = statistics_of(output.estimator)
-                pairs[output.name] = tuple(_side(joint, all_, name)[at] for name in names)
-        found[place] = table_of(tables[place], plans[place], columns[place], pairs, shrunk[at])
+            if output.estimator.is_quotient:
+                pairs[output.name] = tuple(_side(joint, all_, name)[at] for name in output.estimator.statistics)
+        found[place] = table_of(Groups(tables[place], plans[place], columns[place], pairs, shrunk[at]))
     return found | {copy: found[place] for copy, place in joint.copies.items()}
 
 

@@ -1,4 +1,9 @@
-"""The share a/(a+b) of a mean, whose sides are sums of the same noisy integers: values, and how far noise moves it."""
+"""The share a/(a+b) of a mean, whose sides are sums of the same noisy integers: values, and how far noise moves it.
+
+Why a mean of nobody is NULL: where the noisy size of a group is not positive, the measurements say as clearly as they
+can that the group is empty, and SQL's mean of no rows is NULL. The middle of the range would look like an answer.
+The decision reads noisy numbers only.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
+from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
-from dpsql.releases import Additive
-from rewriter.plan import Ratio, statistics_of
-
-Noises = Mapping[str, Additive]
+from dpsql.inference.numeric import FloatArray
+from dpsql.releases import Additive, Noise, ReleasedColumn
+from rewriter.declared import Scalar
+from rewriter.plan import Output, Plan, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Share:
         every = [*above.values(), *below.values()]
         common = math.lcm(*(weight.denominator for weight in every))
         step = Fraction(math.gcd(*(int(weight * common) for weight in every)), common)
-        names = statistics_of(ratio)
+        names = ratio.statistics
         weights = ((name, int(above.get(name, 0) / step), int(below.get(name, 0) / step)) for name in names)
         return cls(tuple(weights), 1 / step)
 
@@ -79,3 +86,58 @@ class Share:
         if [one[1:] for one in self.weights] != [(1, 0), (0, 1)]:
             return None
         return noise[self.weights[0][0]], noise[self.weights[1][0]]
+
+
+@dataclass(frozen=True, slots=True)
+class MeanEstimate(Estimate[Ratio]):
+    """A mean: NULL of nobody, else inside of its range."""
+
+    def column(self, output: Output, groups: Groups) -> ReleasedColumn:
+        estimator, noisy = self.estimator, groups.noisy
+        share = Share.of(estimator)
+        columns: Mapping[str, Sequence[int]] = noisy.statistics
+        if (joined := groups.sides.get(output.name)) is not None:
+            sides = ([round(number) for number in side[: len(noisy.keys)].tolist()] for side in joined)
+            columns = dict(zip(estimator.statistics, sides, strict=True))
+        above, below = share.sides(columns, len(noisy.keys))
+        width = estimator.high - estimator.low
+        # In common units, the range begins at ``low`` and is ``span`` wide.
+        unit = math.lcm(estimator.low.denominator, width.denominator)
+        low, span = int(estimator.low * unit), int(width * unit)
+        value = quotients(output.type)
+        means: list[Scalar | None] = []
+        for a, b in zip(above, below, strict=True):
+            total = a + b
+            part = min(max(a, 0), total)
+            means.append(value(low * total + span * part, unit * total) if total > 0 else None)
+        down, up = share.reaches(*_enlarged(above, below, groups.shrunk), noisy.noise)
+        reaches = tuple(zip((down * float(width)).tolist(), (up * float(width)).tolist(), strict=True))
+        return ReleasedColumn(output.name, output.type, tuple(means), tuple(map(max, reaches)), reaches)
+
+    def expected_half_width(self, noise: Noises, rows: int) -> float:
+        share = Share.of(self.estimator)
+        return float(self.estimator.high - self.estimator.low) * share.widest(rows, noise)
+
+    def nominal_size(self, plan: Plan, rows: int) -> float:
+        """Half of the range's larger end."""
+        return float(max(abs(self.estimator.low), abs(self.estimator.high))) / 2
+
+    def found_errors(self, column: ReleasedColumn) -> list[float]:
+        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
+
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
+        return self.expected_half_width(noise, rows)
+
+
+def _enlarged(
+    above: Sequence[int], below: Sequence[int], shrunk: FloatArray | None
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Less noise in a group is the same as larger sums in it."""
+    if shrunk is None:
+        return above, below
+    factors = shrunk[: len(above)].tolist()
+    larger = [
+        [round(number / factor) if factor > 0 else number for number, factor in zip(side, factors, strict=True)]
+        for side in (above, below)
+    ]
+    return larger[0], larger[1]

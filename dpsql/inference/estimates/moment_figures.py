@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Additive
-from rewriter.plan import Figure, Moment
+from dpsql.releases import Additive, Noise, ReleasedColumn
+from rewriter.plan import Figure, Moment, Output, Plan
 
 Numbers = NDArray[np.object_]
 """Exact integers, or doubles."""
@@ -227,15 +228,6 @@ def moment_ends(
     return _ends(moment, rows, spreads, heavy)
 
 
-def expected_moment(moment: Moment, noises: Sequence[Additive], rows: int) -> tuple[float, float]:
-    """The value and the 95 % half-width to expect in a group of ``rows`` rows, spread evenly over the ranges."""
-    cells = [[round(rows / len(moment.cells) / float(weight))] for _, weight in moment.cells]
-    value = moment_values(moment, cells)[0]
-    low, high = moment_ends(moment, cells, noises)
-    middle = value if value is not None else 0.0
-    return middle, max(float(high[0]) - middle, middle - float(low[0]))
-
-
 def _ends(moment: Moment, rows: FloatArray, spreads: FloatArray, heavy: float) -> tuple[FloatArray, FloatArray]:
     figure, (x, y) = moment.figure, (float(width) for width in _widths(moment))
     c = np.array(_coefficients(moment.x.degree, moment.y.degree), dtype=np.float64).T[:, :, None]
@@ -323,3 +315,50 @@ def _quantile(kurtosis: FloatArray) -> FloatArray:
     u = kurtosis / 3
     bend = 2 * (LAPLACE_ALONE + Z - 2 * LAPLACE_PAIR)
     return np.asarray(Z + u * (LAPLACE_ALONE - Z - bend) + u * u * bend)
+
+
+# Columns
+
+
+@dataclass(frozen=True, slots=True)
+class MomentEstimate(Estimate[Moment]):
+    """A figure of moments. What is expected of it is that of a group whose rows lie evenly over the ranges."""
+
+    assumed = ", spread evenly over the ranges"
+
+    def column(self, output: Output, groups: Groups) -> ReleasedColumn:
+        estimator, noisy = self.estimator, groups.noisy
+        cells: list[Sequence[int]] = [noisy.statistics[name] for name in estimator.statistics]
+        if (joined := groups.sides.get(output.name)) is not None:
+            cells = [[round(number) for number in side[: len(noisy.keys)].tolist()] for side in joined]
+        found = moment_values(estimator, cells)
+        low, high = moment_ends(estimator, cells, self._noises(noisy.noise), groups.shrunk)
+        reaches = tuple(
+            (0.0, 0.0) if value is None else (max(value - down, 0.0), max(up - value, 0.0))
+            for value, down, up in zip(found, low.tolist(), high.tolist(), strict=True)
+        )
+        return ReleasedColumn(output.name, output.type, tuple(found), tuple(map(max, reaches)), reaches)
+
+    def expected_half_width(self, noise: Noises, rows: int) -> float:
+        cells = self._even(rows)
+        value = moment_values(self.estimator, cells)[0]
+        low, high = moment_ends(self.estimator, cells, self._noises(noise))
+        middle = value if value is not None else 0.0
+        return max(float(high[0]) - middle, middle - float(low[0]))
+
+    def nominal_size(self, plan: Plan, rows: int) -> float:
+        return abs(moment_values(self.estimator, self._even(rows))[0] or 0.0) or 1.0
+
+    def found_errors(self, column: ReleasedColumn) -> list[float]:
+        return [width for width in column.margins or () if width is not None and math.isfinite(width)]
+
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
+        return self.expected_half_width(noise, rows)
+
+    def _even(self, rows: int) -> list[list[int]]:
+        """The cells of one group of so many rows, spread evenly over the ranges."""
+        cells = self.estimator.cells
+        return [[round(rows / len(cells) / float(weight))] for _, weight in cells]
+
+    def _noises(self, noise: Noises) -> list[Additive]:
+        return [noise[name] for name in self.estimator.statistics]

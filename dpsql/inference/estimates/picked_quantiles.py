@@ -4,16 +4,41 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
 from dpsql.inference.intervals import reach
 from dpsql.mechanisms.quantiles import SHARE, Around, Exponential, Joint
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn
 from rewriter.declared import Kind, Scalar, Type
 from rewriter.plan import Choice, Chosen, Output, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class PickEstimate(Estimate[Chosen]):
+    """A quantile or a mode, picked: its error depends on how the data lie."""
+
+    def column(self, output: Output, groups: Groups) -> ReleasedColumn:
+        return chosen_column(groups.noisy, groups.plan, output, self.estimator, ordered=groups.parts is not None)
+
+    def expected_half_width(self, noise: Noises, rows: int) -> float:
+        raise ValueError("how far a quantile is off depends on the data")
+
+    def nominal_size(self, plan: Plan, rows: int) -> float:
+        """Half of the range's larger end."""
+        choice = next(one for one in plan.choices if one.name == self.estimator.choice)
+        return float(max(abs(choice.low), abs(choice.high)) * choice.granularity) / 2 or 1.0
+
+    def found_errors(self, column: ReleasedColumn) -> list[float]:
+        return [max(pair) for pair in column.reaches or () if math.isfinite(max(pair))]
+
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
+        picked = picking.get(self.estimator.choice)
+        return 0.0 if picked is None else float(picked.scale)
 
 
 def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen, *, ordered: bool) -> ReleasedColumn:

@@ -120,6 +120,10 @@ SELECT SUM(COUNT(*)) FROM member
 SELECT SUM(wealth ORDER BY id) FROM member
 --- refused: a hypothetical rank tells who is below
 SELECT rank(500) WITHIN GROUP (ORDER BY wealth) FROM member
+--- charged: the share of people below a value, which is a mean
+SELECT percent_rank(500) WITHIN GROUP (ORDER BY wealth) FROM member
+--- refused: the rank of somebody's own value
+SELECT percent_rank(wealth) WITHIN GROUP (ORDER BY wealth) FROM member
 --- refused: any aggregate of the engine by its schema
 SELECT pg_catalog.max(card) FROM member
 --- refused: DuckDB's by its schema

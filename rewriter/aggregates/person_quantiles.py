@@ -39,7 +39,7 @@ def median_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
 
 def numbers_of_one(aggregate: Aggregate) -> Value:
     """The argument, which must be a number to have something between two of its values."""
-    argument = _argument(aggregate)
+    argument = aggregate.value
     if not argument.type.numeric:
         raise Refused(
             f"{aggregate.text} of one person's rows needs a number, not a {argument.type}",
@@ -51,7 +51,7 @@ def numbers_of_one(aggregate: Aggregate) -> Value:
 
 def percentile_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
     """PERCENTILE_DISC(q) WITHIN GROUP (ORDER BY x [DESC]): one of the person's own values."""
-    argument = _argument(aggregate)
+    argument = aggregate.value
     if argument.type.kind not in _ORDERED:
         raise Refused(
             f"{aggregate.text} of one person's rows needs a number, a time or a text, not a {argument.type}",
@@ -69,12 +69,6 @@ def _picked(aggregate: Aggregate, argument: exp.Expr, fraction: Fraction, dialec
     """
     picked = dialect.percentile(argument.copy(), float(1 - fraction if down else fraction), descending=down)
     return picked if aggregate.condition is None else dialect.filtered(picked, aggregate.condition.sql.copy())
-
-
-def _argument(aggregate: Aggregate) -> Value:
-    if aggregate.argument is None:
-        raise AssertionError("a percentile has an argument")
-    return aggregate.argument
 
 
 def _fraction(aggregate: Aggregate) -> Fraction:

@@ -1,0 +1,61 @@
+"""The privacy's half of an estimator: values, intervals and expected errors, one class for each kind of column."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from dpsql.inference.estimates.parts import Column
+from dpsql.inference.numeric import FloatArray
+from dpsql.releases import Additive, Noise, NoisyTable, ReleasedColumn
+from rewriter.plan import Estimator, Output, Plan
+
+E = TypeVar("E", bound=Estimator)
+Noises = Mapping[str, Additive]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """What a release's outputs are finished from.
+
+    ``parts`` are finished parts; None to leave measurements as they are. ``sides`` has, by the name of a mean or a
+    moment, the statistics that it is made of, in steps, where other measurements joined in, and ``shrunk`` is what the
+    standard deviations of the cells are multiplied by then.
+    """
+
+    noisy: NoisyTable
+    plan: Plan
+    parts: Sequence[Column] | None
+    sides: Mapping[str, tuple[FloatArray, ...]]
+    shrunk: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(ABC, Generic[E]):
+    """One kind of column. ``assumed`` says of its expected error what a nominal group holds."""
+
+    estimator: E
+    assumed = ""
+
+    @abstractmethod
+    def column(self, output: Output, groups: Groups) -> ReleasedColumn:
+        """The values of every group, and how far the true ones may be."""
+
+    @abstractmethod
+    def expected_half_width(self, noise: Noises, rows: int) -> float:
+        """The 95 % half-width to expect; of a mean, the most it may be in a group of so many rows."""
+
+    @abstractmethod
+    def nominal_size(self, plan: Plan, rows: int) -> float:
+        """How large a value is in a group of so many people, by public facts."""
+
+    @abstractmethod
+    def found_errors(self, column: ReleasedColumn) -> list[float]:
+        """The half-widths of released values that depend on the data; none where the noise alone decides them."""
+
+    @abstractmethod
+    def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
+        """What found errors are measured in: the error of a group of so many rows, or how far a choice is
+        off; 0 where there are none."""

@@ -1,0 +1,32 @@
+"""Which estimate belongs to which kind of estimator: the one place that tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dpsql.inference.estimates.estimate import Estimate
+from dpsql.inference.estimates.mean_share import MeanEstimate
+from dpsql.inference.estimates.moment_figures import MomentEstimate
+from dpsql.inference.estimates.picked_quantiles import PickEstimate
+from dpsql.inference.estimates.weighted_sums import SumEstimate
+from rewriter.plan import Chosen, Estimator, Linear, Moment, Ratio
+
+_KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
+    Linear: SumEstimate,
+    Ratio: MeanEstimate,
+    Moment: MomentEstimate,
+    Chosen: PickEstimate,
+}
+
+
+def estimate_of(estimator: Estimator) -> Estimate[Any]:
+    """What the privacy knows of an estimator.
+
+    >>> estimate_of(Chosen("q0", 0)).expected_half_width({}, 1000)
+    Traceback (most recent call last):
+    ValueError: how far a quantile is off depends on the data
+    >>> {kind.__name__ for kind in Estimator.__subclasses__()} == {kind.__name__ for kind in _KINDS}
+    True
+    """
+    return _KINDS[type(estimator)](estimator)

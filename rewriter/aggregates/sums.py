@@ -1,0 +1,124 @@
+"""SUM and AVG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from rewriter.aggregates.aggregate_function import AggregateFunction, Call
+from rewriter.aggregates.counts import COUNT, count_where, one_or_zero
+from rewriter.columns import most_in_total
+from rewriter.declared import BIGINT, DOUBLE, ContributionBound, Interval, Kind, Type, decimal
+from rewriter.dialects import Dialect, double
+from rewriter.expressions import Value, clipped_steps, lattice
+from rewriter.refused import Unbounded
+from rewriter.relations import learned_ranges, missing_ranges
+from rewriter.release import Aggregate, MeasuredBy
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(AggregateFunction):
+    """SUM(x); of 1 where p holds and 0 elsewhere, it is a count."""
+
+    def asked(self, call: Call) -> Aggregate:
+        argument = call.argument
+        counted: Aggregate | None = None
+        if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
+            counted = Aggregate(COUNT, None, call.test, False, call.text)
+        elif isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
+            counted = count_where(where, call)
+        if counted is not None and call.test is None and _is_never_null(argument):
+            return counted
+        value = call.number(argument, self.word)
+        # Of a person without such a row it is NULL; over people, where a sum of nothing is 0, it is the count.
+        within = self.within(call, zero=True) if counted is None else counted
+        return Aggregate(self, value, call.test, False, call.text, within)
+
+    def output_type(self, aggregate: Aggregate) -> Type:
+        """Of whole numbers BIGINT, of decimals a long decimal."""
+        summed = aggregate.value.type
+        if summed.kind is Kind.DOUBLE:
+            return DOUBLE
+        return decimal(38, summed.scale) if summed.kind is Kind.DECIMAL else BIGINT
+
+    def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+        argument = aggregate.value
+        interval = None
+        if argument.interval is not None and bound.rows is not None:
+            many = Interval.of(0, 0).hull(argument.interval * Interval.of(bound.rows, bound.rows))
+            interval = _within_total(many.hull(argument.interval), argument)
+        total = _total(aggregate, dialect)
+        if _needs_lattice(argument.type):
+            return Value(total, DOUBLE, interval, halves_away=argument.exact)
+        if argument.type.kind is Kind.DECIMAL:
+            wide = decimal(38, argument.type.scale)
+            return Value(dialect.try_cast(total, wide), wide, interval)
+        return Value(dialect.try_cast(total, BIGINT), BIGINT, interval)
+
+
+@dataclass(frozen=True, slots=True)
+class Average(AggregateFunction):
+    """AVG(x)."""
+
+    def asked(self, call: Call) -> Aggregate:
+        value = call.number(call.argument, self.word)
+        return Aggregate(self, value, call.test, False, call.text, self.within(call))
+
+    def output_type(self, aggregate: Aggregate) -> Type:
+        return DOUBLE
+
+    def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
+        argument = aggregate.value
+        total = _total(aggregate, dialect)
+        if not _needs_lattice(argument.type):
+            total = dialect.cast(total, DOUBLE)
+        count = aggregate.filtered(exp.Count(this=argument.sql.copy()), dialect)
+        # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
+        mean = exp.Paren(this=dialect.divide(total, dialect.cast(count, DOUBLE)))
+        return Value(mean, DOUBLE, argument.interval, halves_away=argument.exact)
+
+
+SUM = Sum("SUM", exp.Sum, MeasuredBy.SUM, in_windows=True, same_of_one=True)
+AVG = Average("AVG", exp.Avg, MeasuredBy.MEAN, in_windows=True, same_of_one=True)
+
+
+def _is_never_null(argument: exp.Expr) -> bool:
+    """Whether every row adds a number: 1, or CASE … ELSE 0."""
+    return not isinstance(argument, exp.Case) or isinstance(argument.args.get("default"), exp.Literal)
+
+
+def _total(aggregate: Aggregate, dialect: Dialect) -> exp.Expr:
+    """The sum of one person's values: doubles by way of steps, as a double."""
+    argument = aggregate.value
+    if not _needs_lattice(argument.type):
+        return aggregate.filtered(dialect.sum(argument.sql.copy(), argument.type), dialect)
+    steps, granularity = _exact(aggregate, dialect)
+    total = aggregate.filtered(dialect.sum(steps, BIGINT), dialect)
+    return exp.Paren(this=exp.Mul(this=dialect.cast(total, DOUBLE), expression=double(float(granularity))))
+
+
+def _within_total(interval: Interval, argument: Value) -> Interval:
+    """Where a person's sum lies by the owner's word about totals."""
+    most = most_in_total(argument.sql)
+    if most is None or most < interval.low or -most > interval.high:
+        return interval
+    return Interval(max(interval.low, -most), min(interval.high, most))
+
+
+def _needs_lattice(kind: Type) -> bool:
+    """Doubles add up to different bits in different orders, and very wide numbers can overflow; steps do neither."""
+    return kind.kind is Kind.DOUBLE or kind.bits > 64 or kind.precision > 24
+
+
+def _exact(aggregate: Aggregate, dialect: Dialect) -> tuple[exp.Expr, Fraction]:
+    argument = aggregate.value
+    if argument.interval is None:
+        raise Unbounded(
+            f"{aggregate.text} per person adds numbers without a declared range",
+            hint="declare a range for the column in the policy",
+            missing=missing_ranges(argument.sql),
+        )
+    granularity = lattice(argument.type, argument.interval, learned=learned_ranges(argument.sql))
+    return clipped_steps(argument, argument.interval, granularity, dialect), granularity
