@@ -31,7 +31,7 @@ from dpsql.opened import Opened
 from dpsql.perturb import perturb
 from dpsql.prepare import Prepared
 from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices, paid_epsilon
-from dpsql.releases import Facts, NoisyTable
+from dpsql.releases import NoisyTable, ReleaseFacts
 from dpsql.reply import Answer, AnswerColumn, Budget
 from dpsql.reuse import Made, Reuse
 from dpsql.settings import Settings
@@ -139,7 +139,7 @@ class Answering:
         return replace(self.bounds.learned(settled, histograms), turn=turn)
 
     def _measured(
-        self, calibration: Calibration, patience: Patience, turn: Turn | None, facts: Facts | None = None
+        self, calibration: Calibration, patience: Patience, turn: Turn | None, facts: ReleaseFacts | None = None
     ) -> NoisyTable:
         """Read, perturbed and kept. It was charged before; ``facts`` say what other releases can be made of it."""
         opened, plan = self.opened, calibration.plan

@@ -18,7 +18,7 @@ from dpsql.policy import (
     Agreement,
     Claim,
     Kind,
-    Limits,
+    LimitsSection,
     Place,
     Policy,
     PolicyError,
@@ -105,7 +105,7 @@ def open_policy(path: str | os.PathLike[str], let_pass: Collection[Kind] = ()) -
         raise OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint) from None
 
 
-def open_engine(database: Place, limits: Limits | None = None) -> Engine:
+def open_engine(database: Place, limits: LimitsSection | None = None) -> Engine:
     """The engine of a database. Raises :class:`dpsql.errors.Error`."""
     resources = Resources() if limits is None else Resources(limits.threads, limits.memory)
     return ENGINES[database.kind].open(with_secret(database.target, DATABASE), resources)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from dpsql.accounting import Target, target
 from dpsql.errors import DataError
-from dpsql.policy import Statement
+from dpsql.policy import StatementSection
 from rewriter.declared import UTC, zone_of
 from rewriter.front_door import Empty
 
@@ -42,10 +42,10 @@ class Settings:
     home: str = UTC
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
-    def changed(self, name: str | None, value: str | None, owner: Statement) -> Settings:
+    def changed(self, name: str | None, value: str | None, owner: StatementSection) -> Settings:
         """The settings after SET or RESET. Raises DataError 22023 for what the owner does not allow.
 
-        >>> owner = Statement(epsilon=Fraction(1, 10), max_epsilon=Fraction(1), delta=Fraction(0))
+        >>> owner = StatementSection(epsilon=Fraction(1, 10), max_epsilon=Fraction(1), delta=Fraction(0))
         >>> Settings(Fraction(1, 10)).changed("dpsql.epsilon", "0.5", owner).epsilon
         Fraction(1, 2)
         """
@@ -158,7 +158,7 @@ _PRICE = re.compile(
 )
 
 
-def _epsilon(value: str, owner: Statement) -> Fraction:
+def _epsilon(value: str, owner: StatementSection) -> Fraction:
     text = value.strip().strip("'").strip()
     epsilon = Fraction(text) if _PRICE.fullmatch(text) else Fraction(0)
     if not 0 < epsilon <= owner.max_epsilon or epsilon.denominator > 10**12:

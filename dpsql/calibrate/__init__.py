@@ -1,14 +1,22 @@
 """How wide the noise of a plan must be for its price."""
 
-from dpsql.calibrate.calibration import NOMINAL_GROUP, Calibration, Measured, calibrate, margins, measure, turning_notes
+from dpsql.calibrate.calibration import (
+    NOMINAL_GROUP,
+    CalibratedBlock,
+    Calibration,
+    calibrate,
+    margins,
+    measure,
+    turning_notes,
+)
 from dpsql.calibrate.picks import quantile_half_width, rank_notes
 from dpsql.calibrate.price_shares import shares
 from dpsql.calibrate.sort_or_pick import is_as_good, picks_note, ranked
 
 __all__ = [
     "NOMINAL_GROUP",
+    "CalibratedBlock",
     "Calibration",
-    "Measured",
     "calibrate",
     "is_as_good",
     "margins",

@@ -34,7 +34,7 @@ NOMINAL_GROUP = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class CalibratedBlock:
     """One block, the mechanism that hides it, and the share of the price that pays for it: always enough."""
 
     block: Block
@@ -85,7 +85,7 @@ class Calibration:
     """
 
     plan: Plan
-    measured: tuple[Measured, ...]
+    measured: tuple[CalibratedBlock, ...]
     selected: Selected | None
     picked: tuple[Picked | Joined | Modal, ...] = ()
     peeled: Peeled | None = None
@@ -230,10 +230,10 @@ def _check_sizes(plan: Plan) -> None:
         )
 
 
-def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> Measured:
+def measure(block: Block, accounting: Accounting, share: PrivacyLoss) -> CalibratedBlock:
     """The least noise that hides a block for a share of a price."""
     found = [
-        Measured(block, mechanism, allowance.charge)
+        CalibratedBlock(block, mechanism, allowance.charge)
         for allowance in accounting.allowances(share)
         for mechanism in hiding(block.sensitivity, allowance.loss)
     ]

@@ -21,7 +21,7 @@ from dpsql.finish.other_notes import less_shown
 from dpsql.finish.present_groups import present_columns
 from dpsql.finish.propagate import Ends, Piece, Row, exact_ends, located, row_number
 from dpsql.finish.replicates import generator, replicated
-from dpsql.inference.consistency import Derived, infer_all
+from dpsql.inference.consistency import DerivedTable, infer_all
 from dpsql.inference.estimates import EXACT, decoded, running_half_widths, value_of
 from dpsql.prepare import Prepared
 from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
@@ -42,7 +42,7 @@ def pieced(
     prepared: Prepared,
     *,
     consistent: bool,
-    derived: Mapping[int, Derived] | None = None,
+    derived: Mapping[int, DerivedTable] | None = None,
     silent: bool = False,
 ) -> tuple[dict[str, ReleasedTable], tuple[Piece, ...]]:
     """The tables that the outer SELECT reads, their rows numbered, and the rows of each measurement in them.

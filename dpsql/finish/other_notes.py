@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpsql.calibrate import Calibration
-from dpsql.inference.consistency import Derived
+from dpsql.inference.consistency import DerivedTable
 from dpsql.inference.estimates import nearest, sum_half_width
 from dpsql.mechanisms import Gaussian, sqrt_at_least
 from dpsql.releases import Additive, NoisyTable, bar, heaviest
@@ -22,7 +22,7 @@ from dpsql.reuse import refined
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
 
-Measured = tuple[list[NoisyTable], list[Plan], dict[int, Derived]]
+Measured = tuple[list[NoisyTable], list[Plan], dict[int, DerivedTable]]
 """Tables with their plans, by place; and what is known of those that were made of others."""
 
 _SHOWN = (10, 100)
@@ -30,7 +30,7 @@ _SHOWN = (10, 100)
 
 
 def less_shown(
-    tables: Sequence[NoisyTable], plans: Sequence[Plan], shapes: Sequence[Shape], derived: Mapping[int, Derived]
+    tables: Sequence[NoisyTable], plans: Sequence[Plan], shapes: Sequence[Shape], derived: Mapping[int, DerivedTable]
 ) -> Measured:
     """The measurements, with the row of other groups in place of the total, wherever a shape has such a row."""
     found = list(tables), list(plans), dict(derived)

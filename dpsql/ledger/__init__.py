@@ -1,7 +1,7 @@
 """The durable, append-only list of charges."""
 
-from dpsql.ledger.charges import EVERYBODY, Charge, Limits, Missing, decimal
+from dpsql.ledger.charges import EVERYBODY, Charge, Limits, NoLedger, decimal
 from dpsql.ledger.ledger import Due, Ledger
 from dpsql.ledger.receipt import Receipt
 
-__all__ = ["EVERYBODY", "Charge", "Due", "Ledger", "Limits", "Missing", "Receipt", "decimal"]
+__all__ = ["EVERYBODY", "Charge", "Due", "Ledger", "Limits", "NoLedger", "Receipt", "decimal"]

@@ -42,7 +42,7 @@ class Unsound(Exception):
     """A ledger that is not of this kind, or whose totals are not the sums of its charges."""
 
 
-class Missing(Unsound):
+class NoLedger(Unsound):
     """There is no ledger, and none was to be made."""
 
 
@@ -97,7 +97,7 @@ class Journal(Protocol):
     def close(self) -> None: ...
 
 
-class Admission:
+class Admitted:
     """The outcome of a series of groups of charges, decided one after the other.
 
     Charges that wait together are admitted together: losses only grow, so that their sum decides. All of it is counted

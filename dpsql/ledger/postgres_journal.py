@@ -36,7 +36,7 @@ from dpsql.ledger.charges import (
     Group,
     Limits,
     Lost,
-    Missing,
+    NoLedger,
     Spent,
     Total,
     Unsound,
@@ -160,7 +160,7 @@ class PostgresJournal:
             writer.execute("SELECT pg_advisory_xact_lock(hashtextextended('dpsql_ledger', 0))")
             fresh = not writer.execute("SELECT FROM pg_namespace WHERE nspname = 'dpsql_ledger'").fetchall()
             if fresh and not create:
-                raise Missing("there is none yet")
+                raise NoLedger("there is none yet")
             if fresh:
                 writer.execute(SCHEMA)
                 facts = {"format": FORMAT, "identity": uuid.uuid4().hex, **facts}

@@ -28,12 +28,12 @@ from dpsql.ledger.charges import (
     ACCOUNTING,
     EVERYBODY,
     NOTHING,
-    Admission,
+    Admitted,
     Busy,
     Charge,
     Group,
     Limits,
-    Missing,
+    NoLedger,
     Spent,
     Total,
     Unsound,
@@ -74,7 +74,7 @@ class SQLiteJournal:
         """Open or create, for a policy with these facts. Raises Busy, Unsound, OSError or sqlite3.Error."""
         self._path, self._timeout = path, timeout
         if not create and not os.path.exists(path):
-            raise Missing("there is none yet")
+            raise NoLedger("there is none yet")
         self._lock = os.open(f"{path}-lock", os.O_CREAT | os.O_RDWR, 0o600)
         self._connections: list[sqlite3.Connection] = []
         try:
@@ -182,7 +182,7 @@ class SQLiteJournal:
     def append(self, groups: Sequence[Group], limits: Limits) -> list[Spent | None]:
         """One transaction for all of them."""
         with self.writing():
-            admission = Admission(self.total, limits)
+            admission = Admitted(self.total, limits)
             refusals = admission.decide(groups)
             if admission.admitted:
                 self.add(admission.admitted, admission.totals())

@@ -4,7 +4,7 @@ from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog, declared_columns, fit
 from dpsql.policy.fields import Place
 from dpsql.policy.other_people import Agreement
-from dpsql.policy.policy import Limits, Policy, Share, Statement
+from dpsql.policy.policy import LimitsSection, Policy, Share, StatementSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
 from dpsql.policy.proposal import database_to_write, first_policy
 from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
@@ -17,13 +17,13 @@ __all__ = [
     "Agreement",
     "Claim",
     "Kind",
-    "Limits",
+    "LimitsSection",
     "Place",
     "Policy",
     "PolicyError",
     "Problem",
     "Share",
-    "Statement",
+    "StatementSection",
     "catalog",
     "database_to_write",
     "declared_columns",

@@ -149,7 +149,7 @@ def _tables(policy: Policy, schema: Schema, found: Fit) -> Iterator[Problem]:
             yield from _total(table, column, join(here, "max_total"))
 
 
-def _keys(spec: declared.Table, source: SchemaTable, table: Table, path: str) -> Iterator[Problem]:
+def _keys(spec: declared.TableSection, source: SchemaTable, table: Table, path: str) -> Iterator[Problem]:
     """Keys of which analysts do not see every column."""
     for key in spec.key or ():
         for name in key:

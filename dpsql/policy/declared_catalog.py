@@ -17,7 +17,7 @@ from dpsql.policy.other_people import Agreement, Agreements, OtherPeople
 from dpsql.policy.policy import BOUNDS, Policy
 from dpsql.policy.problem import Kind as ProblemKind
 from dpsql.policy.problem import PolicyError, Problem, join
-from dpsql.policy.unique_keys import Claim, Known, Looks, UniqueKeys
+from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
 from dpsql.policy.unit_path import UnitPaths, inexact
 from rewriter.declared import Catalog, Column, Hop, Kind, Scalar, Table
 
@@ -160,7 +160,7 @@ def _unit(policy: Policy, schema: Schema, names: Mapping[str, str], problems: li
 def _paths(
     policy: Policy,
     schema: Schema,
-    specs: Mapping[str, declared.Table],
+    specs: Mapping[str, declared.TableSection],
     names: Mapping[str, str],
     unit: tuple[str, str] | None,
     problems: list[Problem],
@@ -201,9 +201,9 @@ class _Draft:
 
     policy: Policy
     source: SchemaTable
-    spec: declared.Table
+    spec: declared.TableSection
     path: str
-    keys: Known
+    keys: KnownKeys
     problems: list[Problem]
 
     def table(self, path: tuple[Hop, ...], named: Iterable[str], profile: Profile | None, *, entity: bool) -> Table:
@@ -213,7 +213,7 @@ class _Draft:
             if column is not None:
                 columns[column.name] = column
         for name in named:
-            column = None if name in columns else self._column(name, declared.Column(), profile, entity=entity)
+            column = None if name in columns else self._column(name, declared.ColumnSection(), profile, entity=entity)
             if column is not None:
                 columns[name] = column
         return Table(
@@ -231,16 +231,18 @@ class _Draft:
             one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
         )
 
-    def _visible(self) -> Mapping[str, declared.Column]:
+    def _visible(self) -> Mapping[str, declared.ColumnSection]:
         """The declared columns; of a public table that declares none, every column that has a type."""
         if self.spec.columns is not None:
             return self.spec.columns
         if not self.spec.public:
             return {}
         supported = (name for name, column in self.source.columns.items() if column.type is not None)
-        return dict.fromkeys(supported, declared.Column())
+        return dict.fromkeys(supported, declared.ColumnSection())
 
-    def _column(self, name: str, spec: declared.Column, profile: Profile | None, *, entity: bool) -> Column | None:
+    def _column(
+        self, name: str, spec: declared.ColumnSection, profile: Profile | None, *, entity: bool
+    ) -> Column | None:
         path = join(self.path, "columns", name)
         real = match(name, self.source.columns)
         if real is None:
@@ -271,7 +273,9 @@ class _Draft:
         measured = self.spec.public and profile is not None and column in profile.unique
         return measured or (column,) in self.keys.certain or self.source.is_unique(column)
 
-    def _values(self, source: SchemaColumn, spec: declared.Column, path: str) -> tuple[Scalar | None, ...] | None:
+    def _values(
+        self, source: SchemaColumn, spec: declared.ColumnSection, path: str
+    ) -> tuple[Scalar | None, ...] | None:
         if spec.values is None or source.type is None:
             return None
         values: list[Scalar | None] = []
@@ -287,7 +291,7 @@ class _Draft:
             self.problems.append(Problem(join(path, "values"), f"{twice!r} is listed twice: list each value once"))
         return tuple(dict.fromkeys(values))
 
-    def _range(self, source: SchemaColumn, spec: declared.Column, path: str) -> tuple[Scalar, Scalar] | None:
+    def _range(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> tuple[Scalar, Scalar] | None:
         if spec.range is None or source.type is None:
             return None
         try:
@@ -296,7 +300,7 @@ class _Draft:
             self.problems.append(Problem(join(path, "range"), str(error)))
             return None
 
-    def _max_total(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
+    def _max_total(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Fraction | None:
         if spec.max_total is None or source.type is None:
             return None
         problem = ""
@@ -311,13 +315,13 @@ class _Draft:
             return None
         return spec.max_total
 
-    def _learns_total(self, source: SchemaColumn, spec: declared.Column) -> bool:
+    def _learns_total(self, source: SchemaColumn, spec: declared.ColumnSection) -> bool:
         """Whether the total of one person is left to be learned: of numbers with a range, many of a person."""
         numbers = source.type is not None and source.type.numeric and spec.range is not None
         open_ = spec.max_total is None and self.policy.statement.bounds is not None
         return numbers and open_ and not self.spec.public and self.policy.privacy_unit is not None
 
-    def _step(self, source: SchemaColumn, spec: declared.Column, path: str) -> Fraction | None:
+    def _step(self, source: SchemaColumn, spec: declared.ColumnSection, path: str) -> Fraction | None:
         if spec.step is None or source.type is None:
             return None
         try:
@@ -330,7 +334,7 @@ class _Draft:
 def _with_domains(
     table: Table,
     source: SchemaTable,
-    spec: declared.Table,
+    spec: declared.TableSection,
     path: str,
     tables: Mapping[str, Table],
     problems: list[Problem],

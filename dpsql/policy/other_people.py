@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dpsql.engines import ForeignKey, Schema, Way, match
-from dpsql.policy.policy import Table
+from dpsql.policy.policy import TableSection
 from dpsql.policy.problem import Kind, Problem, join
 from rewriter.declared import Hop
 
@@ -50,7 +50,7 @@ class OtherPeople:
     """The declared tables of a policy, by the database's names, with the ways to their owners."""
 
     schema: Schema
-    declared: Mapping[str, Table]
+    declared: Mapping[str, TableSection]
     names: Mapping[str, str]
     unit: tuple[str, str]
     paths: Mapping[str, tuple[Hop, ...]]

@@ -92,7 +92,7 @@ class _Section(BaseModel):
         return data
 
 
-class Budget(_Section):
+class BudgetSection(_Section):
     """The limit of what all analysts together may learn about one unit, ever: (ε, δ), and how charges add up.
 
     ``accounting`` is ``zcdp`` where δ > 0 and ``pure`` where δ = 0, unless it is given.
@@ -108,7 +108,7 @@ class Budget(_Section):
         return value or ("zcdp" if info.data.get("delta", 1) else "pure")
 
     @model_validator(mode="after")
-    def _consistent(self) -> Budget:
+    def _consistent(self) -> BudgetSection:
         takes_delta = ACCOUNTINGS[self.accounting].takes_delta
         if self.delta and not takes_delta:
             raise wrong(f"{self.accounting} accounting has no delta: leave delta out, or choose zcdp")
@@ -117,7 +117,7 @@ class Budget(_Section):
         return self
 
 
-class Statement(_Section):
+class StatementSection(_Section):
     """The price of one statement: its default ε, the most an analyst may set, and the δ of one key selection.
 
     ``bounds`` is the part of the price that the first statement over undeclared bounds pays for them; None refuses it.
@@ -129,7 +129,7 @@ class Statement(_Section):
     bounds: Part | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> Statement:
+    def _consistent(self) -> StatementSection:
         if self.epsilon > self.max_epsilon:
             least, most = fields.show(self.epsilon), fields.show(self.max_epsilon)
             raise wrong(f"epsilon {least} is above max_epsilon {most}: lower it")
@@ -149,7 +149,7 @@ class Analyst(_Section):
     budget: Share | None = None
 
 
-class Limits(_Section):
+class LimitsSection(_Section):
     """Resources of statements: ``seconds`` and ``memory`` (MiB) of the database each time it is asked, ``threads`` of a
     DuckDB, and how many ``statements`` and ``connections`` there are at once, together and of one analyst.
     """
@@ -163,7 +163,7 @@ class Limits(_Section):
     connections_per_analyst: Count = 1500
 
 
-class Column(_Section):
+class ColumnSection(_Section):
     """A column's declarations. Scalars are as written; :mod:`dpsql.policy.declared_catalog` reads them as the column's
     type.
 
@@ -181,7 +181,7 @@ class Column(_Section):
     owner: Owner | None = None
 
     @model_validator(mode="after")
-    def _one_domain(self) -> Column:
+    def _one_domain(self) -> ColumnSection:
         given = [name for name in ("values", "values_from", "range") if getattr(self, name) is not None]
         if len(given) > 1:
             raise wrong(f"{' and '.join(given)} exclude each other: keep one")
@@ -193,7 +193,7 @@ class Column(_Section):
 BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
 
 
-class Table(_Section):
+class TableSection(_Section):
     """A table's declarations. ``columns`` is None where it is absent: all columns of a public table.
 
     ``key`` lists sets of columns of which no two rows share all values.
@@ -205,10 +205,10 @@ class Table(_Section):
     max_rows: Count | None = None
     max_groups: Count | None = None
     max_rows_per_group: Count | None = None
-    columns: ByName[Column] | None = None
+    columns: ByName[ColumnSection] | None = None
 
     @model_validator(mode="after")
-    def _public_has_no_people(self) -> Table:
+    def _public_has_no_people(self) -> TableSection:
         given = [key for key in ("unit", *BOUNDS) if getattr(self, key) is not None]
         if self.public and given:
             raise wrong(f"a public table holds no people: remove public, or {' and '.join(given)}")
@@ -233,14 +233,14 @@ class Policy(_Section):
     database: Database
     ledger: LedgerPlace
     privacy_unit: Unit
-    budget: Budget
-    statement: Statement = Field(default=None, validate_default=True)
+    budget: BudgetSection
+    statement: StatementSection = Field(default=None, validate_default=True)
     analysts: ByName[Analyst] | None = None
-    tables: ByName[Table]
+    tables: ByName[TableSection]
     data_version: Text = ""
     releases: Releases | None = None
     minmax: MinMax = "refused"
-    limits: Limits = Limits()
+    limits: LimitsSection = LimitsSection()
     path: Path | None = Field(default=None, exclude=True)
 
     @classmethod
@@ -285,7 +285,7 @@ class Policy(_Section):
 
     @field_validator("statement", mode="after")
     @classmethod
-    def _within_budget(cls, value: Statement, info: ValidationInfo) -> Statement:
+    def _within_budget(cls, value: StatementSection, info: ValidationInfo) -> StatementSection:
         budget = info.data.get("budget")
         if budget and value.delta > budget.delta:
             raise wrong(f"delta {fields.show(value.delta)} is above budget.delta {fields.show(budget.delta)}: lower it")
@@ -305,13 +305,13 @@ def _keys(section: type[BaseModel]) -> list[str]:
 
 
 _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = {
-    (Policy, "budget"): (Budget, False),
-    (Policy, "limits"): (Limits, False),
-    (Policy, "statement"): (Statement, False),
+    (Policy, "budget"): (BudgetSection, False),
+    (Policy, "limits"): (LimitsSection, False),
+    (Policy, "statement"): (StatementSection, False),
     (Policy, "analysts"): (Analyst, True),
-    (Policy, "tables"): (Table, True),
+    (Policy, "tables"): (TableSection, True),
     (Analyst, "budget"): (Share, False),
-    (Table, "columns"): (Column, True),
+    (TableSection, "columns"): (ColumnSection, True),
 }
 """The sections inside a section; True where its keys are names that the owner chooses."""
 

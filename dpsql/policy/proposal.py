@@ -17,7 +17,7 @@ from dpsql.engines import ENGINES, PEOPLE, Address, Schema, SchemaColumn, Schema
 from dpsql.errors import OperationalError
 from dpsql.policy.fields import Place
 from dpsql.policy.other_people import OtherPeople
-from dpsql.policy.policy import Table
+from dpsql.policy.policy import TableSection
 from dpsql.policy.unit_path import foreign_key_paths, joinable
 from dpsql.postgresql import without_password
 from rewriter.declared import Hop, Kind
@@ -295,7 +295,7 @@ class _Draft:
         """The columns that lead to people beside the owner of a row, each with what to say of it."""
         if self.unit is None or table.name not in self.ways:
             return {}
-        declared = {name: Table() for name in self.ways}
+        declared = {name: TableSection() for name in self.ways}
         people = OtherPeople(self.schema, declared, {}, (self.unit.table, self.unit.column), self.ways)
         own = self.unit.column if table.name == self.unit.table else self.ways[table.name][0].column
         return {

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from dpsql.engines import PEOPLE, Schema, SchemaTable, match
 from dpsql.policy.declared_catalog import Fit
-from dpsql.policy.policy import Column as DeclaredColumn
+from dpsql.policy.policy import ColumnSection as DeclaredColumn
 from dpsql.policy.policy import Policy
-from dpsql.policy.policy import Table as DeclaredTable
+from dpsql.policy.policy import TableSection as DeclaredTable
 from dpsql.policy.problem import Problem, join
 from dpsql.policy.unit_path import joinable
 from rewriter.declared import Hop, Table

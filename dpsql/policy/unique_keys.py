@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dpsql.engines import Look, Schema, SchemaTable, match, suggestion
-from dpsql.policy.policy import Table
+from dpsql.policy.policy import TableSection
 from dpsql.policy.problem import Problem, join
 from dpsql.policy.unit_path import inexact
 from rewriter.declared import Hop
@@ -43,7 +43,7 @@ Looks = Mapping[Claim, Look | None]
 
 
 @dataclass(slots=True)
-class Known:
+class KnownKeys:
     """The keys of one table: ``certain`` whatever happens, ``claimed`` by the owner's word, and those by which a public
     table is read one row each."""
 
@@ -61,17 +61,17 @@ class UniqueKeys:
     """
 
     schema: Schema
-    declared: Mapping[str, Table]
+    declared: Mapping[str, TableSection]
     names: Mapping[str, str]
     unit: tuple[str, str] | None
     paths: Mapping[str, tuple[Hop, ...]]
     looks: Looks
     problems: list[Problem]
     claims: list[Claim] = field(default_factory=list)
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, KnownKeys] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.known = {real: Known() for real in self.paths}
+        self.known = {real: KnownKeys() for real in self.paths}
         for real in self.paths:
             for place, key in enumerate(self.declared[real].key or ()):
                 self._declared(real, key, place)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dpsql.engines import Schema, SchemaColumn, SchemaTable, match, suggestion
-from dpsql.policy.policy import Table
+from dpsql.policy.policy import TableSection
 from dpsql.policy.problem import Problem, join
 from rewriter.declared import Hop, Kind
 
@@ -30,7 +30,7 @@ class UnitPaths:
     """
 
     schema: Schema
-    declared: Mapping[str, Table]
+    declared: Mapping[str, TableSection]
     names: Mapping[str, str]
     unit: tuple[str, str]
     problems: list[Problem]

@@ -25,7 +25,7 @@ Sizes = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReleasedBefore:
     """Earlier releases of the groups that a statement asks about: the sizes of outputs, and by what their errors differ
     from those of a group of ``NOMINAL_GROUP`` rows (of quantiles: their errors for noise of the scale 1).
     """
@@ -34,11 +34,11 @@ class Known:
     errors: Sizes = field(default_factory=dict)
 
 
-NOTHING = Known()
+NOTHING = ReleasedBefore()
 
 
 def expected_errors(
-    prepared: Prepared, calibrations: Sequence[Calibration], known: Known = NOTHING
+    prepared: Prepared, calibrations: Sequence[Calibration], known: ReleasedBefore = NOTHING
 ) -> tuple[float | None, ...]:
     """The 95 % half-width of every column; None for a column that is no measured number, or has no known form.
 
@@ -74,7 +74,7 @@ def released_sizes(prepared: Prepared, stored: Callable[[Plan], NoisyTable | Non
     return sizes
 
 
-def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> Known:
+def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | None]) -> ReleasedBefore:
     """Facts of the statement's groups from the releases in the store."""
     errors: dict[str, float] = {}
     for options in prepared.program.options:
@@ -86,7 +86,7 @@ def released_before(prepared: Prepared, stored: Callable[[Plan], NoisyTable | No
                 found = _error_found(column, output, plan, table)
                 if found is not None:
                     errors[_size_name(plan, output.name)] = 2 ** (math.ceil(2 * math.log2(found)) / 2)
-    return Known(released_sizes(prepared, stored), errors)
+    return ReleasedBefore(released_sizes(prepared, stored), errors)
 
 
 def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: NoisyTable) -> float | None:
@@ -100,7 +100,7 @@ def _error_found(column: ReleasedColumn, output: Output, plan: Plan, table: Nois
 def excess_of(
     prepared: Prepared,
     wanted: Target,
-    known: Known,
+    known: ReleasedBefore,
     calibrated: Callable[[Fraction], tuple[Calibration, ...]],
     *,
     certain: bool = False,
@@ -139,7 +139,7 @@ def _depends(form: Form, slots: Sequence[Sequence[Calibration]]) -> bool:
     return isinstance(form, Quotient)
 
 
-def _is_known(form: Form, slots: Sequence[Sequence[Calibration]], known: Known) -> bool:
+def _is_known(form: Form, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore) -> bool:
     """Whether the sizes of all that a column is made of were released before."""
     terms = [term for term, _ in form.terms] if isinstance(form, Affine) else []
     return bool(terms) and all(_size_name(slots[at][0].plan, name) in known.sizes for at, name in terms)
@@ -150,7 +150,7 @@ def target_notes(
     wanted: Target,
     epsilon: Fraction,
     calibrations: Sequence[Calibration],
-    known: Known,
+    known: ReleasedBefore,
     *,
     reached: bool,
 ) -> tuple[str, ...]:
@@ -248,7 +248,7 @@ def error_notes(columns: Sequence[AnswerColumn], margins: Sequence[Sequence[floa
     return (f"the error bars are now: {'; '.join(found)}",) if found else ()
 
 
-def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: Known = NOTHING) -> float | None:
+def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore = NOTHING) -> float | None:
     if isinstance(form, Affine) and form.terms:
         joint = _joint(form, Affine(), slots)
         return half_width(tuple((noise, weight) for noise, weight, _ in joint)) + float(form.slack)
@@ -275,7 +275,7 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: Known
     return None
 
 
-def _quotient_half_width(form: Quotient, slots: Sequence[Sequence[Calibration]], known: Known) -> float | None:
+def _quotient_half_width(form: Quotient, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore) -> float | None:
     """Where both sides are of a nominal group; what would have no end has no expected error either."""
     above, below = (_nominal(side, slots, known) for side in (form.above, form.below))
     if not below:
@@ -285,7 +285,7 @@ def _quotient_half_width(form: Quotient, slots: Sequence[Sequence[Calibration]],
     return width if math.isfinite(width) else None
 
 
-def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]], known: Known) -> float:
+def _nominal(form: Affine, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore) -> float:
     total = float(form.constant)
     for (slot, name), weight in form.terms:
         calibration = slots[slot][0]

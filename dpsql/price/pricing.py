@@ -18,7 +18,7 @@ from dpsql.mechanisms import Laplace
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
-from dpsql.price.expected_error import Known, excess_of, released_before, target_notes
+from dpsql.price.expected_error import ReleasedBefore, excess_of, released_before, target_notes
 from dpsql.price.learn_bounds import Settled
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Offer, Reuse
@@ -184,7 +184,7 @@ class Pricing:
         notes = target_notes(prepared, wanted, found.epsilon, calibrated(found.epsilon), known, reached=found.reached)
         return found.epsilon, notes
 
-    def known(self, prepared: Prepared) -> Known:
+    def known(self, prepared: Prepared) -> ReleasedBefore:
         """Earlier releases of the groups of a statement."""
         return released_before(prepared, self._stored_before)
 
@@ -231,7 +231,7 @@ class Pricing:
         self,
         prepared: Prepared,
         wanted: Target,
-        known: Known,
+        known: ReleasedBefore,
         calibrated: Callable[[Fraction], tuple[Calibration, ...]],
     ) -> _Foretold:
         """The ε that an error takes.

@@ -2,7 +2,7 @@
 
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import Cell, bar, cell, down, up
-from dpsql.releases.store import Entry, Facts, ReleaseStore
+from dpsql.releases.store import Entry, ReleaseFacts, ReleaseStore
 from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable
 
 __all__ = [
@@ -10,11 +10,11 @@ __all__ = [
     "Cell",
     "Entry",
     "ExactTable",
-    "Facts",
     "Key",
     "Noise",
     "NoisyTable",
     "Rank",
+    "ReleaseFacts",
     "ReleaseStore",
     "ReleasedColumn",
     "ReleasedTable",

@@ -85,7 +85,7 @@ Paid = Callable[[], tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ReleaseFacts:
     """The facts of a release without its numbers: enough to tell which others are sums of it.
 
     ``keys`` are the families of its keys, ``statistics`` the family of each statistic by name, ``exhaustive`` as in
@@ -103,7 +103,7 @@ class Entry:
     """A stored release of a family; ``number`` is its own for ever."""
 
     number: int
-    facts: Facts
+    facts: ReleaseFacts
     table: NoisyTable
 
 
@@ -167,7 +167,7 @@ class ReleaseStore:
         declarations."""
         return self._safely(lambda: self._related(families, data_version, scope, most)) or ()
 
-    def put(self, identity: str, data_version: str, table: NoisyTable, facts: Facts | None = None) -> None:
+    def put(self, identity: str, data_version: str, table: NoisyTable, facts: ReleaseFacts | None = None) -> None:
         """Keep a release that has been charged. One that is larger than a quarter of the store is not kept.
 
         Without ``facts`` it is found by its identity alone. Raises TypeError when a key is not a scalar of SQL.
@@ -223,7 +223,7 @@ class ReleaseStore:
         latest = islice(((number, facts) for number, facts in known if facts and facts.scope == scope), most)
         return tuple(Entry(number, facts, self._table(number)) for number, facts in latest)
 
-    def _insert(self, identity: str, data_version: str, noise: str, body: str, facts: Facts | None) -> None:
+    def _insert(self, identity: str, data_version: str, noise: str, body: str, facts: ReleaseFacts | None) -> None:
         known = _write_facts(facts)
         size = len(noise) + len(body) + len(known)
         with _transaction(self._connection):
@@ -316,18 +316,18 @@ def _write(table: NoisyTable) -> tuple[str, str]:
     return json.dumps(noise), json.dumps(body, separators=(",", ":"))
 
 
-def _write_facts(facts: Facts | None) -> str:
+def _write_facts(facts: ReleaseFacts | None) -> str:
     if facts is None:
         return ""
     parts = {"keys": facts.keys, "statistics": facts.statistics, "exhaustive": facts.exhaustive, "scope": facts.scope}
     return json.dumps(parts, default=dict)
 
 
-def _facts(written: str) -> Facts | None:
+def _facts(written: str) -> ReleaseFacts | None:
     if not written:
         return None
     parts = json.loads(written)
-    return Facts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"])
+    return ReleaseFacts(tuple(parts["keys"]), parts["statistics"], parts["exhaustive"], parts["scope"])
 
 
 def _read(known: Stored, noise: str, body: str, facts: str, digest: str) -> NoisyTable:

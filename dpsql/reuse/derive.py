@@ -21,12 +21,12 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.accounting import Accounting, PrivacyLoss
-from dpsql.calibrate import Calibration, Measured, measure
-from dpsql.inference.consistency import Derived, Evidence, agreeing, sums_of
+from dpsql.calibrate import CalibratedBlock, Calibration, measure
+from dpsql.inference.consistency import DerivedTable, Evidence, agreeing, sums_of
 from dpsql.inference.estimates import Column
 from dpsql.mechanisms import sqrt_at_least
 from dpsql.mechanisms.sampling import TooWide
-from dpsql.releases import Additive, Entry, Facts, Key, NoisyTable, heaviest
+from dpsql.releases import Additive, Entry, Key, NoisyTable, ReleaseFacts, heaviest
 from rewriter.plan import Plan
 
 WEIGHTS = 1 << 16
@@ -40,16 +40,16 @@ LEAST_SAVING = Fraction(1, 100)
 """What was released before is made use of only where it saves more than this part of the price."""
 
 
-def facts(plan: Plan, scope: str) -> Facts | None:
+def facts(plan: Plan, scope: str) -> ReleaseFacts | None:
     """What a release of the plan is stored with; None where its groups are not public."""
     if plan.selection is not None:
         return None
     families = {statistic.name: statistic.family for statistic in plan.statistics}
-    return Facts(tuple(key.family for key in plan.keys), families, plan.exhaustive, scope)
+    return ReleaseFacts(tuple(key.family for key in plan.keys), families, plan.exhaustive, scope)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StoredSource:
     """A stored table, added up to the wanted groups: ``counts`` of its cells make up each of them.
 
     ``table`` has the wanted groups and the wanted names of statistics; its noise is that of one stored cell.
@@ -71,7 +71,7 @@ class Source:
         return self.finer.noise[name].square * count
 
 
-def source(entry: Entry, plan: Plan, groups: Sequence[Key]) -> Source | None:
+def source(entry: Entry, plan: Plan, groups: Sequence[Key]) -> StoredSource | None:
     """The entry as a source of what the plan measures; None where not every group is the sum of its groups."""
     names = _shared_statistics(entry, plan)
     known = entry.facts.keys
@@ -94,7 +94,7 @@ def source(entry: Entry, plan: Plan, groups: Sequence[Key]) -> Source | None:
     )
     sums = {name: tuple(sums_of(column, parents, len(groups))) for name, column in finer.statistics.items()}
     table = NoisyTable(tuple(groups), sums, finer.noise)
-    return Source(entry.number, known, table, tuple(counts), finer, parents, entry.table)
+    return StoredSource(entry.number, known, table, tuple(counts), finer, parents, entry.table)
 
 
 def _shared_statistics(entry: Entry, plan: Plan) -> dict[str, str]:
@@ -119,7 +119,7 @@ class Offer:
     """
 
     wanted: Calibration
-    sources: tuple[tuple[Source, ...], ...]
+    sources: tuple[tuple[StoredSource, ...], ...]
     groups: tuple[Key, ...]
     fresh: Calibration | None
 
@@ -134,11 +134,11 @@ class Offer:
 
 
 def offer(
-    wanted: Calibration, sources: Sequence[Source], groups: Sequence[Key], accounting: Accounting
+    wanted: Calibration, sources: Sequence[StoredSource], groups: Sequence[Key], accounting: Accounting
 ) -> Offer | None:
     """The cheapest way to the wanted table from earlier releases; None where a release of its own is as good."""
-    chosen: list[tuple[Source, ...]] = []
-    fresh: list[Measured] = []
+    chosen: list[tuple[StoredSource, ...]] = []
+    fresh: list[CalibratedBlock] = []
     for one in wanted.measured:
         picked = _picked(one, sources)
         rest = None if picked and _suffices(one, picked, None) else _rest(one, picked, accounting)
@@ -149,15 +149,15 @@ def offer(
     return Offer(wanted, tuple(chosen), tuple(groups), _partly(wanted, fresh) if fresh else None)
 
 
-def _picked(wanted: Measured, sources: Sequence[Source]) -> tuple[Source, ...]:
+def _picked(wanted: CalibratedBlock, sources: Sequence[StoredSource]) -> tuple[StoredSource, ...]:
     """The sources for a block: all that have the same keys, since together they are what was shown of these keys; and
     only where they do not suffice, those of other keys too."""
     names = [statistic.name for statistic in wanted.block.statistics]
     able = [one for one in sources if all(name in one.finer.noise for name in names)]
-    alike: dict[frozenset[str], list[Source]] = {}
+    alike: dict[frozenset[str], list[StoredSource]] = {}
     for one in sorted(able, key=lambda one: one.number):
         alike.setdefault(frozenset(one.keys), []).append(one)
-    picked: tuple[Source, ...] = ()
+    picked: tuple[StoredSource, ...] = ()
     for group in sorted(alike.values(), key=lambda group: -sum(1 / one.variance(names[0]) for one in group)):
         picked += tuple(group)
         if _suffices(wanted, picked, None):
@@ -165,7 +165,7 @@ def _picked(wanted: Measured, sources: Sequence[Source]) -> tuple[Source, ...]:
     return picked
 
 
-def _suffices(wanted: Measured, sources: Sequence[Source], fresh: Measured | None) -> bool:
+def _suffices(wanted: CalibratedBlock, sources: Sequence[StoredSource], fresh: CalibratedBlock | None) -> bool:
     more = fresh.mechanism.square if fresh else None
     asked = wanted.mechanism.square
     return all(
@@ -177,7 +177,7 @@ def _suffices(wanted: Measured, sources: Sequence[Source], fresh: Measured | Non
     )
 
 
-def _rest(wanted: Measured, sources: Sequence[Source], accounting: Accounting) -> Measured:
+def _rest(wanted: CalibratedBlock, sources: Sequence[StoredSource], accounting: Accounting) -> CalibratedBlock:
     """The fresh measurement that makes what there is as good as asked; ``wanted`` itself where that saves nothing."""
     asked = wanted.mechanism.square
     missing = max(
@@ -201,7 +201,7 @@ def _rounded_up(part: Fraction) -> Fraction:
     return Fraction(math.floor(part * _PRICES) + 1, _PRICES)
 
 
-def _partly(wanted: Calibration, measured: Sequence[Measured]) -> Calibration:
+def _partly(wanted: Calibration, measured: Sequence[CalibratedBlock]) -> Calibration:
     """The calibration of those blocks alone, over a plan that reads no others."""
     plan = wanted.plan
     blocks = tuple(one.block for one in measured)
@@ -234,7 +234,7 @@ def weights(variances: Sequence[Fraction], fresh: Fraction | None) -> tuple[int,
 
 
 def _combined_variance(
-    parts: Sequence[int], sources: Sequence[Source], name: str, fresh: Fraction | None, cell: int | None = None
+    parts: Sequence[int], sources: Sequence[StoredSource], name: str, fresh: Fraction | None, cell: int | None = None
 ) -> Fraction:
     """Of Σ weight · number / Σ weight."""
     known = [one.variance(name, cell) for one in sources] + ([] if fresh is None else [fresh])
@@ -255,7 +255,7 @@ class Made:
 
     plan: Plan
     table: NoisyTable
-    derived: Derived | None = None
+    derived: DerivedTable | None = None
 
     def answering(self, plan: Plan) -> Made:
         """The same table for another plan that measures the same and shows something else of it."""
@@ -292,7 +292,7 @@ def made(found: Offer, fresh: NoisyTable | None) -> Made:
     table = NoisyTable(groups, statistics, noise)
     plan = refined(plan, refinement)
     agreed = None if fresh is not None else _agreeing(found, table, plan, shrunk)
-    return Made(plan, table, Derived(agreed, np.array(shrunk), found.wanted.plan, _evidence(found), fresh))
+    return Made(plan, table, DerivedTable(agreed, np.array(shrunk), found.wanted.plan, _evidence(found), fresh))
 
 
 def _evidence(found: Offer) -> tuple[Evidence, ...]:
@@ -317,13 +317,13 @@ def _agreeing(found: Offer, table: NoisyTable, plan: Plan, shrunk: Sequence[floa
     return agreeing(table, plan, finer, first.parents, shrunk)
 
 
-def _groups_in_order(one: Source, first: Source) -> set[Key]:
+def _groups_in_order(one: StoredSource, first: StoredSource) -> set[Key]:
     """The groups of a finer table, with their keys in the order of another one's."""
     places = [one.keys.index(key) for key in first.keys]
     return {tuple(key[place] for place in places) for key in one.finer.keys}
 
 
-def _in_order(one: Source, name: str, first: Source) -> Sequence[int]:
+def _in_order(one: StoredSource, name: str, first: StoredSource) -> Sequence[int]:
     """A statistic of a finer table, in the order of another one of the same keys."""
     if one.keys == first.keys:
         return _ordered(one.finer, name, first.finer.keys)
@@ -348,13 +348,13 @@ def _ordered(table: NoisyTable, name: str, groups: Sequence[Key]) -> Sequence[in
     return [at[group] for group in groups]
 
 
-def _noise(most: Fraction, sources: Sequence[Source], name: str, fresh: Additive | None, steps: int) -> Additive:
+def _noise(most: Fraction, sources: Sequence[StoredSource], name: str, fresh: Additive | None, steps: int) -> Additive:
     law = heaviest([*(one.finer.noise[name] for one in sources), *([fresh] if fresh else [])])
     return law(Fraction(sqrt_at_least(law.square_of_scale(most))) * steps)
 
 
 def _factors(
-    parts: Sequence[int], sources: Sequence[Source], name: str, fresh: Fraction | None, most: Fraction, size: int
+    parts: Sequence[int], sources: Sequence[StoredSource], name: str, fresh: Fraction | None, most: Fraction, size: int
 ) -> list[float]:
     """For each group, its standard deviation over the largest one."""
     if not sources:

@@ -14,7 +14,7 @@ from dpsql.calibrate import Calibration
 from dpsql.engines import Turn
 from dpsql.memory import Memory
 from dpsql.opened import Opened
-from dpsql.releases import Entry, Facts, Key, NoisyTable
+from dpsql.releases import Entry, Key, NoisyTable, ReleaseFacts
 from dpsql.reuse.derive import Made, Offer, facts, made, offer, source
 from rewriter.canonical_form import identity_of
 from rewriter.plan import Plan
@@ -37,7 +37,7 @@ class Reuse:
         self._made: Memory[tuple[object, ...], Made] = memories.memory("derived releases", _REMEMBERED)
         self._given: Memory[tuple[object, ...], Offer] = memories.memory("free offers", _REMEMBERED)
 
-    def facts(self, plan: Plan) -> Facts | None:
+    def facts(self, plan: Plan) -> ReleaseFacts | None:
         """What a release of the plan is to be stored with."""
         return facts(plan, self._scope)
 

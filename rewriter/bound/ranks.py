@@ -59,7 +59,7 @@ _SECOND = Fraction(1, 86_400)
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class RankedChoices:
     """The choices of a release, the outputs that come from them, and what to tell the analyst."""
 
     choices: tuple[Choice, ...] = ()
@@ -83,7 +83,7 @@ def quantiles(
     dialect: Dialect,
     *,
     one_group: bool,
-) -> Picked:
+) -> RankedChoices:
     """Plan the picks of a release. ``contribution`` is the bound within this grouping, ``cells`` its groups at most.
 
     Raises :class:`Refused` where a column has no declared range, or nothing bounds the rows of one person.
@@ -100,7 +100,7 @@ def quantiles(
             column.fractions = sorted([*column.fractions, aggregate.fraction])
         asked.append((place, aggregate, key))
     if not asked:
-        return Picked()
+        return RankedChoices()
     weights = _weights(query, norm, contribution, one_group)
     choices = {
         key: _choice(f"q{place}", column, query, weights, cells, dialect)
@@ -110,7 +110,7 @@ def quantiles(
         Output(f"a{place}", one.output_type, Chosen(choices[key].name, _place(one, choices[key])), one.text)
         for place, one, key in asked
     )
-    return Picked(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])))
+    return RankedChoices(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])))
 
 
 def _place(aggregate: Aggregate, choice: Choice) -> int:

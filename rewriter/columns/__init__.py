@@ -1,6 +1,6 @@
 """Columns, with the limits that follow from the owner's declarations and from a statement's own conditions."""
 
-from rewriter.columns.column_limits import Facts, Limits, Path, column_of, named
+from rewriter.columns.column_limits import ColumnLimits, Facts, Path, column_of, named
 from rewriter.columns.most_total import most_in_total, open_totals
 from rewriter.columns.narrowed_range import narrowed, narrowed_sources
 from rewriter.columns.probes import Use, admits, probes_of
@@ -44,9 +44,9 @@ __all__ = [
     "BEHIND",
     "LISTED_COLUMN",
     "STEPS",
+    "ColumnLimits",
     "Computed",
     "Facts",
-    "Limits",
     "Masks",
     "Origin",
     "Path",

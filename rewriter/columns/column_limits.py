@@ -34,20 +34,20 @@ _TIMES = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ColumnLimits:
     """Where a column's values lie; ``values`` are all that they can be, where conditions list them."""
 
     low: Fraction | None = None
     high: Fraction | None = None
     values: frozenset[Probe] | None = None
 
-    def within(self, other: Limits) -> Limits:
+    def within(self, other: ColumnLimits) -> ColumnLimits:
         low = max((end for end in (self.low, other.low) if end is not None), default=None)
         high = min((end for end in (self.high, other.high) if end is not None), default=None)
         values = self.values if other.values is None else other.values
         if self.values is not None and other.values is not None:
             values = self.values & other.values
-        return Limits(low, high, values)
+        return ColumnLimits(low, high, values)
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Facts:
     ``among`` are columns all of whose values a column of a public table has.
     """
 
-    limits: dict[Variable, Limits] = field(default_factory=dict)
+    limits: dict[Variable, ColumnLimits] = field(default_factory=dict)
     equal: list[tuple[Variable, Variable]] = field(default_factory=list)
     among: dict[Variable, tuple[str, str]] = field(default_factory=dict)
     parts: list[tuple[exp.Expr, Path]] = field(default_factory=list)
@@ -71,8 +71,8 @@ class Facts:
                 facts._read(node, path)
         return facts
 
-    def of_column(self, variable: Variable) -> Limits:
-        return self.limits.get(variable, Limits())
+    def of_column(self, variable: Variable) -> ColumnLimits:
+        return self.limits.get(variable, ColumnLimits())
 
     def is_given(self, variable: Variable) -> bool:
         """Whether conditions leave no row on which a column is NULL."""
@@ -99,15 +99,15 @@ class Facts:
             if (variable := column_of(node.this, path)) is not None:
                 self.among[variable] = listing.table.name, listing.column.name
         elif isinstance(node, exp.Not) and (variable := _tested_for_null(node.this, path)) is not None:
-            self._add(variable, Limits())
+            self._add(variable, ColumnLimits())
         elif type(node) in _SIGNS:
             self._compared(node.this, node.args["expression"], path, _SIGNS[type(node)])
 
     def _compared(self, left: exp.Expr, right: exp.Expr, path: Path, sign: str) -> None:
         one, other = column_of(left, path), column_of(right, path)
         if one is not None and other is not None:
-            self._add(one, Limits())
-            self._add(other, Limits())
+            self._add(one, ColumnLimits())
+            self._add(other, ColumnLimits())
             if sign == "=" and one != other:
                 self.equal.append((one, other))
             return
@@ -131,14 +131,14 @@ class Facts:
             return
         scalars = frozenset(scalar for _, scalar in literals if scalar is not None)
         if variable is not None:
-            self._add(variable, Limits(values=scalars))
+            self._add(variable, ColumnLimits(values=scalars))
         numbers = [scalar for scalar in scalars if isinstance(scalar, Fraction)]
         if numbers and len(numbers) == len(scalars):
             for sign, end in ((">=", min(numbers)), ("<=", max(numbers))):
                 if (found := _pushed(node, path, sign, end)) is not None:
                     self._add(*found)
 
-    def _add(self, variable: Variable, limits: Limits) -> None:
+    def _add(self, variable: Variable, limits: ColumnLimits) -> None:
         self.limits[variable] = self.of_column(variable).within(limits)
 
 
@@ -217,7 +217,7 @@ def _keeps(kind: Type, to: exp.DataType) -> bool:
 # From a limit on a function of a column to a limit on the column.
 
 
-def _pushed(node: exp.Expr, path: Path, sign: str, end: Fraction) -> tuple[Variable, Limits] | None:
+def _pushed(node: exp.Expr, path: Path, sign: str, end: Fraction) -> tuple[Variable, ColumnLimits] | None:
     """The column of which ``node`` is a non-decreasing function, with its limits by ``node sign end``; None without
     one."""
     while True:
@@ -292,12 +292,12 @@ def _moment(end: Fraction) -> datetime.datetime | None:
     return datetime.datetime.fromordinal(int(days)) + datetime.timedelta(microseconds=micros)
 
 
-def _rounded(kind: Type, sign: str, end: Fraction) -> Limits:
+def _rounded(kind: Type, sign: str, end: Fraction) -> ColumnLimits:
     """A limit on values that are multiples of a step."""
     step = lattice_of(kind)
     if not step:
-        return Limits(low=end) if sign in (">", ">=") else Limits(high=end)
+        return ColumnLimits(low=end) if sign in (">", ">=") else ColumnLimits(high=end)
     below, above = math.floor(end / step) * step, math.ceil(end / step) * step
     if sign in (">", ">="):
-        return Limits(low=below + step if sign == ">" else above)
-    return Limits(high=above - step if sign == "<" else below)
+        return ColumnLimits(low=below + step if sign == ">" else above)
+    return ColumnLimits(high=above - step if sign == "<" else below)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.columns.column_limits import Facts, Limits, column_of
+from rewriter.columns.column_limits import ColumnLimits, Facts, column_of
 from rewriter.columns.source import Source
 from rewriter.declared import Interval, Kind, Type
 from rewriter.expressions import Value
@@ -33,7 +33,7 @@ def _within(value: Value, facts: Facts) -> Value:
         return value
     limits = facts.of_column(variable)
     if value.interval is not None:
-        limits = limits.within(Limits(value.interval.low, value.interval.high))
+        limits = limits.within(ColumnLimits(value.interval.low, value.interval.high))
     low, high = limits.low, limits.high
     interval = value.interval if low is None or high is None or low > high else Interval(low, high)
     return replace(value, nullable=False, interval=interval)

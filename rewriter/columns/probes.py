@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass
 from fractions import Fraction
 
-from rewriter.columns.column_limits import Limits
+from rewriter.columns.column_limits import ColumnLimits
 from rewriter.columns.regions import Probe, Subject
 from rewriter.columns.source import Variable
 from rewriter.columns.value_lists import lattice_of
@@ -28,10 +28,10 @@ class Use:
     cuts: frozenset[Probe] = frozenset()
 
 
-def admits(limits: Limits, value: Scalar) -> bool:
+def admits(limits: ColumnLimits, value: Scalar) -> bool:
     """Whether what conditions say of a column leaves one of its values.
 
-    >>> admits(Limits(values=frozenset({"a"})), "b")
+    >>> admits(ColumnLimits(values=frozenset({"a"})), "b")
     False
     """
     probe = value if isinstance(value, str | bool) else measure(value)
@@ -40,7 +40,7 @@ def admits(limits: Limits, value: Scalar) -> bool:
     return _inside(limits, probe)
 
 
-def probes_of(variable: Variable, use: Use, limits: Limits) -> list[Probe]:
+def probes_of(variable: Variable, use: Use, limits: ColumnLimits) -> list[Probe]:
     """One value of each region that comparisons with literals tell apart, for the regions that conditions leave; not
     NULL."""
     kind = variable.column.type.kind
@@ -57,7 +57,7 @@ def probes_of(variable: Variable, use: Use, limits: Limits) -> list[Probe]:
     return [probe for probe in subject.probes() if isinstance(probe, Fraction) and _inside(limits, probe)]
 
 
-def _inside(limits: Limits, point: Fraction) -> bool:
+def _inside(limits: ColumnLimits, point: Fraction) -> bool:
     if limits.values is not None and point not in limits.values:
         return False
     return (limits.low is None or limits.low <= point) and (limits.high is None or point <= limits.high)

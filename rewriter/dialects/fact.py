@@ -55,7 +55,7 @@ class _Noted:
 
 
 def without_facts(tree: N) -> N:
-    """The tree itself, which has no facts any more, to be spelt: a generator may take all arguments of a node for words.
+    """The tree itself, without facts, to be spelt: a generator may take any argument of a node for words.
 
     >>> NOTED: Fact[int] = Fact("noted")
     >>> without_facts(NOTED.on(exp.Max(this=exp.column("x")), 1)).sql("duckdb")

@@ -25,8 +25,8 @@ from sqlglot import exp
 from rewriter.columns import (
     BEHIND,
     LISTED_COLUMN,
+    ColumnLimits,
     Facts,
-    Limits,
     Origin,
     Path,
     Probe,
@@ -368,7 +368,7 @@ class Enumeration:
         declared, limits = variable.column.range, self.facts.of_column(variable)
         if declared is not None:
             ends = range_of(declared)
-            limits = limits.within(Limits(ends.low, ends.high))
+            limits = limits.within(ColumnLimits(ends.low, ends.high))
         return limits.low, limits.high
 
     def takes_null(self, expression: exp.Expr) -> bool:

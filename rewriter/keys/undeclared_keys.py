@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewriter.columns import BEHIND, Limits, Origin, Path, Probe, Variable, named, range_of
+from rewriter.columns import BEHIND, ColumnLimits, Origin, Path, Probe, Variable, named, range_of
 from rewriter.declared import Kind, Scalar, measure
 from rewriter.dialects import Read, reading_of
 from rewriter.expressions import CYCLES, LIMITS, RISING, Domain, Values
@@ -64,7 +64,7 @@ class Undeclared:
         column's range if ``low``, above it if ``high``."""
         said = []
         for variable in dict.fromkeys(read):
-            limits = Limits() if variable is None else self.enumeration.facts.of_column(variable)
+            limits = ColumnLimits() if variable is None else self.enumeration.facts.of_column(variable)
             if variable is None or (variable.column.range is None and None in (limits.low, limits.high)):
                 return f"{key.text} is beyond what the declared bounds allow for"
             if variable.column.range is not None:
@@ -123,7 +123,9 @@ def _open_ends(domain: Domain, node: exp.Expr) -> tuple[bool, bool]:
     return limits[0] < domain.low, domain.high < limits[1]
 
 
-def _beyond(name: str, declared: tuple[Scalar, Scalar], limits: Limits, *, low: bool = True, high: bool = True) -> str:
+def _beyond(
+    name: str, declared: tuple[Scalar, Scalar], limits: ColumnLimits, *, low: bool = True, high: bool = True
+) -> str:
     """Where values may lie outside of a declared range, given what conditions say of them."""
     ends = range_of(declared)
     if limits.values is not None and all(isinstance(one, type(ends.low)) and one in ends for one in limits.values):

@@ -21,9 +21,9 @@ from rewriter.dialects import Dialect, double, wrap
 from rewriter.expressions import Value, both, present
 from rewriter.measure.distinct_values import most_of_all, most_of_one_person
 from rewriter.measure.mean_pairs import paired
-from rewriter.measure.moments import Measured as Bernstein
 from rewriter.measure.moments import Moments
-from rewriter.measure.overlapping_counts import Family, Measured, Member, measure
+from rewriter.measure.moments import MomentVector as Bernstein
+from rewriter.measure.overlapping_counts import Measured, Member, OverlappingCounts, measure
 from rewriter.measure.pair_cells import Found
 from rewriter.measure.summand import (
     bounded,
@@ -151,7 +151,7 @@ def _sums(sums: dict[int, Aggregate], norm: Norm, builder: Builder) -> dict[int,
     for (_, interval, granularity), same in together.items():
         first = next(iter(same.values()))
         text, most_rows = inner(first), most_rows_of(first, interval, builder)
-        family = Family(
+        family = OverlappingCounts(
             word=f"sums of {text}",
             what=text if first.combines else f"Σ {text}",
             unit=unit_of(first, granularity),
@@ -185,7 +185,7 @@ def _counts(asked: dict[int, Aggregate], norm: Norm, builder: Builder, *, one_ro
         else:
             counts[number] = Member(both(aggregate.condition, present(aggregate.argument)), aggregate.text)
     if counts:
-        rows_of = Family("counts", "rows", ONE, True, 0)
+        rows_of = OverlappingCounts("counts", "rows", ONE, True, 0)
         found |= zip(counts, measure(rows_of, list(counts.values()), builder, norm, 0), strict=True)
     return found
 

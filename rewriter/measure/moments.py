@@ -81,7 +81,7 @@ class _Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MomentVector:
     """A vector of Bernstein sums: its axes by the text of their expressions, and its cells.
 
     ``missing`` is the cell of the rows that lack an argument, where they have one.
@@ -133,8 +133,8 @@ class Moments:
 
     def __init__(self, asked: Sequence[Aggregate], builder: Builder, norm: Norm) -> None:
         self._builder = builder
-        self._found: dict[tuple[Rows, frozenset[str]], Measured] = {}
-        self._whole: dict[Rows, Measured] = {}
+        self._found: dict[tuple[Rows, frozenset[str]], MomentVector] = {}
+        self._whole: dict[Rows, MomentVector] = {}
         wanted = self._wanted([one for one in asked if one.kind.figure is not None])
         counted = {self.rows(one) for one in asked if counts_rows(one)}
         counted -= {rows for rows, _ in wanted}
@@ -155,7 +155,7 @@ class Moments:
         found = self._whole.get(self.rows(aggregate)) if counts_rows(aggregate) else None
         return None if found is None else found.every_row
 
-    def beside(self, aggregate: Aggregate) -> Measured | None:
+    def beside(self, aggregate: Aggregate) -> MomentVector | None:
         """The vector that a count, sum or mean comes with: of the same rows, and of its argument too.
 
         None for what counts no rows but people or values, or is decided by its count.
@@ -168,14 +168,14 @@ class Moments:
             return min(able, key=lambda one: len(one.cells), default=None)
         return None if aggregate.argument is None else self._with(rows, self._builder.spelt(aggregate.argument.sql))
 
-    def _of(self, aggregate: Aggregate) -> Measured:
+    def _of(self, aggregate: Aggregate) -> MomentVector:
         rows, (x, y) = self.rows(aggregate), self._texts(aggregate)
         found = self._with(rows, x) if y is None else self._found[rows, frozenset({x, y})]
         if found is None:
             raise AssertionError("every moment was measured")
         return found
 
-    def _with(self, rows: Rows, text: str) -> Measured | None:
+    def _with(self, rows: Rows, text: str) -> MomentVector | None:
         able = [one for (of, texts), one in self._found.items() if of == rows and text in texts]
         return min(able, key=lambda one: len(one.cells), default=None)
 
@@ -281,7 +281,7 @@ class _Variable:
         return largest * largest
 
 
-def _measure(wanted: _Wanted, builder: Builder, norm: Norm, *, missing: bool) -> Measured:
+def _measure(wanted: _Wanted, builder: Builder, norm: Norm, *, missing: bool) -> MomentVector:
     pairs = zip(wanted.arguments, wanted.degrees, strict=True)
     # Under L2, weights make the norm of each variable larger by 3 bits.
     count = len(wanted.arguments)
@@ -317,7 +317,7 @@ def _measure(wanted: _Wanted, builder: Builder, norm: Norm, *, missing: bool) ->
     if len(axes) == 1:
         axes.append(("", Axis(Fraction(0), Fraction(1), 0)))
     counted = tuple((cell.name, cell.granularity) for cell in apart)
-    found = Measured(tuple(axes), tuple((cell.name, cell.granularity) for cell in cells), counted)
+    found = MomentVector(tuple(axes), tuple((cell.name, cell.granularity) for cell in cells), counted)
     # Where tables are made to agree, this part says how much more accurate that makes them.
     builder.part(found.rows, Fraction(1))
     return found

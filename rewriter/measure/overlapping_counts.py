@@ -24,7 +24,7 @@ _MOST_STEPS = 1 << 44
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class OverlappingCounts:
     """What the members of a family share.
 
     ``summed`` is the row column that is added up, in steps of ``granularity`` and ``most`` of them at most; None counts
@@ -59,7 +59,7 @@ Measured = tuple[Linear, tuple[int, ...]]
 
 
 def measure(
-    family: Family, members: Sequence[Member], builder: Builder, norm: Norm, minimum: int | None
+    family: OverlappingCounts, members: Sequence[Member], builder: Builder, norm: Norm, minimum: int | None
 ) -> list[Measured]:
     """Measure the members by the strategy with the smallest predicted variance; ``minimum`` is the outputs'."""
     distinct: dict[str, Member] = {}
@@ -78,7 +78,7 @@ def _spelt(member: Member, builder: Builder) -> str:
 class _Measurement:
     """A family in the making. Its members have distinct tests."""
 
-    family: Family
+    family: OverlappingCounts
     members: tuple[Member, ...]
     builder: Builder
     minimum: int | None

@@ -80,7 +80,7 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class ComputedColumn:
     """A row column that is computed of others: ``sql`` over the row columns ``of``; ``how`` says it without names."""
 
     name: str
@@ -103,7 +103,7 @@ class Workload:
     notes: tuple[str, ...]
     parts: tuple[Part, ...] = ()
     orders: tuple[tuple[int, int], ...] = ()
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[ComputedColumn, ...] = ()
     clips: bool = False
 
 
@@ -128,7 +128,7 @@ class Builder:
         self.clips = False
         self.parts: list[Part] = []
         self.orders: list[tuple[int, int]] = []
-        self.derived: dict[tuple[str, tuple[str, ...]], Derived] = {}
+        self.derived: dict[tuple[str, tuple[str, ...]], ComputedColumn] = {}
         self._cells = 0
 
     def column(self, prefix: str, sql: exp.Expr) -> str:
@@ -141,10 +141,10 @@ class Builder:
         """The name of a row column that is computed of others."""
         found = self.derived.get((how, of))
         if found is None:
-            found = self.derived[how, of] = Derived(f"d{len(self.derived)}", sql, how, of)
+            found = self.derived[how, of] = ComputedColumn(f"d{len(self.derived)}", sql, how, of)
         return found.name
 
-    def derived_column(self, name: str) -> Derived:
+    def derived_column(self, name: str) -> ComputedColumn:
         return next(one for one in self.derived.values() if one.name == name)
 
     def condition(self, value: Value | None) -> str | None:

@@ -32,7 +32,7 @@ from rewriter.statement import LISTED
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TracedTable:
     """Something in FROM: its columns, what released tables its slots are of, and whether noise decides which rows it
     has.
     """
@@ -45,7 +45,7 @@ class Table:
     def slots(self) -> int:
         return len(self.origins)
 
-    def named(self, names: Sequence[str]) -> Table:
+    def named(self, names: Sequence[str]) -> TracedTable:
         """The same with other names, from the first column on."""
         columns = [
             (names[place] if place < len(names) else name, one) for place, (name, one) in enumerate(self.columns)
@@ -53,18 +53,18 @@ class Table:
         return replace(self, columns=tuple(columns))
 
 
-Ctes = Mapping[str, Table]
+Ctes = Mapping[str, TracedTable]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class NameScope:
     """The meaning of names in one SELECT; ``outside`` is the scope around it, ``aliases`` are the select items so far.
 
     ``tested``: its own conditions compare released numbers.
     """
 
-    sources: tuple[tuple[str, Table], ...]
-    outside: Scope | None = None
+    sources: tuple[tuple[str, TracedTable], ...]
+    outside: NameScope | None = None
     aliases: Mapping[str, Measured] | None = None
     tested: bool = False
 
@@ -88,11 +88,11 @@ class Scope:
         return OTHER if self.outside is None else unknown(self.outside.column(node))
 
 
-Subquery = Callable[[exp.Expr, Scope], Table]
+Subquery = Callable[[exp.Expr, NameScope], TracedTable]
 """The columns of a query inside of an expression."""
 
 
-def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
+def expression(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured:
     """The provenance of an expression.
 
     >>> import sqlglot
@@ -100,8 +100,8 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     >>> from rewriter.plan import Linear, Output
     >>> from rewriter.declared.types import BIGINT
     >>> n = output(0, Output("a0", BIGINT, Linear(()), "COUNT(*)"))
-    >>> scope = Scope((("r", Table((("n", n), ("k", PUBLIC)))),))
-    >>> read = lambda sql: expression(sqlglot.parse_one(sql), scope, lambda *_: Table(()))
+    >>> scope = NameScope((("r", TracedTable((("n", n), ("k", PUBLIC)))),))
+    >>> read = lambda sql: expression(sqlglot.parse_one(sql), scope, lambda *_: TracedTable(()))
     >>> read("2 * n - 1").form
     Affine(terms=(((0, 'a0'), Fraction(2, 1)),), constant=Fraction(-1, 1), slack=Fraction(0, 1))
     >>> read("k"), read("SQRT(n)").form
@@ -134,7 +134,7 @@ def expression(node: exp.Expr, scope: Scope, subquery: Subquery) -> Measured:
     )
 
 
-def _listed(node: exp.Paren, scope: Scope, subquery: Subquery) -> Measured:
+def _listed(node: exp.Paren, scope: NameScope, subquery: Subquery) -> Measured:
     """The text of an array: its items, where they are shown as they were released."""
     items = [expression(one.this.this, scope, subquery) for one in node.find_all(exp.Coalesce, bfs=False)]
     means = tuple(one.form for one in items if isinstance(one.form, Mean) and one.rounding is None)
@@ -227,7 +227,7 @@ def _round(node: exp.Expr, parts: Sequence[Measured]) -> Measured:
     return rounded(parts[0], int(digits))
 
 
-def _case(node: exp.Case, scope: Scope, subquery: Subquery) -> Measured:
+def _case(node: exp.Case, scope: NameScope, subquery: Subquery) -> Measured:
     """A guard such as ``CASE WHEN b > 0 THEN a / b END``: where it shows a number, it is that of its one branch."""
     tests = [node.this, *(branch.this for branch in node.args["ifs"])]
     shown = [node.args.get("default"), *(branch.args["true"] for branch in node.args["ifs"])]

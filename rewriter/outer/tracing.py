@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rewriter.declared import Type
 from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, unknown
-from rewriter.outer.provenance_rules import Ctes, Scope, Table, expression
+from rewriter.outer.provenance_rules import Ctes, NameScope, TracedTable, expression
 from rewriter.outer.released_columns import row_column
 from rewriter.plan import Output
 from rewriter.statement import folded, from_items, is_grouped, is_star, nodes_of
@@ -62,13 +62,13 @@ def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Sc
     (((0, 'a0'), Fraction(1, 2)),)
     """
     tables = {
-        name: Table(tuple((column, PUBLIC) for column in columns if not column.startswith("dpsql_")))
+        name: TracedTable(tuple((column, PUBLIC) for column in columns if not column.startswith("dpsql_")))
         for name, columns in schema.items()
     }
     for name, outputs in released.items():
         known = {one.name: output(0, one) for one in outputs}
         columns = tuple((column, known.get(column, PUBLIC)) for column, _ in tables[name].columns)
-        tables[name] = Table(columns, (frozenset([name]),))
+        tables[name] = TracedTable(columns, (frozenset([name]),))
     try:
         copy: exp.Query = tree.copy()
         found = _Tracer(tables, write=True).query(copy, {}, carry=True)
@@ -84,20 +84,20 @@ def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Sc
 class _Tracer:
     """``write``: whether the trees are changed, or only looked at."""
 
-    def __init__(self, tables: Mapping[str, Table], *, write: bool) -> None:
+    def __init__(self, tables: Mapping[str, TracedTable], *, write: bool) -> None:
         self._tables = tables
         self._write = write
 
     # Queries
 
-    def query(self, node: exp.Expr, ctes: Ctes, *, carry: bool, outside: Scope | None = None) -> Table:
+    def query(self, node: exp.Expr, ctes: Ctes, *, carry: bool, outside: NameScope | None = None) -> TracedTable:
         """The columns of a query; with ``carry``, its slots become columns of it."""
         if isinstance(node, exp.Subquery):
             return self.query(node.this, ctes, carry=carry, outside=outside)
         if isinstance(node, exp.Values):
             rows = node.expressions
             width = len(rows[0].expressions) if rows else 0
-            return Table(tuple((f"col{number}", PUBLIC) for number in range(width)))
+            return TracedTable(tuple((f"col{number}", PUBLIC) for number in range(width)))
         ctes = self._with(node, ctes, outside)
         if isinstance(node, exp.Select):
             return self._select(node, ctes, carry, outside)
@@ -105,7 +105,7 @@ class _Tracer:
             return self._set_operation(node, ctes, carry, outside)
         raise _Lost
 
-    def _with(self, node: exp.Expr, ctes: Ctes, outside: Scope | None) -> Ctes:
+    def _with(self, node: exp.Expr, ctes: Ctes, outside: NameScope | None) -> Ctes:
         with_ = node.args.get("with_")
         if with_ is None:
             return ctes
@@ -116,7 +116,7 @@ class _Tracer:
             known[alias.this.name.lower()] = found.named([folded(name) for name in alias.args.get("columns") or ()])
         return known
 
-    def _set_operation(self, node: exp.SetOperation, ctes: Ctes, carry: bool, outside: Scope | None) -> Table:
+    def _set_operation(self, node: exp.SetOperation, ctes: Ctes, carry: bool, outside: NameScope | None) -> TracedTable:
         looking = _Tracer(self._tables, write=False)
         together = isinstance(node, exp.Union) and not node.args.get("distinct")
         left, right = (looking.query(side, ctes, carry=False, outside=outside) for side in (node.this, node.expression))
@@ -131,14 +131,16 @@ class _Tracer:
                 self.query(side, ctes, carry=carry and (same or apart), outside=outside)
         if same:
             origins = tuple(one | other for one, other in zip(left.origins, right.origins, strict=True))
-            return Table(left.columns, origins, filtered)
+            return TracedTable(left.columns, origins, filtered)
         if together and left.slots + right.slots <= MOST_SLOTS and _has_items(node):
             return self._side_by_side(node, left, right, filtered, carry=carry)
         pairs = zip(left.columns, right.columns, strict=True)
         columns = tuple((name, unknown(one, other)) for (name, one), (_, other) in pairs)
-        return Table(columns, filtered=filtered)
+        return TracedTable(columns, filtered=filtered)
 
-    def _side_by_side(self, node: exp.SetOperation, left: Table, right: Table, filtered: bool, *, carry: bool) -> Table:
+    def _side_by_side(
+        self, node: exp.SetOperation, left: TracedTable, right: TracedTable, filtered: bool, *, carry: bool
+    ) -> TracedTable:
         """UNION ALL of different columns: the slots of both sides, each NULL in the rows of the other."""
         if carry and self._write:
             _pad(node.this, 0, left.slots, right.slots)
@@ -147,14 +149,14 @@ class _Tracer:
             (name, either(one, shifted_slots(other, left.slots)))
             for (name, one), (_, other) in zip(left.columns, right.columns, strict=True)
         )
-        return Table(columns, (*left.origins, *right.origins), filtered)
+        return TracedTable(columns, (*left.origins, *right.origins), filtered)
 
     # SELECT
 
-    def _select(self, select: exp.Select, ctes: Ctes, carry: bool, outside: Scope | None) -> Table:
+    def _select(self, select: exp.Select, ctes: Ctes, carry: bool, outside: NameScope | None) -> TracedTable:
         scope = self._scope(select, ctes, outside)
 
-        def subquery(node: exp.Expr, around: Scope) -> Table:
+        def subquery(node: exp.Expr, around: NameScope) -> TracedTable:
             return self.query(node, ctes, carry=False, outside=around)
 
         tests = [select.args.get(part) for part in ("where", "having")]
@@ -178,10 +180,10 @@ class _Tracer:
             origins, columns = (), [(name, unknown(one)) for name, one in columns]
         if carry and self._write and origins:
             select.set("expressions", [*select.expressions, *_row_columns(scope)])
-        return Table(tuple(columns), origins, scope.filtered or limited)
+        return TracedTable(tuple(columns), origins, scope.filtered or limited)
 
-    def _scope(self, select: exp.Select, ctes: Ctes, outside: Scope | None) -> Scope:
-        sources: list[tuple[str, Table]] = []
+    def _scope(self, select: exp.Select, ctes: Ctes, outside: NameScope | None) -> NameScope:
+        sources: list[tuple[str, TracedTable]] = []
         slots = 0
         for item in from_items(select):
             if isinstance(item, exp.Table):
@@ -200,9 +202,9 @@ class _Tracer:
         natural = any(join.args.get("method") for join in select.args.get("joins") or ())
         if natural and self._write and sum(bool(table.slots) for _, table in sources) > 1:
             raise _Untraceable
-        return Scope(tuple(sources), outside)
+        return NameScope(tuple(sources), outside)
 
-    def _expanded(self, select: exp.Select, scope: Scope) -> list[exp.Expr]:
+    def _expanded(self, select: exp.Select, scope: NameScope) -> list[exp.Expr]:
         """The select list without stars: a star would show the slots of what it stands over."""
         if not any(is_star(item) for item in select.expressions):
             return list(select.expressions)
@@ -229,7 +231,7 @@ class _Tracer:
         return items
 
 
-def _merged(select: exp.Select, scope: Scope) -> frozenset[str]:
+def _merged(select: exp.Select, scope: NameScope) -> frozenset[str]:
     """Columns that USING and NATURAL make one of."""
     names: set[str] = set()
     for join in select.args.get("joins") or ():
@@ -240,7 +242,7 @@ def _merged(select: exp.Select, scope: Scope) -> frozenset[str]:
     return frozenset(names)
 
 
-def _row_columns(scope: Scope) -> list[exp.Expr]:
+def _row_columns(scope: NameScope) -> list[exp.Expr]:
     columns: list[exp.Expr] = []
     for alias, table in scope.sources:
         for slot in range(table.slots):

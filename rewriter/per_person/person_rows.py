@@ -12,11 +12,11 @@ from rewriter.declared import ONE, Catalog
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, compile_expression
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
-from rewriter.relations import UNIT, Block, BlockScope, Relation, lacks_of, outside, resolved
+from rewriter.relations import UNIT, BlockScope, Relation, SelectRows, lacks_of, outside, resolved
 from rewriter.statement import output_name, star_of
 
 
-def selected(select: exp.Select, block: Block, dialect: Dialect) -> Relation:
+def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relation:
     """The rows of a block with the columns of a select list."""
     columns: list[tuple[str, Value]] = []
     numbered: set[int] = set()
@@ -44,7 +44,7 @@ def output_names(select: exp.Select, scope: BlockScope) -> list[str]:
     return names
 
 
-def of_units(grouped: Grouped, block: Block, alias: str, catalog: Catalog, dialect: Dialect) -> Source:
+def of_units(grouped: Grouped, block: SelectRows, alias: str, catalog: Catalog, dialect: Dialect) -> Source:
     """Aggregates whose groups each belong to one person: rows again, owned by that person."""
     if block.unit is None:
         raise AssertionError("a private block has an owner")

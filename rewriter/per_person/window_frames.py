@@ -18,7 +18,7 @@ Edge = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class WindowFrame:
     """The rows from ``start`` to ``end``. ``rows``: counted row by row, and not by peers of ORDER BY.
 
     ``given`` is false for the frame that SQL takes where none is written.
@@ -70,12 +70,12 @@ class Frame:
         return exp.WindowSpec(**parts)
 
 
-SQL_FRAME = Frame(False, (_FIRST, 0), (_CURRENT, 0), given=False)
+SQL_FRAME = WindowFrame(False, (_FIRST, 0), (_CURRENT, 0), given=False)
 """RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW."""
-WHOLE = Frame(True, (_FIRST, 0), (_LAST, 0))
+WHOLE = WindowFrame(True, (_FIRST, 0), (_LAST, 0))
 
 
-def read_frame(spec: exp.Expr) -> Frame:
+def read_frame(spec: exp.Expr) -> WindowFrame:
     """The frame of a window. Raises :class:`Refused`."""
     if spec.args.get("exclude"):
         raise Refused("EXCLUDE is not answered in a frame", hint="leave it out")
@@ -87,7 +87,7 @@ def read_frame(spec: exp.Expr) -> Frame:
     end = _edge(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), kind)
     if start[0] > end[0] or start[0] == _LAST or end[0] == _FIRST:
         raise Refused("the frame ends before it begins", hint="write ROWS BETWEEN earlier AND later", sqlstate=_FRAME)
-    return Frame(kind == "ROWS", start, end)
+    return WindowFrame(kind == "ROWS", start, end)
 
 
 def _edge(where: object, side: object, kind: str) -> Edge:

@@ -19,7 +19,7 @@ from rewriter.columns import BEHIND, variable_behind
 from rewriter.declared import BIGINT, DOUBLE, INTEGER, ContributionBound, Interval, Kind, least
 from rewriter.dialects import Dialect, number
 from rewriter.expressions import IntegerRange, Value, Values, common_type, compile_expression, hull, text_size, widen
-from rewriter.per_person.window_frames import WHOLE, Frame
+from rewriter.per_person.window_frames import WHOLE, WindowFrame
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope
 from rewriter.statement import only
@@ -37,7 +37,7 @@ class Over:
 
     partition: tuple[exp.Expr, ...]
     order: tuple[exp.Ordered, ...]
-    frame: Frame
+    frame: WindowFrame
     ties: tuple[exp.Expr, ...]
     one_partition: bool
 
@@ -52,7 +52,7 @@ class Over:
         partition = tuple(dict.fromkeys((*self.partition, *(ordered.this for ordered in self.order))))
         return replace(self, partition=partition, order=(), frame=WHOLE, one_partition=False)
 
-    def sql(self, function: exp.Expr, order: Sequence[exp.Ordered], frame: Frame | None) -> exp.Expr:
+    def sql(self, function: exp.Expr, order: Sequence[exp.Ordered], frame: WindowFrame | None) -> exp.Expr:
         window = exp.Window(this=function, partition_by=[key.copy() for key in self.partition], over="OVER")
         if order:
             window.set("order", exp.Order(expressions=[ordered.copy() for ordered in order]))

@@ -27,7 +27,7 @@ from rewriter.per_person.window_frames import SQL_FRAME, read_frame
 from rewriter.per_person.window_functions import Over, compile_call, is_numbering
 from rewriter.per_person.window_gaps import compile_gap, gap_in
 from rewriter.refused import TOO_COMPLEX, Refused
-from rewriter.relations import FIELD, Block, BlockScope, Relation
+from rewriter.relations import FIELD, BlockScope, Relation, SelectRows
 from rewriter.statement import conjuncts, folded, only, output_name, unaliased, walk
 
 MAX_WINDOWS = 100
@@ -51,7 +51,7 @@ def is_distinct_on(select: exp.Select) -> bool:
 
 
 def windowed(
-    select: exp.Select, block: Block, alias: str, names: Sequence[str], dialect: Dialect
+    select: exp.Select, block: SelectRows, alias: str, names: Sequence[str], dialect: Dialect
 ) -> tuple[exp.Select, Source]:
     """The SELECT over a source that has its windows as columns. ``names`` are its output columns."""
     named = {folded(window.this): window for window in select.args.get("windows") or ()}
@@ -141,14 +141,14 @@ def _output(node: exp.Expr, items: Sequence[exp.Expr], names: Sequence[str], sco
 class _Reader:
     """Collects the columns and the windows that a SELECT reads; each becomes a column of the inner one."""
 
-    block: Block
+    block: SelectRows
     named: dict[str, exp.Window]
     dialect: Dialect
     columns: dict[tuple[str, str], Value]
     windows: dict[exp.Expr, Value]
     numbered: set[str]
 
-    def __init__(self, block: Block, named: dict[str, exp.Window], dialect: Dialect) -> None:
+    def __init__(self, block: SelectRows, named: dict[str, exp.Window], dialect: Dialect) -> None:
         self.block, self.named, self.dialect = block, named, dialect
         self.columns, self.windows, self.numbered = {}, {}, set()
 
@@ -332,7 +332,7 @@ def _partitioned(unit: exp.Expr, keys: Sequence[Value]) -> tuple[exp.Expr, ...]:
     return tuple(dict.fromkeys([unit.copy(), *(key.sql for key in keys if not is_literal(key))]))
 
 
-def _across(block: Block, node: exp.Window) -> Refused:
+def _across(block: SelectRows, node: exp.Window) -> Refused:
     fields = [(name, value) for source in block.scope.sources for name, value in source.fields.items()]
     key = next((name for name, value in fields if value.unit), "the key of the person")
     if _OF_DISTINCT_ON.is_on(node):

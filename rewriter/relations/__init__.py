@@ -1,6 +1,6 @@
 """Rows, each owned by exactly one privacy unit."""
 
-from rewriter.relations.from_where import FIELD, Block, BlockScope, build_block, condition, resolved
+from rewriter.relations.from_where import FIELD, BlockScope, SelectRows, build_block, condition, resolved
 from rewriter.relations.lacking_bounds import lacks_of, learned_ranges, missing_ranges, unbounded_rows
 from rewriter.relations.membership import Subqueries
 from rewriter.relations.relation import UNIT, Relation, outside, renamed, union_all
@@ -8,9 +8,9 @@ from rewriter.relations.relation import UNIT, Relation, outside, renamed, union_
 __all__ = [
     "FIELD",
     "UNIT",
-    "Block",
     "BlockScope",
     "Relation",
+    "SelectRows",
     "Subqueries",
     "build_block",
     "condition",

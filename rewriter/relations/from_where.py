@@ -1,6 +1,6 @@
 """The FROM and WHERE of one SELECT over people: joined, owned, filtered.
 
-Guarantee: every row of a :class:`Block` is owned by one unit, and no expression of it can raise.
+Guarantee: every row of a :class:`SelectRows` is owned by one unit, and no expression of it can raise.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _without(source: Source, names: set[str]) -> Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SelectRows:
     """The rows of one SELECT: ``rows`` is our own FROM … WHERE …, ``filters`` what holds on each of them.
 
     The first ``conditions`` of the filters are the conjuncts of its WHERE, in order; ``owned`` is what else is asked of
@@ -110,7 +110,7 @@ def build_block(
     membership: Membership,
     catalog: Catalog,
     dialect: Dialect,
-) -> Block:
+) -> SelectRows:
     """Read FROM, joins and WHERE. ``resolve`` makes a source of a FROM item. Raises :class:`Refused`."""
     first = select.args["from_"].this
     joins = list(select.args.get("joins") or ())
@@ -151,7 +151,7 @@ def build_block(
     if conditions or owned:
         tests = [*(value.sql.copy() for value in conditions), *(test.copy() for test in owned)]
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    return Block(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned))
+    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned))
 
 
 def _join(

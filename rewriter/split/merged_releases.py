@@ -22,7 +22,7 @@ from rewriter.aggregates import MAX_AGGREGATES, Grouped, aggregates_of
 from rewriter.declared import ContributionBound
 from rewriter.planner import canonical
 from rewriter.refused import Refused
-from rewriter.relations import Block
+from rewriter.relations import SelectRows
 from rewriter.release import Aggregate, Query, release_name
 from rewriter.statement import conjuncts
 
@@ -32,9 +32,9 @@ class Site:
     """A SELECT that became a release: ``again`` compiles another one over the same FROM, in the same place."""
 
     select: exp.Select
-    block: Block
+    block: SelectRows
     query: Query
-    again: Callable[[exp.Select], tuple[Block, Query]]
+    again: Callable[[exp.Select], tuple[SelectRows, Query]]
 
     @property
     def is_plain(self) -> bool:
@@ -44,7 +44,7 @@ class Site:
         return free and bool(query.aggregates) and not self.select.args.get("having")
 
 
-def release_of(grouped: Grouped, block: Block) -> Query:
+def release_of(grouped: Grouped, block: SelectRows) -> Query:
     """The release of a SELECT over people."""
     if block.unit is None:
         raise AssertionError("a private block has an owner")
@@ -123,7 +123,7 @@ _Joint = tuple[Sequence[Site], Query, Sequence[Sequence[int]]]
 """Sites, the release that they are now, and the places of each one's aggregates in it."""
 
 
-def _again(site: Site, own: Sequence[str], common: Sequence[str]) -> tuple[Block, Query] | None:
+def _again(site: Site, own: Sequence[str], common: Sequence[str]) -> tuple[SelectRows, Query] | None:
     try:
         return site.again(_filtered(site.select, own, common))
     except Refused:
@@ -141,7 +141,7 @@ def _joint(group: Sequence[Site], made: Sequence[Query]) -> _Joint | None:
     return (group, replace(query, aggregates=aggregates), places) if len(known) <= MAX_AGGREGATES else None
 
 
-def _conditions(block: Block) -> list[str]:
+def _conditions(block: SelectRows) -> list[str]:
     """The conjuncts of WHERE as texts: equal texts are equal conditions over the same FROM."""
     return canonical([_without_where(block)], [value.sql for value in block.filters[: block.conditions]])[1]
 
@@ -163,7 +163,7 @@ def _bound(bound: ContributionBound) -> ContributionBound:
     return replace(bound, apart=())
 
 
-def _without_where(block: Block) -> exp.Select:
+def _without_where(block: SelectRows) -> exp.Select:
     rows = block.rows.copy()
     rows.set("where", None)
     return rows
@@ -190,7 +190,7 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
         yield from aggregates_of(part)
 
 
-def _alike(site: Site, made: tuple[Block, Query], first: tuple[Block, Query]) -> bool:
+def _alike(site: Site, made: tuple[SelectRows, Query], first: tuple[SelectRows, Query]) -> bool:
     """Whether a release that was compiled again measures the same as asked, over the rows of the first release."""
     rows = [canonical([one.rows, one.unit], [value.sql for value in one.filters]) for _, one in (made, first)]
     sources = [[source.alias for source in block.scope.sources] for block, _ in (made, first)]

@@ -32,7 +32,7 @@ from rewriter.expressions import Value, position_of
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
-from rewriter.relations import Block, BlockScope, Relation, Subqueries, build_block, renamed, union_all
+from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, union_all
 from rewriter.release import Query, Split, release_name
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
@@ -332,7 +332,7 @@ class _Splitter:
 
     # The private side
 
-    def _block(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> Block:
+    def _block(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> SelectRows:
         def resolve(item: exp.Expr) -> Source:
             return self._source(item, names, sources)
 
@@ -427,7 +427,7 @@ class _Splitter:
 
     def _again(
         self, select: exp.Select, *, names: Names, items: Sequence[exp.Expr], sources: Mapping[int, Resolved]
-    ) -> tuple[Block, Query]:
+    ) -> tuple[SelectRows, Query]:
         """Another SELECT over the FROM of one that was read: its rows, under the same names each time, its release."""
         count, aliases, notes = len(self.releases), self._aliases, dict(self.notes)
         moved = {id(n): sources[id(o)] for o, n in zip(items, from_items(select), strict=True) if id(o) in sources}
@@ -439,7 +439,7 @@ class _Splitter:
             del self.releases[count:]
             self._aliases, self.notes = aliases, notes
 
-    def _measured(self, grouped: Grouped, block: Block) -> Grouped:
+    def _measured(self, grouped: Grouped, block: SelectRows) -> Grouped:
         """Rewrites aggregates that are not measured as asked: BOOL_OR as two counts, MIN and MAX as declared ends."""
         grouped = as_counts(with_counted_maxima(grouped, block.scope, self._dialect), block.scope, self._dialect)
         if self._catalog.declared_extremes:
@@ -457,7 +457,7 @@ class _Splitter:
             return self._windowed(select, block, names)
         return selected(select, block, self._dialect)
 
-    def _windowed(self, select: exp.Select, block: Block, names: Names) -> Relation:
+    def _windowed(self, select: exp.Select, block: SelectRows, names: Names) -> Relation:
         """The rows of a SELECT with windows, which are computed in a subquery of it."""
         outputs = output_names(select, block.scope)
         outer, source = windowed(select, block, self._alias(), outputs, self._dialect)

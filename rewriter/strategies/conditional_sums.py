@@ -84,7 +84,7 @@ class Strategy:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenStrategy:
     """The strategy chosen, and its predicted total variance."""
 
     strategy: Strategy
@@ -96,16 +96,16 @@ class Choice:
 
 
 @lru_cache(maxsize=256)
-def choose(workload: tuple[Row, ...], norm: Norm, *, fine: bool = True, apart: bool = False) -> Choice:
+def choose(workload: tuple[Row, ...], norm: Norm, *, fine: bool = True, apart: bool = False) -> ChosenStrategy:
     """The candidate with the smallest predicted variance. Rows and columns of ``workload`` are distinct, none is 0.
 
     Without ``fine``, only cells that one row moves by one step at most are taken; ``apart``, only the atoms.
     """
-    best: Choice | None = None
+    best: ChosenStrategy | None = None
     for strategy in islice(_candidates(workload, norm, fine), 1 if apart else None):
         price = strategy.price(norm)
         if best is None or price < WORTH * best.variance:
-            best = Choice(strategy, price)
+            best = ChosenStrategy(strategy, price)
     if best is None:
         raise AssertionError("there is always a candidate")
     return best

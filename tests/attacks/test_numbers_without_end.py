@@ -9,13 +9,13 @@ from fractions import Fraction
 import pytest
 
 from dpsql.errors import DataError, Error
-from dpsql.policy.policy import Statement
+from dpsql.policy.policy import StatementSection
 from dpsql.server.session.parameters import decoded
 from dpsql.settings import Settings
 from rewriter.refused import Refused
 from rewriter.statement.parser import MAX_DIGITS, Select, parse
 
-OWNER = Statement(epsilon=Fraction(1), max_epsilon=Fraction(8), delta=Fraction(0))
+OWNER = StatementSection(epsilon=Fraction(1), max_epsilon=Fraction(8), delta=Fraction(0))
 ENDLESS = ["1e999999999", "1e-999999999", "1E+99999999", "0.1e-4294967297", "9" * (MAX_DIGITS + 1)]
 
 

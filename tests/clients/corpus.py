@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpsql.errors import Error
 from dpsql.server.session.route import Route, route, route_unparsed
-from dpsql.server.session.statements import Query, statements
+from dpsql.server.session.statements import QueryStatement, statements
 from rewriter.declared.catalog import Catalog, Column, Hop, Table
 from rewriter.declared.types import BIGINT, BOOLEAN, DATE, DOUBLE, INTEGER, TEXT, TIMESTAMP, decimal
 from rewriter.refused import Refused
@@ -57,7 +57,7 @@ def recorded() -> list[str]:
 def queries(text: str) -> list[str]:
     """The queries of a recorded text, which may hold several statements; other statements are left out."""
     try:
-        return [found.kind.text for found in statements(text) if isinstance(found.kind, Query)]
+        return [found.kind.text for found in statements(text) if isinstance(found.kind, QueryStatement)]
     except (Refused, Error):
         return []
 

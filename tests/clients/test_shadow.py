@@ -14,7 +14,7 @@ from dpsql.engines.deadlines import Cancellation
 from dpsql.errors import Error, OperationalError
 from dpsql.postgresql.process import Binaries, PostgresProcess, machine_binaries, wheel_binaries
 from dpsql.server.shadow.shadow import Shadow
-from dpsql.server.shadow.shadow_rows import ShadowRows
+from dpsql.server.shadow.shadow_rows import ShadowAnswer
 from dpsql.server.shadow.shadow_schema import quoted, statements
 from dpsql.server.wire.wire_types import wire_type
 from rewriter.declared import VIRTUAL_COLUMNS
@@ -76,7 +76,7 @@ def ask(
     results: Sequence[int] = (),
     analyst: str = "ana",
     settings: Mapping[str, str] | None = None,
-) -> ShadowRows:
+) -> ShadowAnswer:
     types = types or [0] * len(values)
     return shadow.run(sql, values, types, formats, results, analyst, settings or {}, None, Cancellation())
 

@@ -59,7 +59,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a sum of many noisy cells is as accurate as one",
-        "dpsql.reuse.derive:Source.variance",
+        "dpsql.reuse.derive:StoredSource.variance",
         "return self.finer.noise[name].square * count",
         "return self.finer.noise[name].square * min(count, 1)",
         f"{DERIVE}::test_what_is_made_is_as_accurate_as_it_says_and_as_was_asked",

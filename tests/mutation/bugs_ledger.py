@@ -50,14 +50,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "charges that wait together are held to the total alone",
-        "dpsql.ledger.charges:Admission.decide",
+        "dpsql.ledger.charges:Admitted.decide",
         "if not all(self._sum(name).admits(units) for name, units in more.items()):",
         "if not self._sum(EVERYBODY).admits(more[EVERYBODY]):",
         f"{LEDGER}::test_what_waits_together_is_decided_as_one_after_the_other",
     ),
     bug(
         "an analyst's share is not compared",
-        "dpsql.ledger.charges:Admission._refuses",
+        "dpsql.ledger.charges:Admitted._refuses",
         "if not (everybody.admits(more) and own.admits(more)):",
         "if not everybody.admits(more):",
         f"{LEDGER}::test_it_admits_what_a_list_and_a_sum_admit",
@@ -80,7 +80,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a running total that is remembered and not read",
         "dpsql.ledger.sqlite_journal:SQLiteJournal.append",
-        "            admission = Admission(self.total, limits)\n",
+        "            admission = Admitted(self.total, limits)\n",
         "            self._known = getattr(self, '_known', None) or Admission(self.total, limits)\n"
         "            admission = self._known\n            admission.admitted.clear()\n",
         f"{LEDGER}::test_eight_processes_admit_exactly_the_budget",

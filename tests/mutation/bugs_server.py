@@ -113,15 +113,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "a table of the policy hides behind a CTE of its name",
         "dpsql.server.session.route:_sources",
-        "if table.db or source is Source.POLICY or table.name.lower() not in hidden:",
+        "if table.db or source is NamedRelation.POLICY or table.name.lower() not in hidden:",
         "if table.db or table.name.lower() not in hidden:",
         f"{ROUTE}::test_tables_of_the_policy_and_what_does_not_exist_are_ours",
     ),
     bug(
         "catalogs and people in one query go to the shadow",
         "dpsql.server.session.route:route",
-        "    if theirs and Source.CATALOG in sources:\n",
-        "    if len(theirs) > 1 and Source.CATALOG in sources:\n",
+        "    if theirs and NamedRelation.CATALOG in sources:\n",
+        "    if len(theirs) > 1 and NamedRelation.CATALOG in sources:\n",
         f"{ROUTE}::test_catalogs_and_tables_of_the_policy_do_not_mix",
     ),
     bug(

@@ -20,14 +20,14 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import OperationalError
 from dpsql.ledger.charges import decimal
 from dpsql.server.operations.audit import Audit
-from dpsql.server.operations.events import Asked, Client, Outcome
+from dpsql.server.operations.events import Client, StatementEnded, StatementOutcome
 from tests.operations.operated import Operated
 
 COUNT = "SELECT COUNT(*) FROM member WHERE code < "
 
 
-def asked(statement: str) -> Asked:
-    return Asked(Client(1, "ana"), statement, (), Outcome.FREE, "00000", PrivacyLoss(), (), 0.1)
+def asked(statement: str) -> StatementEnded:
+    return StatementEnded(Client(1, "ana"), statement, (), StatementOutcome.FREE, "00000", PrivacyLoss(), (), 0.1)
 
 
 def statements(server: Operated) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from dpsql.server.operations import logs
-from dpsql.server.operations.events import Outcome, fingerprint
+from dpsql.server.operations.events import StatementOutcome, fingerprint
 from tests.attacks.canaries import CARD, CODE, canary_in
 from tests.attacks.library import LIBRARIES
 from tests.operations.operated import Operated, operated
@@ -154,7 +154,7 @@ def one_schema(lines: list[dict[str, Any]]) -> None:
     statements = [line for line in lines if line["event"] == "statement"]
     fields = {"session", "analyst", "address", "outcome", "sqlstate", "fingerprint", "seconds"}
     assert all(fields <= set(line) for line in statements)
-    assert {line["outcome"] for line in statements} == set(Outcome)
+    assert {line["outcome"] for line in statements} == set(StatementOutcome)
     assert all(
         ("rho" in line) == (line["outcome"] == "answered" or line["sqlstate"] in ("58000", "XX000"))
         for line in statements

@@ -15,7 +15,7 @@ from random import Random
 
 from dpsql.mechanisms.quantiles.mode import Commonest
 from dpsql.mechanisms.quantiles.one import Exponential, Quantile, TooFar, together, unit_weight
-from dpsql.mechanisms.quantiles.several import Joint, Part
+from dpsql.mechanisms.quantiles.several import Joint, LatticePart
 from dpsql.mechanisms.quantiles.spread import SHARE, Around
 from dpsql.releases.tables import Key, Rank
 from rewriter.plan import Choice
@@ -92,7 +92,7 @@ def _joint_moves(
             most = max(most, abs(distances[0] - distances[1]) * rate)
             if around is None:
                 continue
-            picked = [Part(*one) for one in vector]
+            picked = [LatticePart(*one) for one in vector]
             products = [around.product(ranks, total, picked) for ranks in (ours, theirs)]
             assert [len(table) for table in products[0].tables] == [len(table) for table in products[1].tables]
             for _ in range(3):

@@ -26,7 +26,7 @@ from dpsql.proxy import Proxy, Session
 from dpsql.releases.store import Entry
 from dpsql.releases.tables import ExactTable, Key, NoisyTable
 from dpsql.reply import Answer
-from dpsql.reuse.derive import LEAST_SAVING, Made, Source, facts, made, offer, source
+from dpsql.reuse.derive import LEAST_SAVING, Made, StoredSource, facts, made, offer, source
 from rewriter.declared.contribution import Norm
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import BIGINT, INTEGER
@@ -706,5 +706,5 @@ def test_a_group_that_the_finer_table_does_not_have_is_not_made_up() -> None:
     lone = lone_plan(["a"], 2)
     assert source(entry, lone, [(1,), (2,)]) is None
     found = source(entry, lone, [(1,)])
-    assert isinstance(found, Source)
+    assert isinstance(found, StoredSource)
     assert found.counts == (2,)

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from dpsql.accounting import PURE, ZCDP, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, InterfaceError, InternalError, NotSupportedError, OperationalError
-from dpsql.ledger.charges import EVERYBODY, NOTHING, Admission, Charge, Total
+from dpsql.ledger.charges import EVERYBODY, NOTHING, Admitted, Charge, Total
 from dpsql.ledger.ledger import Due, Ledger, recorded
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 
@@ -339,7 +339,7 @@ def test_it_admits_what_a_list_and_a_sum_admit(
 @given(st.lists(st.tuples(st.fractions(0, Fraction(1, 50)), st.fractions(0, MILLIONTH / 9)), max_size=12))
 def test_units_decide_as_fractions_do(losses: list[tuple[Fraction, Fraction]]) -> None:
     accountant = Accountant(ZCDP, Fraction(1), MILLIONTH)
-    admission = Admission(lambda name: NOTHING, {EVERYBODY: accountant})
+    admission = Admitted(lambda name: NOTHING, {EVERYBODY: accountant})
     spent = PrivacyLoss()
     for rho, delta in [*losses, (Fraction(1, 10**40), Fraction(0))]:
         loss = recorded(PrivacyLoss(rho=rho, delta=delta))
@@ -367,7 +367,7 @@ def test_what_waits_together_is_decided_as_one_after_the_other(
     batches: list[list[tuple[list[Fraction], str]]],
 ) -> None:
     limits = {EVERYBODY: pure(1), "ana": pure("0.4")}
-    together, apart = (Admission(lambda name: NOTHING, limits) for _ in range(2))
+    together, apart = (Admitted(lambda name: NOTHING, limits) for _ in range(2))
     for batch in batches:
         groups = [
             [Charge("", datetime.now(UTC), who, recorded(cost(price)), "", ()) for price in prices]

@@ -24,7 +24,7 @@ from dpsql.errors import OperationalError
 from dpsql.ledger.ledger import Ledger
 from dpsql.mechanisms import NOISES, Gaussian, Laplace
 from dpsql.releases import Noise
-from dpsql.releases.store import Facts, ReleaseStore, _digest, _read, _write
+from dpsql.releases.store import ReleaseFacts, ReleaseStore, _digest, _read, _write
 from dpsql.releases.tables import NoisyTable
 
 TOTAL = Accountant(PURE, Fraction(10), Fraction(0))
@@ -329,7 +329,7 @@ def test_a_forked_child_misses(store: ReleaseStore) -> None:
     assert store.get("plan", "1", wanted(10)) == table()
 
 
-KNOWN = Facts(("region",), {"n": "rows", "m": "", "s": "ages"}, exhaustive=True, scope="policy")
+KNOWN = ReleaseFacts(("region",), {"n": "rows", "m": "", "s": "ages"}, exhaustive=True, scope="policy")
 
 
 def test_a_release_is_found_by_what_it_measures(store: ReleaseStore) -> None:

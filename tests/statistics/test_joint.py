@@ -18,7 +18,7 @@ from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.picks import Joined, picked
 from dpsql.mechanisms.quantiles.one import Exponential, TooFar
-from dpsql.mechanisms.quantiles.several import Joint, Part
+from dpsql.mechanisms.quantiles.several import Joint, LatticePart
 from dpsql.mechanisms.quantiles.spread import SHARE, Around
 from dpsql.mechanisms.sampling.chain import Chain
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
@@ -169,7 +169,7 @@ def test_what_is_picked_around_quantiles_hides_a_row_whatever_the_engine_leaves_
             middle = [sorted(rows)[int(q * len(rows))] + random.choice([0, 300, -300]) for q in QUARTILES]
             spread = random.choice([1, 30, 200, 700])
             values = [min(max(value + random.randint(-spread, spread), 0), one.high) for value in middle]
-            parts = [Part(value, random.randrange(8)) for value in sorted(values)]
+            parts = [LatticePart(value, random.randrange(8)) for value in sorted(values)]
             products = [around.product(ranks, len(rows), parts) for ranks in (ours, theirs)]
             gates[products[0].cap > 0] += 1
             for _ in range(5):

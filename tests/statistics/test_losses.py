@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpsql.accounting import ACCOUNTINGS, APPROX, PURE, ZCDP, Accounting
 from dpsql.accounting.conversion import covers, largest_rho
 from dpsql.accounting.loss import PrivacyLoss
-from dpsql.calibrate.calibration import Calibration, Measured, calibrate
+from dpsql.calibrate.calibration import CalibratedBlock, Calibration, calibrate
 from dpsql.errors import DataError, InternalError, NotSupportedError
 from dpsql.mechanisms.gaussian import Gaussian, sqrt_at_least
 from dpsql.mechanisms.laplace import Laplace
@@ -154,7 +154,7 @@ def test_a_measurement_cannot_be_built_for_less_than_it_costs() -> None:
     with pytest.raises(ValueError, match="not covered"):
         replace(measured, share=PrivacyLoss(epsilon=Fraction(999999, 10**6)))
     with pytest.raises(ValueError, match="not covered"):
-        Measured(block("s", l1=2), measured.mechanism, measured.share)
+        CalibratedBlock(block("s", l1=2), measured.mechanism, measured.share)
 
 
 def test_a_calibration_measures_every_block_and_selects_as_planned() -> None:

@@ -29,7 +29,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedTable:
     """A table that was made of earlier releases: its accuracy, and the measurements that it was made of.
 
     ``columns`` are finished parts that agree with the shown numbers of a finer table, where there is one. ``shrunk`` is
@@ -64,7 +64,7 @@ class Measurements:
 
 
 def independent(
-    family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan], derived: Mapping[int, Derived]
+    family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan], derived: Mapping[int, DerivedTable]
 ) -> Measurements:
     """The measurements of a family, with those that its derived tables were made of in place of these."""
     places, keys = list(family.measurements), list(family.keys)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.sparse.linalg import lsqr
 
-from dpsql.inference.consistency.evidence import Derived, Measurements, independent
+from dpsql.inference.consistency.evidence import DerivedTable, Measurements, independent
 from dpsql.inference.consistency.leaves import cells_of, leaves
 from dpsql.inference.estimates import Column, Groups, completed, finished, infer, measured, named, spread, table_of
 from dpsql.inference.numeric import (
@@ -53,7 +53,7 @@ def infer_all(
     shapes: Sequence[Shape],
     *,
     consistent: bool,
-    derived: Mapping[int, Derived] | None = None,
+    derived: Mapping[int, DerivedTable] | None = None,
 ) -> dict[str, ReleasedTable]:
     """The tables that the outer SELECT reads, by name, from all measurements of a statement.
 
@@ -82,7 +82,7 @@ def _alike(family: Family, plans: Sequence[Plan]) -> list[Family]:
 
 
 def _consistent(
-    family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan], derived: Mapping[int, Derived]
+    family: Family, tables: Sequence[NoisyTable], plans: Sequence[Plan], derived: Mapping[int, DerivedTable]
 ) -> dict[int, ReleasedTable]:
     """The tables of a family that can be made consistent; none where there is only one."""
     if len({plans[place].identity for place in family.measurements}) < 2:
@@ -103,7 +103,7 @@ def _joins_in(plan: Plan) -> bool:
     return public and not plan.alone and adds_up and all(block.prefix is None for block in plan.blocks)
 
 
-def _alone(noisy: NoisyTable, plan: Plan, derived: Derived, consistent: bool, summed: bool) -> ReleasedTable:
+def _alone(noisy: NoisyTable, plan: Plan, derived: DerivedTable, consistent: bool, summed: bool) -> ReleasedTable:
     """Sums over the groups must stay unbiased: they agree with no finer table whose parts were cut off at 0."""
     columns = derived.columns if not summed and derived.columns is not None else finished(noisy, plan, summed=summed)
     return table_of(Groups(noisy, plan, columns if consistent else None, {}, derived.shrunk))

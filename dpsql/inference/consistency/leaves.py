@@ -25,7 +25,7 @@ MOST_OPEN = 12
 """The most keys that may have undeclared values: there are two cases of each, in all combinations."""
 
 
-class Undeclared:
+class UndeclaredLeaf:
     """All values of a key that are not declared, together."""
 
     __slots__ = ()
@@ -34,9 +34,9 @@ class Undeclared:
         return "UNDECLARED"
 
 
-UNDECLARED: Final = Undeclared()
+UNDECLARED: Final = UndeclaredLeaf()
 
-Leaf = dict[int, Scalar | Undeclared | None]
+Leaf = dict[int, Scalar | UndeclaredLeaf | None]
 """A finest group: the value of each key, by the key's number."""
 
 Groups = tuple[tuple[int, ...], Sequence[Key]]

@@ -75,7 +75,7 @@ def nested(fine: Grouping, coarse: Grouping) -> tuple[IntArray, BoolArray] | Non
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chain:
+class Refinements:
     """Groupings of which each refines the one before: ``order`` lists their places, from the coarsest."""
 
     order: tuple[int, ...]
@@ -83,7 +83,7 @@ class Chain:
     slack: tuple[BoolArray, ...]
 
 
-def chain(groupings: Sequence[Grouping]) -> Chain | None:
+def chain(groupings: Sequence[Grouping]) -> Refinements | None:
     """The levels of a tree, if the groupings are one. Cells without finest cells become known children of the first."""
     order = sorted(range(len(groupings)), key=lambda place: int((groupings[place].counts > 0).sum()))
     parents, slack = [np.zeros(0, dtype=np.int64)], []
@@ -93,4 +93,4 @@ def chain(groupings: Sequence[Grouping]) -> Chain | None:
             return None
         parents.append(np.maximum(found[0], 0))
         slack.append(found[1])
-    return Chain(tuple(order), tuple(parents), tuple(slack))
+    return Refinements(tuple(order), tuple(parents), tuple(slack))

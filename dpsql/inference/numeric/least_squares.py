@@ -20,7 +20,7 @@ from dpsql.inference.numeric.arrays import (
     measurements,
     total,
 )
-from dpsql.inference.numeric.groupings import Chain, Grouping, chain, checked_groupings
+from dpsql.inference.numeric.groupings import Grouping, Refinements, chain, checked_groupings
 from dpsql.inference.numeric.orthogonal import orthogonal
 from dpsql.inference.numeric.sparse import System, dense_variances, start, variance_bounds
 
@@ -129,7 +129,7 @@ def check_reach(
             raise Unsolved
 
 
-def _along(line: Chain, groupings: Sequence[Grouping]) -> tuple[list[FloatArray], list[FloatArray]]:
+def _along(line: Refinements, groupings: Sequence[Grouping]) -> tuple[list[FloatArray], list[FloatArray]]:
     """By a tree. Cells that nothing falls into are known to be 0."""
     levels = [groupings[place] for place in line.order]
     values = [np.where(level.counts > 0, level.values, 0.0) for level in levels]

@@ -290,7 +290,7 @@ def _passwd(options: argparse.Namespace) -> int:
 
 def _budget(options: argparse.Namespace) -> int:
     from dpsql.display import budget
-    from dpsql.ledger import Charge, Missing
+    from dpsql.ledger import Charge, NoLedger
     from dpsql.opened import open_ledger
     from dpsql.policy import Policy
 
@@ -301,7 +301,7 @@ def _budget(options: argparse.Namespace) -> int:
         with open_ledger(policy, create=False) as ledger:
             charges = ledger.charges(limit=sys.maxsize)
     except OperationalError as problem:
-        if not isinstance(problem.__cause__, Missing):
+        if not isinstance(problem.__cause__, NoLedger):
             raise
     _console().print(budget(policy, charges), highlight=False)
     return DONE

@@ -51,13 +51,13 @@ t! as likely ones, and a vector is proposed so many times."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LatticePart:
     """One of the parts of a lattice value."""
 
     value: int
     part: int
 
-    def __lt__(self, other: Part) -> bool:
+    def __lt__(self, other: LatticePart) -> bool:
         return (self.value, self.part) < (other.value, other.part)
 
 
@@ -140,14 +140,14 @@ class Joint:
         """R: a power of two, so that parts of a value that everybody has are closer than a row's exponent."""
         return 1 << max(0, math.ceil(4 * max(total, 0) * self.rate)).bit_length()
 
-    def pick(self, ranks: Sequence[Rank], sampler: Sampler) -> tuple[int, tuple[Part, ...] | None]:
+    def pick(self, ranks: Sequence[Rank], sampler: Sampler) -> tuple[int, tuple[LatticePart, ...] | None]:
         """The noisy weight of the group, and a part for each fraction; None for nobody.
 
         Both are releasable; ``ranks`` are not.
         """
         total = (ranks[0][3] if ranks else 0) + sampler.laplace(self.count_scale, 1)[0]
         found = sampler.vector(self.chain(ranks, total))
-        return total, None if found is None else tuple(Part(*one) for one in found)
+        return total, None if found is None else tuple(LatticePart(*one) for one in found)
 
     def chain(self, ranks: Sequence[Rank], total: int) -> Chain:
         """The candidates to pick from, around the targets that follow from a noisy weight."""

@@ -24,7 +24,7 @@ from fractions import Fraction
 from math import ceil
 
 from dpsql.mechanisms.quantiles.one import TooFar
-from dpsql.mechanisms.quantiles.several import Joint, Part
+from dpsql.mechanisms.quantiles.several import Joint, LatticePart
 from dpsql.mechanisms.sampling import Product, Sampler
 from dpsql.releases import Rank
 
@@ -78,7 +78,9 @@ class Around:
         room = room * 3 / 4
         return min(self._most, int(room)) if room * self.rate >= _LEAST else None
 
-    def pick(self, ranks: Sequence[Rank], total: int, parts: Sequence[Part], sampler: Sampler) -> tuple[Ends, ...]:
+    def pick(
+        self, ranks: Sequence[Rank], total: int, parts: Sequence[LatticePart], sampler: Sampler
+    ) -> tuple[Ends, ...]:
         """A lattice value below and above each part. Releasable, where the total and the parts are."""
         measured = self._sides(parts, total)
         product = self.product(ranks, total, parts)
@@ -89,7 +91,7 @@ class Around:
             found.append((None if down is None else part.value - down, None if up is None else part.value + up))
         return tuple(found)
 
-    def product(self, ranks: Sequence[Rank], total: int, parts: Sequence[Part]) -> Product:
+    def product(self, ranks: Sequence[Rank], total: int, parts: Sequence[LatticePart]) -> Product:
         """The scores of all distances of all sides."""
         chain = self.joint.chain(ranks, total)
         scale = int(self.joint.rate / chain.rate)
@@ -111,7 +113,7 @@ class Around:
         cap = max(window - (1 + _FARTHEST) * most - away, 0)
         return Product(tuple(tables), self.rate / scale, cap)
 
-    def _sides(self, parts: Sequence[Part], total: int) -> list[tuple[tuple[int, list[int]] | None, ...]]:
+    def _sides(self, parts: Sequence[LatticePart], total: int) -> list[tuple[tuple[int, list[int]] | None, ...]]:
         """Of each side of each part, the weight that is looked for and the distances; None where there is no side."""
         choice = self.joint.choice
         found = []

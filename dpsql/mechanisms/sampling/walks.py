@@ -34,7 +34,7 @@ _ROOM = Fraction(1_000_001, 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlaceCandidates:
     """The candidates of one place, in cells of a width around the target, the first of them ``-reach``."""
 
     near: Near
@@ -45,7 +45,7 @@ class Place:
     cap: int
 
     @classmethod
-    def of(cls, near: Near, width: int, parts: int, cap: int) -> Place:
+    def of(cls, near: Near, width: int, parts: int, cap: int) -> PlaceCandidates:
         return cls(near, near.base + 2 * parts * near.half, width, -(-cap // width), parts, cap)
 
     def counts(self) -> Floats:
@@ -99,7 +99,7 @@ class Walks:
     ``weights[j]`` are the floats of the walks that lead to each cell of place j; ``powers`` what a step weighs.
     """
 
-    places: Sequence[Place]
+    places: Sequence[PlaceCandidates]
     weights: Sequence[Floats]
     powers: Floats
     end: int
@@ -110,7 +110,7 @@ class Walks:
         width = max(int(Fraction(min(_WIDTH, 1 / (len(near) + 1))) / rate), 1)
         reach = -(-cap // width)
         powers = np.exp(-float(rate * width) * np.maximum(np.arange(4 * reach + 2) - 1, 0))
-        places = [Place.of(one, width, parts, cap) for one in near]
+        places = [PlaceCandidates.of(one, width, parts, cap) for one in near]
         away = np.arange(-reach, reach)
         weights = [places[0].counts() * powers[np.abs(away)]]
         shift = 0

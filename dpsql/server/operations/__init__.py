@@ -2,7 +2,6 @@
 
 from dpsql.server.operations.audit import Audit
 from dpsql.server.operations.events import (
-    Asked,
     Charged,
     Client,
     Event,
@@ -10,7 +9,8 @@ from dpsql.server.operations.events import (
     LoggedOut,
     LoginRefused,
     Observer,
-    Outcome,
+    StatementEnded,
+    StatementOutcome,
     outcome_of,
 )
 from dpsql.server.operations.fairness import Pace, short_turns
@@ -19,7 +19,6 @@ from dpsql.server.operations.monitor import Monitor
 from dpsql.server.operations.statement_turns import Turns
 
 __all__ = [
-    "Asked",
     "Audit",
     "Charged",
     "Client",
@@ -30,9 +29,10 @@ __all__ = [
     "Metrics",
     "Monitor",
     "Observer",
-    "Outcome",
     "Pace",
     "State",
+    "StatementEnded",
+    "StatementOutcome",
     "Turns",
     "outcome_of",
     "short_turns",

@@ -21,7 +21,7 @@ from pathlib import Path
 from dpsql.accounting import PrivacyLoss
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import decimal
-from dpsql.server.operations.events import Asked, Charged, Client, Event, LoggedIn, LoggedOut, LoginRefused
+from dpsql.server.operations.events import Charged, Client, Event, LoggedIn, LoggedOut, LoginRefused, StatementEnded
 
 _LOG = logging.getLogger("dpsql.audit")
 _LONGEST = 100_000
@@ -121,7 +121,7 @@ def _flushed_and_closed(file: int) -> None:
 
 def _told(event: Event) -> Mapping[str, object] | None:
     match event:
-        case Asked():
+        case StatementEnded():
             return {
                 "event": "statement",
                 **_who(event.client),

@@ -21,7 +21,7 @@ _LEXEMES = 5_000
 """Of a text that are looked at to recognise it again."""
 
 
-class Outcome(StrEnum):
+class StatementOutcome(StrEnum):
     """What became of a statement."""
 
     ANSWERED = "answered"
@@ -41,13 +41,13 @@ class Outcome(StrEnum):
 _FAILED = ("57", "58", "XX", "F0")
 
 
-def outcome_of(sqlstate: str) -> Outcome:
+def outcome_of(sqlstate: str) -> StatementOutcome:
     """Whether an error refuses a statement, or is a statement's failure.
 
     >>> str(outcome_of("42501")), str(outcome_of("57014")), str(outcome_of("53300")), str(outcome_of("53200"))
     ('refused', 'failed', 'refused', 'failed')
     """
-    return Outcome.FAILED if sqlstate.startswith(_FAILED) or sqlstate == "53200" else Outcome.REFUSED
+    return StatementOutcome.FAILED if sqlstate.startswith(_FAILED) or sqlstate == "53200" else StatementOutcome.REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,13 @@ class LoginRefused:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StatementEnded:
     """One statement that has come to its end. ``charges`` are the ids of its charges in the ledger."""
 
     client: Client
     statement: str
     parameters: tuple[str | None, ...]
-    outcome: Outcome
+    outcome: StatementOutcome
     sqlstate: str
     loss: PrivacyLoss
     charges: tuple[str, ...]
@@ -105,7 +105,7 @@ class Charged:
     seconds: float
 
 
-Event = LoggedIn | LoggedOut | LoginRefused | Asked | Charged
+Event = LoggedIn | LoggedOut | LoginRefused | StatementEnded | Charged
 
 
 class Observer(Protocol):

@@ -25,7 +25,16 @@ from types import TracebackType
 from typing import Any
 
 from dpsql.ledger import decimal
-from dpsql.server.operations.events import Asked, Charged, Client, Event, LoggedIn, LoggedOut, LoginRefused, fingerprint
+from dpsql.server.operations.events import (
+    Charged,
+    Client,
+    Event,
+    LoggedIn,
+    LoggedOut,
+    LoginRefused,
+    StatementEnded,
+    fingerprint,
+)
 
 FORMATS = ("text", "json")
 LEVELS = ("debug", "info", "warning", "error")
@@ -115,7 +124,7 @@ class LogObserver:
 
     def tell(self, event_: Event) -> None:
         match event_:
-            case Asked():
+            case StatementEnded():
                 event(logging.INFO, "statement", **_statement(event_))
             case LoggedIn(client):
                 event(logging.INFO, "login", **_who(client), encrypted=client.encrypted)
@@ -132,7 +141,7 @@ class LogObserver:
                 pass
 
 
-def _statement(asked: Asked) -> Mapping[str, object]:
+def _statement(asked: StatementEnded) -> Mapping[str, object]:
     parts = {"epsilon": asked.loss.epsilon, "rho": asked.loss.rho, "delta": asked.loss.delta}
     return {
         **_who(asked.client),

@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 from dpsql.accounting import Accountant
 from dpsql.errors import Error
 from dpsql.proxy import Proxy
-from dpsql.server.operations.events import Asked, Charged, Event, LoggedIn, LoggedOut, LoginRefused
+from dpsql.server.operations.events import Charged, Event, LoggedIn, LoggedOut, LoginRefused, StatementEnded
 from dpsql.server.operations.statement_turns import Turns
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -66,7 +66,7 @@ class Metrics:
 
     def tell(self, event: Event) -> None:
         match event:
-            case Asked():
+            case StatementEnded():
                 self._statements.labels(str(event.outcome), event.sqlstate).inc()
                 self._seconds.labels(str(event.outcome)).observe(event.seconds)
             case Charged(analyst, losses, seconds):

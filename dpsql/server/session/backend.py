@@ -28,7 +28,7 @@ _REMEMBERED = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RoutedQuery:
     """Where a query goes, how many parameters it has, and what it sets where it is a SET in disguise."""
 
     route: Route
@@ -45,12 +45,12 @@ class Backend:
         self.proxy = proxy
         self.shadow = shadow
         memories = proxy.memories
-        self._places: Memory[str, Place] = memories.memory("places of queries", _REMEMBERED)
+        self._places: Memory[str, RoutedQuery] = memories.memory("places of queries", _REMEMBERED)
         self._inferred: Memory[tuple[str, tuple[int, ...]], tuple[int, ...]]
         self._inferred = memories.memory("types of parameters", _REMEMBERED)
 
     @translated
-    def place(self, text: str) -> Place:
+    def place(self, text: str) -> RoutedQuery:
         """Where a query belongs. Raises :class:`dpsql.errors.Error` for what is answered nowhere."""
         return self._places.get(text, lambda: self._find_place(text))
 
@@ -72,7 +72,7 @@ class Backend:
 
         return self._inferred.get((text, known), infer)
 
-    def _find_place(self, text: str) -> Place:
+    def _find_place(self, text: str) -> RoutedQuery:
         count = parameters_in(text)
         unknown: dict[str, Scalar | None] = {str(number): None for number in range(1, count + 1)}
         try:
@@ -82,10 +82,10 @@ class Backend:
             found = route_unparsed(text, self.proxy.catalog)
             if found is None:
                 raise
-            return Place(found, count)
+            return RoutedQuery(found, count)
         if not isinstance(statement, Select):
             raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
-        place = Place(route(statement.tree, self.proxy.catalog), count)
+        place = RoutedQuery(route(statement.tree, self.proxy.catalog), count)
         if settings_of(statement.tree) is None:
             return place
         # Parameters stay parameters: they are marked, since the tree has values where they were.

@@ -15,17 +15,26 @@ from typing import TypeVar
 
 from dpsql.errors import Error
 from dpsql.ledger import Due, Receipt
-from dpsql.server.operations import Asked, Charged, Client, Event, Observer, Outcome, Turns, outcome_of
+from dpsql.server.operations import (
+    Charged,
+    Client,
+    Event,
+    Observer,
+    StatementEnded,
+    StatementOutcome,
+    Turns,
+    outcome_of,
+)
 from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend
-from dpsql.server.session.outcome import Bound, Notice
+from dpsql.server.session.outcome import BoundStatement, Notice
 from dpsql.server.session.outcome import Outcome as Reply
 from dpsql.server.session.portals import Portal, PreparedStatement, spread
 from dpsql.server.session.route import Route
 from dpsql.server.session.session import WireSession
 from dpsql.server.wire import Field, pieces
 
-_QUICK = (sql.Transaction, sql.Deallocate, sql.Close, sql.Discard, sql.Nothing, NoneType)
+_QUICK = (sql.TransactionStatement, sql.Deallocate, sql.CloseCursor, sql.Discard, sql.Nothing, NoneType)
 """What a client says to tidy up; it needs no turn."""
 _LONGEST = 256
 """Characters of a parameter that are told."""
@@ -70,7 +79,7 @@ class _Statement:
 
     text: str
     parameters: tuple[str | None, ...] = ()
-    outcome: Outcome = Outcome.SESSION
+    outcome: StatementOutcome = StatementOutcome.SESSION
     started: float = field(default_factory=time.monotonic)
 
 
@@ -92,7 +101,7 @@ class WatchedSession(WireSession):
         kinds = [one.kind for one in self.statements(text)]
         return self._considered(text, kinds, lambda: super(WatchedSession, self).prepare(text, types))
 
-    def bind(self, prepared: PreparedStatement, bound: Bound) -> Portal:
+    def bind(self, prepared: PreparedStatement, bound: BoundStatement) -> Portal:
         return self._considered(
             prepared.text, (prepared.kind,), lambda: super(WatchedSession, self).bind(prepared, bound)
         )
@@ -113,26 +122,27 @@ class WatchedSession(WireSession):
         if portal.rows is not None or self._under_way is not None:
             return super().open(portal)
         return self._run_told(
-            Bound(portal.statement, portal.values, portal.formats), lambda: super(WatchedSession, self).open(portal)
+            BoundStatement(portal.statement, portal.values, portal.formats),
+            lambda: super(WatchedSession, self).open(portal),
         )
 
-    def run(self, bound: Bound) -> Reply:
+    def run(self, bound: BoundStatement) -> Reply:
         if self._under_way is not None:
             return super().run(bound)
         return self._run_told(bound, lambda: super(WatchedSession, self).run(bound))
 
-    def _query(self, bound: Bound, text: str) -> Reply:
+    def _query(self, bound: BoundStatement, text: str) -> Reply:
         """Whatever statement it is part of, that is known by what its query came to."""
         if self._under_way is not None:
             ours = self._backend.place(text).route is Route.OURS
-            self._under_way.outcome = Outcome.FREE if ours else Outcome.CATALOG
+            self._under_way.outcome = StatementOutcome.FREE if ours else StatementOutcome.CATALOG
         return super()._query(bound, text)
 
-    def _run_told(self, bound: Bound, work: Callable[[], _R]) -> _R:
+    def _run_told(self, bound: BoundStatement, work: Callable[[], _R]) -> _R:
         """One statement, from its turn to what it came to."""
         statement = _Statement(_part(bound.statement), _parameters(bound))
         if isinstance(bound.statement.kind, sql.Setting) and bound.statement.kind.word == "EXPLAIN":
-            statement.outcome = Outcome.FREE
+            statement.outcome = StatementOutcome.FREE
         quick = isinstance(bound.statement.kind, _QUICK)
         receipt = self._receipt = Receipt()
         result, problem = self._tried(statement, work, quick=quick)
@@ -177,10 +187,10 @@ class WatchedSession(WireSession):
             sqlstate = problem.sqlstate if isinstance(problem, Error) else "XX000"
             outcome = outcome_of(sqlstate)
         elif receipt:
-            outcome = Outcome.ANSWERED
+            outcome = StatementOutcome.ANSWERED
         seconds = time.monotonic() - statement.started
         self._watch.tell(
-            Asked(
+            StatementEnded(
                 self.client, statement.text, statement.parameters, outcome, sqlstate, receipt.loss, receipt.ids, seconds
             )
         )
@@ -198,7 +208,7 @@ def _pieces(text: str) -> dict[int, str]:
     return {start: piece for start, piece, _ in pieces(text)}
 
 
-def _parameters(bound: Bound) -> tuple[str | None, ...]:
+def _parameters(bound: BoundStatement) -> tuple[str | None, ...]:
     """The values that came with a statement, as texts; binary ones in hexadecimal."""
     formats = spread(bound.formats, len(bound.values))
     return tuple(

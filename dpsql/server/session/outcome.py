@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpsql.server.session import statements as sql
 from dpsql.server.session.portals import PreparedStatement
-from dpsql.server.wire import Formats, Rows
+from dpsql.server.wire import AnswerRows, Formats
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class Outcome:
     """What a statement came to: a tag, rows where there are any, and the places of those to send."""
 
     tag: str
-    rows: Rows | None = None
+    rows: AnswerRows | None = None
     places: range = range(0)
     notices: tuple[Notice, ...] = ()
     copy: sql.Copy | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundStatement:
     """A statement with its parameters, and the formats that its rows are wanted in."""
 
     statement: PreparedStatement

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dpsql.errors import error
-from dpsql.server.session.statements import Fetch, Kind, Query
-from dpsql.server.wire import Field, Formats, Rows
+from dpsql.server.session.statements import Fetch, Kind, QueryStatement
+from dpsql.server.wire import AnswerRows, Field, Formats
 
 MAX_NAMED = 2_000
 """Statements, and portals, that one connection may hold."""
@@ -54,7 +54,7 @@ class Portal:
     result_formats: Formats = ()
     cursor: bool = False
     hold: bool = False
-    rows: Rows | None = None
+    rows: AnswerRows | None = None
     tag: str = ""
     position: int = 0
     told: bool | None = None
@@ -145,14 +145,14 @@ class Names:
     def query(self, name: str) -> PreparedStatement:
         """A statement that EXECUTE can run: not another EXECUTE, or itself."""
         found = self.statement(name)
-        if not isinstance(found.kind, Query):
+        if not isinstance(found.kind, QueryStatement):
             raise error("EXECUTE runs a SELECT only", sqlstate="0A000", hint="PREPARE q AS SELECT …")
         return found
 
     def cursor(self, name: str) -> Portal:
         """A portal that FETCH can read: not another FETCH, or itself."""
         found = self.portal(name)
-        if not isinstance(found.statement.kind, Query):
+        if not isinstance(found.statement.kind, QueryStatement):
             raise error(f'cursor "{name}" has no rows', sqlstate="24000", hint="DECLARE c CURSOR FOR SELECT …")
         return found
 

@@ -20,7 +20,7 @@ from dpsql.server.session import statements as sql
 from dpsql.server.session.backend import Backend
 from dpsql.server.session.login import Admission, Gate, Peer
 from dpsql.server.session.observed import Watch, WatchedSession
-from dpsql.server.session.outcome import Bound, Notice, Outcome
+from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.portals import PreparedStatement, spread
 from dpsql.server.session.session import WireSession
 from dpsql.server.session.wire_settings import STATUS, reported, startup_settings
@@ -160,7 +160,7 @@ class Protocol:
             return
         elif self._skipping:
             return
-        elif isinstance(message, m.Query):
+        elif isinstance(message, m.QueryMessage):
             yield from self._simple(self.session, message.sql)
         elif isinstance(message, m.FunctionCall):
             self.session.failed()
@@ -257,7 +257,7 @@ class Protocol:
                 session.begin_statement()
                 if self.closed:
                     return
-                bound = Bound(PreparedStatement(text, one.kind, start=one.start))
+                bound = BoundStatement(PreparedStatement(text, one.kind, start=one.start))
                 before = session.settings
                 outcome = session.run(bound)
                 yield from self._told(outcome.notices)
@@ -269,7 +269,7 @@ class Protocol:
         session.synced()
         yield m.ready(session.status)
 
-    def _outcome(self, outcome: Outcome, bound: Bound, *, described: bool) -> Iterator[bytes]:
+    def _outcome(self, outcome: Outcome, bound: BoundStatement, *, described: bool) -> Iterator[bytes]:
         rows = outcome.rows
         if rows is not None and outcome.copy is not None:
             yield from copying.copy_out(rows, outcome.copy.options)
@@ -314,7 +314,7 @@ class Protocol:
 
     def _bind(self, session: WireSession, message: m.Bind) -> Iterator[bytes]:
         prepared = session.names.statement(message.statement)
-        bound = Bound(prepared, message.values, message.formats, message.result_formats)
+        bound = BoundStatement(prepared, message.values, message.formats, message.result_formats)
         portal = session.bind(prepared, bound)
         if message.portal == "":
             session.names.portals.pop("", None)
@@ -344,9 +344,9 @@ class Protocol:
         if kind is None:
             yield m.empty_query()
             return
-        if not isinstance(kind, sql.Query):
+        if not isinstance(kind, sql.QueryStatement):
             before = session.settings
-            bound = Bound(portal.statement, portal.values, portal.formats, portal.result_formats)
+            bound = BoundStatement(portal.statement, portal.values, portal.formats, portal.result_formats)
             outcome = session.run(bound)
             yield from self._told(outcome.notices)
             yield from self._outcome(outcome, bound, described=True)

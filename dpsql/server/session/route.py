@@ -28,7 +28,7 @@ class Route(StrEnum):
     """Tables of the policy, and provably no row: asked for its columns."""
 
 
-class Source(Enum):
+class NamedRelation(Enum):
     """What a name in FROM means."""
 
     POLICY = 1
@@ -69,16 +69,16 @@ def route(tree: exp.Query, catalog: Catalog) -> Route:
     if tree.find(*_WRITES) is not None:
         raise Refused("dpsql only reads", hint="send a SELECT", sqlstate=NOT_ALLOWED)
     sources = _sources(tree, catalog)
-    theirs = sources & {Source.POLICY, Source.DPSQL}
-    if theirs and Source.CATALOG in sources:
+    theirs = sources & {NamedRelation.POLICY, NamedRelation.DPSQL}
+    if theirs and NamedRelation.CATALOG in sources:
         raise Refused(
             "catalogs and tables of the policy cannot be mixed in one query",
             hint="ask for the catalog and for the table one by one",
             sqlstate=NOT_ANSWERED,
         )
-    if sources == {Source.POLICY} and no_row(tree):
+    if sources == {NamedRelation.POLICY} and no_row(tree):
         return Route.PROBE
-    if theirs or sources == {Source.UNKNOWN}:
+    if theirs or sources == {NamedRelation.UNKNOWN}:
         return Route.OURS
     if settings_of(tree) is None and any(_is_set_config(node) for node in tree.find_all(exp.Anonymous)):
         raise Refused(
@@ -178,36 +178,36 @@ def no_row(tree: exp.Expr) -> bool:
     )
 
 
-def _sources(tree: exp.Query, catalog: Catalog) -> set[Source]:
+def _sources(tree: exp.Query, catalog: Catalog) -> set[NamedRelation]:
     """What the names in FROM mean, wherever they stand. Functions in FROM mean nothing: they read no table.
 
     A CTE hides no table of the policy: inside of itself the name still means the table.
     """
     hidden = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    found: set[Source] = set()
+    found: set[NamedRelation] = set()
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Func):
             continue
         source = _source(table, catalog)
-        if table.db or source is Source.POLICY or table.name.lower() not in hidden:
+        if table.db or source is NamedRelation.POLICY or table.name.lower() not in hidden:
             found.add(source)
     return found
 
 
-def _source(table: exp.Table, catalog: Catalog) -> Source:
+def _source(table: exp.Table, catalog: Catalog) -> NamedRelation:
     name, schema = table.this, table.args.get("db")
     if not isinstance(name, exp.Identifier):
-        return Source.UNKNOWN
+        return NamedRelation.UNKNOWN
     spelt = "" if schema is None else folded(schema)
     if spelt == "dpsql":
-        return Source.DPSQL
+        return NamedRelation.DPSQL
     if _is_catalog_schema(spelt):
-        return Source.CATALOG
+        return NamedRelation.CATALOG
     if spelt in ("", "public", "main") and catalog.find(name.name, bool(name.quoted)) is not None:
-        return Source.POLICY
+        return NamedRelation.POLICY
     if not spelt and folded(name).startswith("pg_"):
-        return Source.CATALOG
-    return Source.UNKNOWN
+        return NamedRelation.CATALOG
+    return NamedRelation.UNKNOWN
 
 
 def _is_catalog_schema(name: str) -> bool:

@@ -18,14 +18,14 @@ from dpsql.ledger import Receipt
 from dpsql.price_text import price_line
 from dpsql.reply import AnswerColumn
 from dpsql.server.session import statements as sql
-from dpsql.server.session.backend import Backend, Place, parameters_in, setting_of
-from dpsql.server.session.outcome import Bound, Notice, Outcome
+from dpsql.server.session.backend import Backend, RoutedQuery, parameters_in, setting_of
+from dpsql.server.session.outcome import BoundStatement, Notice, Outcome
 from dpsql.server.session.parameters import TYPE_NAMES, decoded, samples
 from dpsql.server.session.portals import Names, Portal, PreparedStatement, moved, spread
 from dpsql.server.session.route import Route
 from dpsql.server.session.transaction import Status, TransactionBlock
 from dpsql.server.session.wire_settings import check_spoken, is_spoken
-from dpsql.server.shadow import ShadowRows as Answered
+from dpsql.server.shadow import ShadowAnswer as Answered
 from dpsql.server.wire import Field, Formats, ReleasedRows, ShadowRows, field, wire_type
 from dpsql.server.wire import options as copy_options
 from dpsql.settings import Settings
@@ -103,12 +103,12 @@ class WireSession:
         self._check_alive(kind)
         prepared = PreparedStatement(text, kind, tuple(types), found[0].start)
         # What is wrong with a statement is told when it is parsed, unless it takes the parameters to know.
-        if isinstance(kind, sql.Query) and not self._backend.place(kind.text).parameters:
+        if isinstance(kind, sql.QueryStatement) and not self._backend.place(kind.text).parameters:
             self.fields(prepared)
         return prepared
 
     @translated
-    def bind(self, prepared: PreparedStatement, bound: Bound) -> Portal:
+    def bind(self, prepared: PreparedStatement, bound: BoundStatement) -> Portal:
         wanted = len(self.parameter_types(prepared))
         if len(bound.values) != wanted:
             raise error(f"the statement takes {wanted} parameters, {len(bound.values)} were sent", sqlstate="08P01")
@@ -122,7 +122,7 @@ class WireSession:
         """The type of each parameter, inferred where the client gave none."""
         if prepared.types is None:
             text = _query_of(prepared.kind)
-            if isinstance(prepared.kind, sql.Query):
+            if isinstance(prepared.kind, sql.QueryStatement):
                 count = self._backend.place(text).parameters
             else:
                 count = parameters_in(text) if text else 0
@@ -158,7 +158,7 @@ class WireSession:
     @translated
     def _fields(self, prepared: PreparedStatement, portal: Portal | None) -> tuple[Field, ...]:
         match prepared.kind:
-            case sql.Query(text):
+            case sql.QueryStatement(text):
                 return self._query_fields(prepared, text, portal)
             case sql.Setting(_, "EXPLAIN"):
                 return (field("QUERY PLAN", wire_type(TEXT)),)
@@ -195,24 +195,24 @@ class WireSession:
 
     # Execute
 
-    def run(self, bound: Bound) -> Outcome:
+    def run(self, bound: BoundStatement) -> Outcome:
         """Run one statement. Raises :class:`dpsql.errors.Error`."""
         with _placed(bound.statement.start):
             return self._run(bound)
 
     @translated
-    def _run(self, bound: Bound) -> Outcome:
+    def _run(self, bound: BoundStatement) -> Outcome:
         kind = bound.statement.kind
         if kind is None:
             return Outcome("")
         self._check_alive(kind)
         match kind:
-            case sql.Query(text):
+            case sql.QueryStatement(text):
                 self._check_columns(bound.statement)
                 return self._query(bound, text)
             case sql.Setting():
                 return self._setting(kind, bound)
-            case sql.Transaction(word, savepoint):
+            case sql.TransactionStatement(word, savepoint):
                 return self._transaction(word, savepoint)
             case sql.Prepare(name, types, text, start):
                 given = tuple(TYPE_NAMES.get(type_, 0) for type_ in types)
@@ -231,16 +231,16 @@ class WireSession:
                 return self._declare(kind)
             case sql.Fetch():
                 return self._fetch(kind)
-            case sql.Close(None):
+            case sql.CloseCursor(None):
                 self.names.portals = {n: p for n, p in self.names.portals.items() if not p.cursor}
                 return Outcome("CLOSE CURSOR ALL")
-            case sql.Close(str(name)):
+            case sql.CloseCursor(str(name)):
                 self.names.portal(name)
                 del self.names.portals[name]
                 return Outcome("CLOSE CURSOR")
             case sql.Copy(text, given_options, start):
                 copy_options(given_options)
-                found = self.run(Bound(self._inner_query(text, start)))
+                found = self.run(BoundStatement(self._inner_query(text, start)))
                 return Outcome(found.tag, found.rows, found.places, found.notices, copy=kind)
             case sql.Discard(what):
                 if what == "ALL":
@@ -251,7 +251,7 @@ class WireSession:
                 return Outcome(tag)
         raise AssertionError(kind)
 
-    def _query(self, bound: Bound, text: str) -> Outcome:
+    def _query(self, bound: BoundStatement, text: str) -> Outcome:
         prepared = bound.statement
         place = self._backend.place(text)
         if place.settings:
@@ -269,7 +269,7 @@ class WireSession:
         rows = ReleasedRows(fields, answer.rows)
         return Outcome(f"SELECT {rows.count}", rows, range(rows.count), notices)
 
-    def _shadow(self, bound: Bound, text: str) -> Outcome:
+    def _shadow(self, bound: BoundStatement, text: str) -> Outcome:
         types = bound.statement.types or bound.statement.given
 
         def ask(result_formats: Formats) -> Answered:
@@ -298,7 +298,7 @@ class WireSession:
         )
         return found.rows[0][0]
 
-    def _setting(self, kind: sql.Setting, bound: Bound) -> Outcome:
+    def _setting(self, kind: sql.Setting, bound: BoundStatement) -> Outcome:
         if kind.word == "SHOW" and not kind.name.startswith("dpsql."):
             return self._show(kind)
         before = self.settings
@@ -326,7 +326,7 @@ class WireSession:
         tag = answer.tag if kind.word != "SHOW" else "SHOW"
         return Outcome(tag, rows, range(rows.count), tuple(Notice(text) for text in answer.notices))
 
-    def _set_config(self, bound: Bound, place: Place) -> Outcome:
+    def _set_config(self, bound: BoundStatement, place: RoutedQuery) -> Outcome:
         """SET in the clothes of a query: the shadow answers it with the values that are set, and sets nothing."""
         outcome = self._shadow(bound, place.text)
         for one in place.settings:
@@ -343,7 +343,7 @@ class WireSession:
         """PostgreSQL's settings as the shadow has them; what it does not have, as the client set it."""
         others = self.settings.others
         try:
-            found = self._shadow(Bound(PreparedStatement(kind.text, sql.Query(kind.text))), kind.text)
+            found = self._shadow(BoundStatement(PreparedStatement(kind.text, sql.QueryStatement(kind.text))), kind.text)
         except Error:
             if kind.name not in others:
                 raise
@@ -353,11 +353,11 @@ class WireSession:
         rows = ReleasedRows((field(kind.name, wire_type(TEXT)),), ((others[kind.name].strip("'"),),))
         return Outcome("SHOW", rows, range(1))
 
-    def _execute(self, name: str, arguments: Sequence[str | None], bound: Bound) -> Outcome:
+    def _execute(self, name: str, arguments: Sequence[str | None], bound: BoundStatement) -> Outcome:
         prepared = self.names.query(name)
         values = tuple(None if text is None else text.encode() for text in arguments)
-        portal = self.bind(prepared, Bound(prepared, values))
-        return self._run(Bound(prepared, values, portal.formats, bound.result_formats))
+        portal = self.bind(prepared, BoundStatement(prepared, values))
+        return self._run(BoundStatement(prepared, values, portal.formats, bound.result_formats))
 
     # Cursors
 
@@ -365,7 +365,7 @@ class WireSession:
         """The query within a statement, at whose character ``start`` it begins."""
         with _placed(start):
             prepared = self.prepare(text, types)
-        if not isinstance(prepared.kind, sql.Query):
+        if not isinstance(prepared.kind, sql.QueryStatement):
             raise error("only a SELECT is answered with rows", sqlstate="42601", hint="write SELECT …")
         prepared.start += start
         return prepared
@@ -394,7 +394,7 @@ class WireSession:
             return ()
         if portal.told not in (None, self.settings.intervals):
             raise _other_columns()
-        outcome = self.run(Bound(portal.statement, portal.values, portal.formats, portal.result_formats))
+        outcome = self.run(BoundStatement(portal.statement, portal.values, portal.formats, portal.result_formats))
         if outcome.rows is not None:
             self.names.check_rows(outcome.rows.count)
         portal.rows, portal.tag = outcome.rows, outcome.tag
@@ -403,7 +403,7 @@ class WireSession:
     # Transactions
 
     def _check_alive(self, kind: sql.Kind) -> None:
-        if not (isinstance(kind, sql.Transaction) and kind.word in ("COMMIT", "ROLLBACK", "ROLLBACK TO")):
+        if not (isinstance(kind, sql.TransactionStatement) and kind.word in ("COMMIT", "ROLLBACK", "ROLLBACK TO")):
             self._block.check_alive()
 
     def _transaction(self, word: str, savepoint: str) -> Outcome:
@@ -448,7 +448,7 @@ def _placed(start: int) -> Iterator[None]:
 
 
 def _query_of(kind: sql.Kind | None) -> str:
-    return kind.text if isinstance(kind, sql.Query | sql.Setting) else ""
+    return kind.text if isinstance(kind, sql.QueryStatement | sql.Setting) else ""
 
 
 def _fields(columns: Sequence[AnswerColumn]) -> tuple[Field, ...]:

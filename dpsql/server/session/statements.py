@@ -23,7 +23,7 @@ KEPT = 8 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class QueryStatement:
     """A SELECT, VALUES, WITH or TABLE, to be routed and planned."""
 
     text: str
@@ -40,7 +40,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class TransactionStatement:
     """BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE or ROLLBACK TO."""
 
     word: str
@@ -97,7 +97,7 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
+class CloseCursor:
     """CLOSE name; None is ALL."""
 
     name: str | None
@@ -125,8 +125,8 @@ class Nothing:
 
 
 Kind = (
-    Query | Setting | Transaction | Prepare | ExecutePrepared | Deallocate | Declare | Fetch | Close | Copy | Discard
-    | Nothing
+    QueryStatement | Setting | TransactionStatement | Prepare | ExecutePrepared | Deallocate | Declare | Fetch
+    | CloseCursor | Copy | Discard | Nothing
 )  # fmt: skip
 
 
@@ -187,11 +187,11 @@ def _kind(text: str, lexemes: tuple[Lexeme, ...]) -> Kind:
     )
 
 
-def _query(text: str, lexemes: Sequence[Lexeme]) -> Query:
+def _query(text: str, lexemes: Sequence[Lexeme]) -> QueryStatement:
     words = [lexeme.word for lexeme in lexemes]
     if words[0] == "TABLE":
-        return Query("SELECT * FROM " + text[lexemes[0].end :])
-    return Query(text)
+        return QueryStatement("SELECT * FROM " + text[lexemes[0].end :])
+    return QueryStatement(text)
 
 
 def _setting(text: str, lexemes: Sequence[Lexeme]) -> Setting:
@@ -209,19 +209,19 @@ def _setting(text: str, lexemes: Sequence[Lexeme]) -> Setting:
     return Setting(text, words[0], local, name)
 
 
-def _transaction(text: str, lexemes: Sequence[Lexeme]) -> Transaction:
+def _transaction(text: str, lexemes: Sequence[Lexeme]) -> TransactionStatement:
     words = [lexeme.word for lexeme in lexemes]
     word = {"START": "BEGIN", "END": "COMMIT", "ABORT": "ROLLBACK"}.get(words[0], words[0])
     if word == "BEGIN":
-        return Transaction("BEGIN")
+        return TransactionStatement("BEGIN")
     rest = [lexeme for lexeme in lexemes[1:] if lexeme.word not in ("WORK", "TRANSACTION", "SAVEPOINT")]
     if words[0] == "ROLLBACK" and rest and rest[0].word == "TO" and len(rest) == 2:
-        return Transaction("ROLLBACK TO", rest[1].name)
+        return TransactionStatement("ROLLBACK TO", rest[1].name)
     if word in ("SAVEPOINT", "RELEASE"):
-        return Transaction(word, _one_name(rest))
+        return TransactionStatement(word, _one_name(rest))
     if [lexeme.word for lexeme in rest] not in ([], ["AND", "NO", "CHAIN"]):
         raise _unclear(rest[0])
-    return Transaction(word)
+    return TransactionStatement(word)
 
 
 def _prepare(text: str, lexemes: Sequence[Lexeme]) -> Prepare:
@@ -306,8 +306,8 @@ def _fetch(text: str, lexemes: Sequence[Lexeme]) -> Fetch:
 _DIRECTIONS = frozenset("NEXT PRIOR FIRST LAST ABSOLUTE RELATIVE FORWARD BACKWARD".split())
 
 
-def _close(text: str, lexemes: Sequence[Lexeme]) -> Close:
-    return Close(None if [lexeme.word for lexeme in lexemes[1:]] == ["ALL"] else _one_name(lexemes[1:]))
+def _close(text: str, lexemes: Sequence[Lexeme]) -> CloseCursor:
+    return CloseCursor(None if [lexeme.word for lexeme in lexemes[1:]] == ["ALL"] else _one_name(lexemes[1:]))
 
 
 def _copy(text: str, lexemes: Sequence[Lexeme]) -> Copy:

@@ -21,7 +21,7 @@ from psycopg.pq.abc import PGconn, PGresult
 
 from dpsql.engines import TICK, Cancellation
 from dpsql.errors import error
-from dpsql.server.shadow.shadow_rows import Encoded, ShadowColumn, ShadowRows, columns_of, failure, rows_of
+from dpsql.server.shadow.shadow_rows import Encoded, ShadowAnswer, ShadowColumn, columns_of, failure, rows_of
 from dpsql.server.shadow.shadow_schema import literal
 
 EACH = 4
@@ -41,7 +41,7 @@ _GOOD = {pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.SINGLE
 
 
 @dataclass(slots=True)
-class Limits:
+class ShadowDeadline:
     """When to stop: ``end`` on the monotonic clock, or when the session says so."""
 
     end: float
@@ -49,7 +49,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Backend:
+class ShadowConnection:
     """One connection to the shadow. ``spoiled`` says that it must not be used again."""
 
     connection: PGconn
@@ -72,7 +72,7 @@ class Backend:
                     self.connection.exec_(f"SET {name} TO {_written(name, wanted)}".encode())
                 self._applied[name] = wanted
 
-    def results(self, send: Callable[[PGconn], None], limits: Limits, rows: bool = False) -> Iterator[PGresult]:
+    def results(self, send: Callable[[PGconn], None], limits: ShadowDeadline, rows: bool = False) -> Iterator[PGresult]:
         """What one request brings, in parts. Raises an error where it fails, is cancelled or takes too long."""
         connection = self.connection
         self.spoiled = True  # until it is read to its end
@@ -94,7 +94,7 @@ class Backend:
     def close(self) -> None:
         self.connection.finish()
 
-    def _next(self, limits: Limits) -> PGresult | None:
+    def _next(self, limits: ShadowDeadline) -> PGresult | None:
         """The next part, waiting without holding up other threads."""
         connection = self.connection
         if connection.is_busy():
@@ -114,14 +114,14 @@ class Backend:
 class Pool:
     """At most ``EACH`` backends for one analyst and ``ALL`` together. Thread-safe."""
 
-    connect: Callable[[str], Backend]
-    _idle: dict[str, list[Backend]] = field(default_factory=dict)
+    connect: Callable[[str], ShadowConnection]
+    _idle: dict[str, list[ShadowConnection]] = field(default_factory=dict)
     _open: Counter[str] = field(default_factory=Counter)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _closed: bool = False
 
     @contextmanager
-    def backend(self, analyst: str, settings: Mapping[str, str]) -> Iterator[Backend]:
+    def backend(self, analyst: str, settings: Mapping[str, str]) -> Iterator[ShadowConnection]:
         """A backend of the analyst's role, with these settings, for one block."""
         backend = self._take(analyst)
         try:
@@ -142,7 +142,7 @@ class Pool:
             self._idle.clear()
             self._changed.notify_all()
 
-    def _take(self, analyst: str) -> Backend:
+    def _take(self, analyst: str) -> ShadowConnection:
         end = time.monotonic() + PATIENCE
         with self._changed:
             while not self._closed:
@@ -161,7 +161,7 @@ class Pool:
             self._forget(analyst)
             raise
 
-    def _resting(self, analyst: str) -> Backend | None:
+    def _resting(self, analyst: str) -> ShadowConnection | None:
         idle = self._idle.get(analyst, [])
         while idle:
             backend = idle.pop()
@@ -182,7 +182,7 @@ class Pool:
                 return True
         return False
 
-    def _give(self, analyst: str, backend: Backend) -> None:
+    def _give(self, analyst: str, backend: ShadowConnection) -> None:
         if backend.spoiled or self._closed:
             backend.close()
             self._forget(analyst)
@@ -197,7 +197,7 @@ class Pool:
             self._changed.notify()
 
 
-def read(backend: Backend, send: Callable[[PGconn], None], limits: Limits) -> ShadowRows:
+def read(backend: ShadowConnection, send: Callable[[PGconn], None], limits: ShadowDeadline) -> ShadowAnswer:
     """All rows that a request brings. Raises 54000 beyond ``MAX_ROWS`` and ``MAX_BYTES``."""
     rows: list[Encoded] = []
     columns: tuple[ShadowColumn, ...] = ()
@@ -212,7 +212,7 @@ def read(backend: Backend, send: Callable[[PGconn], None], limits: Limits) -> Sh
             backend.connection.get_cancel().cancel()
             raise error("the catalog's answer is too large", sqlstate="54000", hint="add a LIMIT")
         tag = result.command_status or tag
-    return ShadowRows(columns, rows, tag.decode())
+    return ShadowAnswer(columns, rows, tag.decode())
 
 
 def _in_parts(connection: PGconn) -> None:

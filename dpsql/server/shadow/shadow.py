@@ -18,9 +18,9 @@ from psycopg.pq.abc import PGconn
 from dpsql.engines import Cancellation
 from dpsql.errors import OperationalError, error
 from dpsql.postgresql import SUPERUSER, Binaries, PostgresProcess, find_binaries
-from dpsql.server.shadow.pool import Backend, Limits, Pool, read
+from dpsql.server.shadow.pool import Pool, ShadowConnection, ShadowDeadline, read
 from dpsql.server.shadow.rights import SERVER_SETTINGS, check_role, harden, verify
-from dpsql.server.shadow.shadow_rows import Described, ShadowRows, columns_of, merged
+from dpsql.server.shadow.shadow_rows import ShadowAnswer, ShadowDescription, columns_of, merged
 from dpsql.server.shadow.shadow_schema import quoted, statements, tables
 from dpsql.server.wire import lexemes
 from rewriter.declared import Catalog
@@ -70,14 +70,16 @@ class Shadow:
         """The server behind it: for the owner, never for a session."""
         return self._process
 
-    def describe(self, sql: str, types: Sequence[int], analyst: str, settings: Mapping[str, str]) -> Described:
+    def describe(self, sql: str, types: Sequence[int], analyst: str, settings: Mapping[str, str]) -> ShadowDescription:
         """Parameters and columns of a query, which is never run."""
         text = _allowed(sql)
-        limits = Limits(time.monotonic() + LONGEST, Cancellation())
+        limits = ShadowDeadline(time.monotonic() + LONGEST, Cancellation())
         with self._pool.backend(analyst, settings) as backend:
             list(backend.results(lambda connection: connection.send_prepare(b"", text, list(types)), limits))
             (found,) = backend.results(lambda connection: connection.send_describe_prepared(b""), limits)
-            return Described(tuple(found.param_type(place) for place in range(found.nparams)), columns_of(found))
+            return ShadowDescription(
+                tuple(found.param_type(place) for place in range(found.nparams)), columns_of(found)
+            )
 
     def run(
         self,
@@ -90,13 +92,13 @@ class Shadow:
         settings: Mapping[str, str],
         timeout: float | None,
         cancellation: Cancellation,
-    ) -> ShadowRows:
+    ) -> ShadowAnswer:
         """Run one query; ``formats`` and ``result_formats`` are as in Bind: none, one for all, or one for each."""
         text = _allowed(sql)
-        limits = Limits(time.monotonic() + min(timeout or LONGEST, LONGEST), cancellation)
+        limits = ShadowDeadline(time.monotonic() + min(timeout or LONGEST, LONGEST), cancellation)
         given = _spread(formats, len(values))
 
-        def ask(backend: Backend, format_: int) -> ShadowRows:
+        def ask(backend: ShadowConnection, format_: int) -> ShadowAnswer:
             def send(connection: PGconn) -> None:
                 connection.send_query_params(text, list(values), list(types), given, format_)
 
@@ -115,14 +117,14 @@ class Shadow:
         self._pool.close()
         self._process.close()
 
-    def _connect(self, analyst: str) -> Backend:
+    def _connect(self, analyst: str) -> ShadowConnection:
         if analyst not in self._analysts:
             raise error(f'role "{analyst}" does not exist', sqlstate="28000")
         connection = pq.PGconn.connect(_conninfo(self._process, self.database, analyst, _BACKEND_OPTIONS))
         if connection.status != pq.ConnStatus.OK:
             connection.finish()
             raise error("the catalog is not reachable", sqlstate="57P01", hint="try again")
-        return Backend(connection)
+        return ShadowConnection(connection)
 
 
 def _load(process: PostgresProcess, catalog: Catalog, analysts: Sequence[str], database: str) -> None:

@@ -24,7 +24,7 @@ class ShadowColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ShadowDescription:
     """The types of a statement's parameters, and its columns."""
 
     parameters: tuple[int, ...]
@@ -32,7 +32,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class ShadowRows:
+class ShadowAnswer:
     """An answer: each value in the format that was asked for."""
 
     columns: tuple[ShadowColumn, ...]
@@ -54,11 +54,11 @@ def rows_of(result: PGresult) -> list[Encoded]:
     return [[result.get_value(row, column) for column in columns] for row in range(result.ntuples)]
 
 
-def merged(texts: ShadowRows, binaries: ShadowRows, formats: Sequence[int]) -> ShadowRows:
+def merged(texts: ShadowAnswer, binaries: ShadowAnswer, formats: Sequence[int]) -> ShadowAnswer:
     """One answer of two that differ in format alone: each column from the one that was asked for.
 
     >>> column = ShadowColumn("n", 23, 4, -1)
-    >>> both = merged(ShadowRows((column, column), [[b"1", b"2"]], ""), ShadowRows((), [[b"x", b"y"]], ""), [0, 1])
+    >>> both = merged(ShadowAnswer((column, column), [[b"1", b"2"]], ""), ShadowAnswer((), [[b"x", b"y"]], ""), [0, 1])
     >>> both.rows
     [[b'1', b'y']]
     """
@@ -68,7 +68,7 @@ def merged(texts: ShadowRows, binaries: ShadowRows, formats: Sequence[int]) -> S
         [(text, binary)[format_] for text, binary, format_ in zip(*pair, formats, strict=True)]
         for pair in zip(texts.rows, binaries.rows, strict=True)
     ]
-    return ShadowRows(texts.columns, rows, texts.tag)
+    return ShadowAnswer(texts.columns, rows, texts.tag)
 
 
 def failure(result: PGresult) -> Error:

@@ -3,17 +3,17 @@
 from dpsql.server.wire.copy import options
 from dpsql.server.wire.lexer import Lexeme, lexemes, pieces
 from dpsql.server.wire.messages import Field, error
-from dpsql.server.wire.row_encoding import Formats, ReleasedRows, Rows, ShadowRows
+from dpsql.server.wire.row_encoding import AnswerRows, Formats, ReleasedRows, ShadowRows
 from dpsql.server.wire.scram import ITERATIONS, ScramServer, Verifier, make_verifier
 from dpsql.server.wire.wire_types import Undecodable, decode_parameter, field, wire_type
 
 __all__ = [
     "ITERATIONS",
+    "AnswerRows",
     "Field",
     "Formats",
     "Lexeme",
     "ReleasedRows",
-    "Rows",
     "ScramServer",
     "ShadowRows",
     "Undecodable",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from dpsql.errors import error
 from dpsql.server.wire import messages as m
-from dpsql.server.wire.row_encoding import Rows
+from dpsql.server.wire.row_encoding import AnswerRows
 
 CHUNK = 1_000
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
@@ -17,7 +17,7 @@ _OPTIONS = frozenset({"format", "header", "delimiter", "null", "quote", "escape"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CopyOptions:
     """The options of a COPY. ``force`` is whether every value that is not NULL is quoted."""
 
     format: str = "text"
@@ -29,7 +29,7 @@ class Options:
     force: bool = False
 
 
-def options(given: Sequence[tuple[str, str]]) -> Options:
+def options(given: Sequence[tuple[str, str]]) -> CopyOptions:
     """Checked options. Raises :class:`dpsql.errors.Error`, for what PostgreSQL refuses too.
 
     >>> options((("format", "csv"), ("header", "true"))).delimiter
@@ -52,7 +52,7 @@ def options(given: Sequence[tuple[str, str]]) -> Options:
         raise error("COPY is in UTF8", sqlstate="0A000", hint="leave encoding out")
     csv = kind == "csv"
     quote = _one(named.get("quote", '"'), "quote")
-    chosen = Options(
+    chosen = CopyOptions(
         kind,
         named.get("header", "false").lower() in _TRUE,
         _one(named.get("delimiter", "," if csv else "\t"), "delimiter"),
@@ -72,7 +72,7 @@ def _one(text: str, name: str) -> bytes:
     return text.encode()
 
 
-def _check(chosen: Options) -> None:
+def _check(chosen: CopyOptions) -> None:
     """Refuses options that would make a file that cannot be read back."""
     csv = chosen.format == "csv"
     if b"\n" in chosen.null or b"\r" in chosen.null:
@@ -85,7 +85,7 @@ def _check(chosen: Options) -> None:
         raise error(f'COPY delimiter cannot be "{chosen.delimiter.decode()}"', sqlstate="22023")
 
 
-def copy_out(rows: Rows, given: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+def copy_out(rows: AnswerRows, given: Sequence[tuple[str, str]]) -> Iterator[bytes]:
     """CopyOutResponse, the data, CopyDone and the tag."""
     chosen = options(given)
     width = len(rows.fields)
@@ -106,7 +106,7 @@ def copy_out(rows: Rows, given: Sequence[tuple[str, str]]) -> Iterator[bytes]:
     yield m.command_complete(f"COPY {rows.count}")
 
 
-def _header(rows: Rows, chosen: Options) -> bytes:
+def _header(rows: AnswerRows, chosen: CopyOptions) -> bytes:
     if not chosen.header:
         return b""
     plain = _line(replace(chosen, force=False))
@@ -125,7 +125,7 @@ _ESCAPES = {
 }  # fmt: skip
 
 
-def _line(chosen: Options) -> Callable[[Sequence[bytes | None]], bytes]:
+def _line(chosen: CopyOptions) -> Callable[[Sequence[bytes | None]], bytes]:
     value_of = _csv if chosen.format == "csv" else _plain
 
     def line(row: Sequence[bytes | None]) -> bytes:
@@ -136,7 +136,7 @@ def _line(chosen: Options) -> Callable[[Sequence[bytes | None]], bytes]:
     return line
 
 
-def _plain(value: bytes, chosen: Options, alone: bool) -> bytes:
+def _plain(value: bytes, chosen: CopyOptions, alone: bool) -> bytes:
     for special, spelt in _ESCAPES.items():
         value = value.replace(special, spelt)
     if chosen.delimiter not in _ESCAPES:
@@ -144,7 +144,7 @@ def _plain(value: bytes, chosen: Options, alone: bool) -> bytes:
     return value
 
 
-def _csv(value: bytes, chosen: Options, alone: bool) -> bytes:
+def _csv(value: bytes, chosen: CopyOptions, alone: bool) -> bytes:
     special = (chosen.delimiter, chosen.quote, b"\n", b"\r")
     quoted = chosen.force or value == chosen.null or (alone and value == b"\\.") or any(one in value for one in special)
     if not quoted:

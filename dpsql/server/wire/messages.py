@@ -54,7 +54,7 @@ class Password:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class QueryMessage:
     sql: str
 
 
@@ -134,8 +134,8 @@ class FunctionCall:
 
 
 Frontend = (
-    Startup | SSLRequest | GSSENCRequest | CancelRequest | Password | Query | Parse | Bind | Describe | Execute | Close
-    | Flush | Sync | Terminate | CopyData | CopyDone | CopyFail | FunctionCall
+    Startup | SSLRequest | GSSENCRequest | CancelRequest | Password | QueryMessage | Parse | Bind | Describe | Execute
+    | Close | Flush | Sync | Terminate | CopyData | CopyDone | CopyFail | FunctionCall
 )  # fmt: skip
 
 LONGEST_TEXT = 2 * 1024 * 1024
@@ -294,7 +294,7 @@ def _target(reader: _Reader) -> tuple[str, str]:
 
 
 _READERS: Mapping[str, Callable[[_Reader], Frontend]] = {
-    "Q": lambda reader: Query(reader.text()),
+    "Q": lambda reader: QueryMessage(reader.text()),
     "P": _parse,
     "B": _bind,
     "D": lambda reader: Describe(*_target(reader)),

@@ -15,7 +15,7 @@ Formats = tuple[int, ...]
 Encoded = Sequence[Sequence[bytes | None]]
 
 
-class Rows(Protocol):
+class AnswerRows(Protocol):
     """An answer that is whole: what is left is to encode it."""
 
     @property
