@@ -29,7 +29,7 @@ REST = (
     "tests/ledger/test_crashes.py",
     "tests/ledger/test_disks.py",
     "tests/ledger/test_postgres_ledger.py",
-    "tests/properties/test_ledger.py",
+    "tests/ledger/test_ledger.py",
 )
 RATE, WAIT, POSTGRES_RATE = 10_000, 250, 1_000
 UNDER_WAY = 32

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
-STORE = "tests/properties/test_store.py"
-DERIVE = "tests/properties/test_derive.py"
-ANSWER = "tests/properties/test_answer.py"
-SANDBOX = "tests/engines/test_sandbox.py"
+STORE = "tests/releases/test_store.py"
+DERIVE = "tests/reuse/test_derive.py"
+ANSWER = "tests/answer/test_answer.py"
+SANDBOX = "tests/sandbox/test_sandbox.py"
 DUCKDB = "tests/engines/test_duckdb.py"
-TOTAL = "tests/properties/test_total.py"
-FINISH = "tests/statistics/test_finish.py"
-OTHERS = "tests/properties/test_others.py"
+TOTAL = "tests/expressions/test_total.py"
+FINISH = "tests/inference/test_finish.py"
+OTHERS = "tests/finish/test_others.py"
 
 BUGS: tuple[Bug, ...] = (
     # What was released before
@@ -219,7 +219,7 @@ BUGS: tuple[Bug, ...] = (
         "(noisy, estimator, Fraction(1))\n        if estimator.integer:\n",
         "(noisy, estimator, Fraction(1))\n        totals = [max(one, 0) for one in totals]\n"
         "        if estimator.integer:\n",
-        "tests/properties/test_grouping_sets.py::test_consistent_off_gives_the_measurements",
+        "tests/inference/test_grouping_sets.py::test_consistent_off_gives_the_measurements",
     ),
     # What the database is believed to hold
     bug(
@@ -248,6 +248,6 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.planner.lineage:measured_by",
         "one.condition, one.second, *one.row)",
         "one.condition)",
-        "tests/properties/test_moments.py::test_parts_agree_with_totals_of_the_same_columns_alone",
+        "tests/aggregates/test_moments.py::test_parts_agree_with_totals_of_the_same_columns_alone",
     ),
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
-ACCOUNTANT = "tests/properties/test_accountant.py"
-LEDGER = "tests/properties/test_ledger.py"
+ACCOUNTANT = "tests/accounting/test_accountant.py"
+LEDGER = "tests/ledger/test_ledger.py"
 DISKS = "tests/ledger/test_disks.py"
 POSTGRES = "tests/ledger/test_postgres_ledger.py"
-ANSWER = "tests/properties/test_answer.py"
-BOUNDS = "tests/properties/test_bounds.py"
+ANSWER = "tests/answer/test_answer.py"
+BOUNDS = "tests/price/test_bounds.py"
 
 BUGS: tuple[Bug, ...] = (
     # The filter

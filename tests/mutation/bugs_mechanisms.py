@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
-LOSSES = "tests/statistics/test_losses.py"
-PERTURB = "tests/statistics/test_perturb.py"
-SAMPLING = "tests/statistics/test_sampling.py"
-SELECTION = "tests/statistics/test_selection.py"
-QUANTILE = "tests/statistics/test_quantile.py"
-JOINT = "tests/statistics/test_joint.py"
-TOP = "tests/statistics/test_top_k.py"
-MODE = "tests/properties/test_mode.py"
-ANSWER = "tests/properties/test_answer.py"
+LOSSES = "tests/calibrate/test_losses.py"
+PERTURB = "tests/calibrate/test_perturb.py"
+SAMPLING = "tests/mechanisms/test_sampling.py"
+SELECTION = "tests/mechanisms/test_selection.py"
+QUANTILE = "tests/mechanisms/test_quantile.py"
+JOINT = "tests/mechanisms/test_joint.py"
+TOP = "tests/mechanisms/test_top_k.py"
+MODE = "tests/aggregates/test_mode.py"
+ANSWER = "tests/answer/test_answer.py"
 EVERY_CELL = f"{PERTURB}::test_every_cell_has_its_own_draw_and_none_is_drawn_in_vain"
 HIDDEN = f"{QUANTILE}::test_every_neighbour_of_every_small_database_is_hidden"
 

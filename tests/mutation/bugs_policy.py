@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
-PEOPLE = "tests/properties/test_other_people.py"
-KEYS = "tests/properties/test_unique_keys.py"
-POLICY = "tests/properties/test_policy.py"
-SAME = "tests/properties/test_same_person.py"
+PEOPLE = "tests/policy/test_other_people.py"
+KEYS = "tests/policy/test_unique_keys.py"
+POLICY = "tests/policy/test_policy.py"
+SAME = "tests/policy/test_same_person.py"
 
 BUGS: tuple[Bug, ...] = (
     # Rows of two people

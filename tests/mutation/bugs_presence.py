@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.mutation.bug import Bug, bug
 
-PRESENCE = "tests/properties/test_presence.py"
+PRESENCE = "tests/finish/test_presence.py"
 SAME = f"{PRESENCE}::test_without_noise_groups_are_those_that_sql_has"
 NULLS = "tests/properties/test_meaning_groups.py::test_null_is_a_group"
-TOTALS = "tests/properties/test_grouping_sets.py"
+TOTALS = "tests/inference/test_grouping_sets.py"
 
 BUGS: tuple[Bug, ...] = (
     bug(

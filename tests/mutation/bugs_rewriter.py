@@ -6,21 +6,21 @@ from __future__ import annotations
 from tests.mutation.bug import Bug, bug
 
 HUNT = "tests/mutation/hunting.py"
-MOMENTS = "tests/properties/test_moments.py"
-LARGEST = "tests/properties/test_largest.py"
-DISTINCT = "tests/properties/test_distinct.py"
-RANKS = "tests/properties/test_ranks.py"
-WINDOWS = "tests/properties/test_person_windows.py"
-TOTAL = "tests/properties/test_total.py"
-KEYS = "tests/properties/test_composite_keys.py"
-DECLARED = "tests/properties/test_declared_keys.py::test_groups_that_were_seen_to_be_wrong"
-BI = "tests/properties/test_bi.py"
-ZONES = "tests/properties/test_zones.py"
+MOMENTS = "tests/aggregates/test_moments.py"
+LARGEST = "tests/planner/test_largest.py"
+DISTINCT = "tests/aggregates/test_distinct.py"
+RANKS = "tests/bound/test_ranks.py"
+WINDOWS = "tests/per_person/test_person_windows.py"
+TOTAL = "tests/expressions/test_total.py"
+KEYS = "tests/relations/test_composite_keys.py"
+DECLARED = "tests/keys/test_declared_keys.py::test_groups_that_were_seen_to_be_wrong"
+BI = "tests/split/test_bi.py"
+ZONES = "tests/expressions/test_zones.py"
 INSTANTS = "tests/engines/test_instants.py"
-VECTOR = "tests/properties/test_vector.py"
-TOTALS = "tests/properties/test_max_total.py"
-MERGING = "tests/properties/test_merging.py"
-MOVING = "tests/properties/test_moving_windows.py"
+VECTOR = "tests/measure/test_vector.py"
+TOTALS = "tests/measure/test_max_total.py"
+MERGING = "tests/split/test_merging.py"
+MOVING = "tests/strategies/test_moving_windows.py"
 ALIKE = "tests/properties/test_alike.py"
 
 BUGS: tuple[Bug, ...] = (
@@ -72,7 +72,7 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.strategies.prefix_strategies:_longest",
         "accumulate(map(abs, root))",
         "accumulate(root)",
-        "tests/properties/test_cumulative.py::test_no_column_is_longer_than_declared",
+        "tests/strategies/test_cumulative.py::test_no_column_is_longer_than_declared",
     ),
     bug(
         "a window with the variance of all groups up to its end",
@@ -349,7 +349,7 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.planner.lineage:with_families",
         "(*ball, *factors[vector.distinct])",
         "ball",
-        "tests/properties/test_derive.py::test_sums_are_not_made_of_ones_that_were_clipped_with_others",
+        "tests/reuse/test_derive.py::test_sums_are_not_made_of_ones_that_were_clipped_with_others",
     ),
     bug(
         "a count beside a mean counts the rows with a value alone",
@@ -518,14 +518,14 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.keys.separate_keys:parts",
         "for node in (*keys, *conditions):",
         "for node in keys:",
-        "tests/properties/test_coarse.py::test_keys_of_their_own_columns_are_multiplied",
+        "tests/keys/test_coarse.py::test_keys_of_their_own_columns_are_multiplied",
     ),
     bug(
         "keys of one list are listed apart",
         "rewriter.keys.separate_keys:parts",
         "together = [one for one in together if not one & tables] + ([tables.union(*near)] if tables else [])",
         "together = [*together, tables] if tables else together",
-        "tests/properties/test_coarse.py",
+        "tests/keys/test_coarse.py",
     ),
     bug(
         "a LEFT JOIN is an inner one where WHERE tests a column for NULL",
@@ -596,13 +596,13 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.inference.estimates.moment_figures:_ends",
         "np.where(low >= 1, 1 - half, low)",
         "np.where(low >= 1, 1, low)",
-        "tests/properties/test_moments.py::test_a_correlation_that_noise_took_beyond_1_is_not_certain",
+        "tests/aggregates/test_moments.py::test_a_correlation_that_noise_took_beyond_1_is_not_certain",
     ),
     bug(
         "the low end of a share is below 0 by a digit",
         "dpsql.finish.propagate:_mean_ends",
         "max(number - down, least)",
         "(number - down)",
-        "tests/properties/test_intervals_shown.py::test_ends_of_means_are_in_the_range_to_the_last_digit",
+        "tests/finish/test_intervals_shown.py::test_ends_of_means_are_in_the_range_to_the_last_digit",
     ),
 )

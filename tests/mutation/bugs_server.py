@@ -6,9 +6,9 @@ from tests.mutation.bug import Bug, bug
 
 SERVE = "tests/clients/test_serve.py"
 PROTOCOL = "tests/clients/test_protocol.py"
-SCRAM = "tests/clients/test_scram.py"
-ROUTE = "tests/clients/test_route.py"
-STATEMENT = "tests/clients/test_statement.py"
+SCRAM = "tests/server/test_scram.py"
+ROUTE = "tests/server/test_route.py"
+STATEMENT = "tests/server/test_statement.py"
 WIRE = "tests/attacks/test_wire_attacks.py"
 
 BUGS: tuple[Bug, ...] = (

@@ -17,10 +17,10 @@ from scipy.stats import binom
 from dpsql.errors import Error
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.proxy import Proxy, Session
+from tests.finish.test_intervals_coverage import Repeated
 from tests.properties.analysts import Analyst, Statement
 from tests.properties.dirty_worlds import World, world
 from tests.properties.meaning import Key, Reader, in_duckdb, keyed, plain
-from tests.properties.test_intervals_coverage import Repeated
 
 LEAST, MOST = 0.93, 0.98
 FORMS = ("plain", "wrapped", "with", "subquery", "scalar KPIs", "UNION ALL KPIs", "grouping sets", "CTE difference")

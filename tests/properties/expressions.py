@@ -256,7 +256,7 @@ class Expressions:
         if self._maybe(0.5):
             return f"{self.random.choice(OF_ONE)}({x})"
         self._has("two variables")
-        # What divides by a variance is as exact as that variance is large; tests/properties/test_moments.py has it.
+        # What divides by a variance is as exact as that variance is large; tests/aggregates/test_moments.py has it.
         return f"{self.random.choice(OF_TWO if self.tame else (*OF_TWO, *QUOTIENTS))}({y}, {x})"
 
     def _quantile(self, fields: Sequence[Field]) -> str:

@@ -8,7 +8,7 @@ from types import TracebackType
 import duckdb
 import psycopg
 from sqlglot import exp
-from total_rows import COLUMNS, WILD, Rows
+from tests.properties.total_rows import COLUMNS, WILD, Rows
 
 from rewriter.declared.types import DOUBLE, Scalar, Type
 from rewriter.dialects.duckdb import DUCKDB

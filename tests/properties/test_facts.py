@@ -7,10 +7,10 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from every_function import EVERY
-from postgres_rows import SAME
+from tests.properties.every_function import EVERY
+from tests.properties.postgres_rows import SAME
 from sqlglot import exp
-from total_rows import parse
+from tests.properties.total_rows import parse
 
 import rewriter
 from rewriter.declared.types import INTEGER, TEXT

@@ -17,7 +17,7 @@ from rewriter.plan import Linear, Plan, Ratio
 from rewriter.planner.plan_release import plan
 from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
-from tests.properties.test_vector import people, write
+from tests.measure.test_vector import people, write
 
 WHOLE = "CASE WHEN k = 'a' THEN 1 WHEN k = 'b' THEN 7 ELSE 4 END"
 VALUES = ["x", "y", "x / 3", "20 - y", WHOLE, f"10 - {WHOLE}", "y + 40", f"100 * {WHOLE} - 500"]

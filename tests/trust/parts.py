@@ -51,12 +51,12 @@ _ONE_MORE = f"{_NEIGHBOURS}::test_one_more_person_moves_no_statistic_by_more_tha
 PARTS = (
     Part("audit", 8, module="tests.audit"),
     Part("ledger", 7, module="tests.ledger"),
-    Part("operations", 4, tests=("tests/operations", "tests/engines/test_sandbox.py", "tests/engines/test_duckdb.py")),
+    Part("operations", 4, tests=("tests/operations", "tests/sandbox/test_sandbox.py", "tests/engines/test_duckdb.py")),
     Part("attacks", 4, tests=("tests/attacks",)),
     Part(
         "neighbours",
         4,
-        tests=(_NEIGHBOURS, "tests/properties/test_histograms.py", "tests/properties/test_cumulative.py"),
+        tests=(_NEIGHBOURS, "tests/planner/test_histograms.py", "tests/strategies/test_cumulative.py"),
         quick_tests=(f"{_ONE_MORE}[0]",),
     ),
     Part("wire fuzz", 6, module="tests.fuzz", lanes=2),
