@@ -27,7 +27,7 @@ VERSION = "dpsql-1"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedFields:
     """How a class is written: its tag and its fields. ``left_out`` are fields that do not change the measurement."""
 
     tag: str
@@ -35,9 +35,9 @@ class Listed:
     left_out: tuple[str, ...] = ()
 
 
-CLASSES: Mapping[str, Listed] = {
+CLASSES: Mapping[str, ListedFields] = {
     # What a plan measures.
-    "Plan": Listed(
+    "Plan": ListedFields(
         "plan",
         ("sql", "dialect", "keys", "blocks", "selection", "top", "choices"),
         (
@@ -46,17 +46,17 @@ CLASSES: Mapping[str, Listed] = {
             "identity",
         ),
     ),
-    "KeyColumn": Listed("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
-    "Type": Listed("type", ("kind", "bits", "precision", "scale")),
-    "Block": Listed("block", ("statistics", "sensitivity", "prefix", "weight")),
-    "Statistic": Listed("statistic", ("name", "granularity", "bound", "text"), ("family",)),
-    "Sensitivity": Listed("sensitivity", ("l1", "l2_squared")),
-    "Prefix": Listed("prefix", ("strategy", "order", "descending")),
-    "Toeplitz": Listed("toeplitz", ("steps", "width")),
-    "Tree": Listed("tree", ("steps", "branching", "levels", "width")),
-    "Selection": Listed("selection", ("name", "granularity", "max_groups")),
-    "Top": Listed("top", ("name", "output", "count", "descending", "reach", "text", "most")),
-    "Choice": Listed(
+    "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
+    "Type": ListedFields("type", ("kind", "bits", "precision", "scale")),
+    "Block": ListedFields("block", ("statistics", "sensitivity", "prefix", "weight")),
+    "Statistic": ListedFields("statistic", ("name", "granularity", "bound", "text"), ("family",)),
+    "Sensitivity": ListedFields("sensitivity", ("l1", "l2_squared")),
+    "Prefix": ListedFields("prefix", ("strategy", "order", "descending")),
+    "Toeplitz": ListedFields("toeplitz", ("steps", "width")),
+    "Tree": ListedFields("tree", ("steps", "branching", "levels", "width")),
+    "Selection": ListedFields("selection", ("name", "granularity", "max_groups")),
+    "Top": ListedFields("top", ("name", "output", "count", "descending", "reach", "text", "most")),
+    "Choice": ListedFields(
         "choice",
         (
             *("name", "sql", "fractions", "low", "high", "granularity", "sensitivity", "row", "window", "text"),
@@ -64,23 +64,23 @@ CLASSES: Mapping[str, Listed] = {
         ),
     ),
     # What a policy and a database declare, under which releases were made.
-    "Catalog": Listed("catalog", ("tables", "unit", "declared_extremes"), ("_folded",)),
-    "Table": Listed(
+    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded",)),
+    "Table": ListedFields(
         "table",
         (
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
             *("learned_rows", "keys", "claimed", "one_row_of"),
         ),
     ),
-    "Hop": Listed("hop", ("column", "parent", "parent_column", "enforced")),
-    "Column": Listed(
+    "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),
+    "Column": ListedFields(
         "column",
         (
             *("name", "type", "nullable", "unique", "values", "values_from", "range", "engine_type", "learned"),
             *("max_distinct", "max_total", "step", "closed", "learns_total"),
         ),
     ),
-    "Interval": Listed("interval", ("low", "high")),
+    "Interval": ListedFields("interval", ("low", "high")),
 }
 
 

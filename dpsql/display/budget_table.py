@@ -11,12 +11,12 @@ from rich.text import Text
 from dpsql.accounting import ACCOUNTINGS, Accountant, PrivacyLoss
 from dpsql.display.terminal_tables import grid
 from dpsql.ledger import Charge
-from dpsql.policy import Policy, Share
+from dpsql.policy import AnalystSection, Policy
 from dpsql.price_text import loss
 from dpsql.releases import down, up
 
 
-def accountant(policy: Policy, share: Share | None = None) -> Accountant:
+def accountant(policy: Policy, share: AnalystSection | None = None) -> Accountant:
     """The filter of the declared total, or of one analyst's share of it."""
     budget = policy.budget
     epsilon = budget.epsilon if share is None else share.epsilon

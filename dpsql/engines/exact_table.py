@@ -16,7 +16,7 @@ from rewriter.plan import Plan
 _DIGITS = Context(prec=80)
 
 
-class Rows(Protocol):
+class CursorRows(Protocol):
     """A cursor that has run a query, as far as it is read here."""
 
     @property
@@ -29,7 +29,7 @@ class WrongShape(Exception):
     """The answer does not have the columns and integers of its plan: a bug of ours. Without text: rows are secret."""
 
 
-def read_table(execute: Callable[[str], Rows], plan: Plan) -> ExactTable:
+def read_table(execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
     """All that a plan reads: its table, if there is one, and the ranks of each choice. Without a table there is one
     group, of which nothing is measured."""
     if not plan.sql and (plan.keys or plan.columns):
@@ -39,7 +39,7 @@ def read_table(execute: Callable[[str], Rows], plan: Plan) -> ExactTable:
     return replace(exact, ranks=ranks) if ranks else exact
 
 
-def ranks_of(rows: Rows, plan: Plan) -> Mapping[Key, tuple[Rank, ...]]:
+def ranks_of(rows: CursorRows, plan: Plan) -> Mapping[Key, tuple[Rank, ...]]:
     """The ranks of a choice by group, lowest values first."""
     names = [key.name for key in plan.keys]
     if [column[0] for column in rows.description or ()] != [*names, "v", "w", "below", "n"]:
@@ -53,7 +53,7 @@ def ranks_of(rows: Rows, plan: Plan) -> Mapping[Key, tuple[Rank, ...]]:
     return {key: tuple(sorted(ranks)) for key, ranks in found.items()}
 
 
-def exact_table(rows: Rows, plan: Plan) -> ExactTable:
+def exact_table(rows: CursorRows, plan: Plan) -> ExactTable:
     """Keys, then statistics, then the weight, exactly as planned; integers only, no group twice; sorted by key.
 
     The order of an engine's rows can depend on the rows of one person; that of the keys cannot.

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from dpsql.engines import failures
 from dpsql.engines.deadlines import Cancellation, Deadlines
-from dpsql.engines.exact_table import Rows
+from dpsql.engines.exact_table import CursorRows
 from dpsql.engines.failures import cancelled, failed, too_large, too_long
 from dpsql.engines.key_check import key_scan, reference_scan, seems_to_refer
 from dpsql.engines.schema import Concern, Look, Schema, SchemaTable
@@ -26,7 +26,7 @@ from dpsql.errors import Error
 from rewriter.dialects import Dialect
 
 
-class Answered(Rows, Protocol):
+class Answered(CursorRows, Protocol):
     """A statement that has run."""
 
     def fetchone(self) -> Any: ...

@@ -10,7 +10,7 @@ from dpsql.finish.remembered import Finished, FinishedAnswers, undefined_notes
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared, virtual_table
 from dpsql.reuse import Made
-from dpsql.sandbox import Computed
+from dpsql.sandbox import OuterAnswer
 from dpsql.settings import Settings
 
 
@@ -48,7 +48,7 @@ class Finisher:
         if released:
             columns, rows, undefined = sandbox.answer(outer.sql, below, cancellation, prepared.zone)
         else:
-            columns, rows, undefined = Computed(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
+            columns, rows, undefined = OuterAnswer(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
         bars = exact_bars(outer.measured, rows, pieces)
         if settings.intervals and outer.question.wanted:
             tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)

@@ -4,7 +4,7 @@ from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog, declared_columns, fit
 from dpsql.policy.fields import Place
 from dpsql.policy.other_people import Agreement
-from dpsql.policy.policy import LimitsSection, Policy, Share, StatementSection
+from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
 from dpsql.policy.proposal import database_to_write, first_policy
 from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
@@ -15,6 +15,7 @@ __all__ = [
     "DATABASE",
     "LEDGER",
     "Agreement",
+    "AnalystSection",
     "Claim",
     "Kind",
     "LimitsSection",
@@ -22,7 +23,6 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Problem",
-    "Share",
     "StatementSection",
     "catalog",
     "database_to_write",

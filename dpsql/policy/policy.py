@@ -136,7 +136,7 @@ class StatementSection(_Section):
         return self
 
 
-class Share(_Section):
+class AnalystSection(_Section):
     """An analyst's own cap; everything also counts against the total."""
 
     epsilon: Epsilon
@@ -146,7 +146,7 @@ class Analyst(_Section):
     """A name that may log in. Without a password: from loopback only."""
 
     password: Password | None = Field(default=None, repr=False)
-    budget: Share | None = None
+    budget: AnalystSection | None = None
 
 
 class LimitsSection(_Section):
@@ -310,7 +310,7 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Policy, "statement"): (StatementSection, False),
     (Policy, "analysts"): (Analyst, True),
     (Policy, "tables"): (TableSection, True),
-    (Analyst, "budget"): (Share, False),
+    (Analyst, "budget"): (AnalystSection, False),
     (TableSection, "columns"): (ColumnSection, True),
 }
 """The sections inside a section; True where its keys are names that the owner chooses."""

@@ -1,5 +1,5 @@
 """The DuckDB without files in which the outer SELECT runs."""
 
-from dpsql.sandbox.sandbox import Computed, Sandbox
+from dpsql.sandbox.sandbox import OuterAnswer, Sandbox
 
-__all__ = ["Computed", "Sandbox"]
+__all__ = ["OuterAnswer", "Sandbox"]

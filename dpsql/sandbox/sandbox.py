@@ -35,7 +35,7 @@ Columns = tuple[tuple[str, Type], ...]
 Rows = tuple[tuple[Scalar | None, ...], ...]
 
 
-class Computed(NamedTuple):
+class OuterAnswer(NamedTuple):
     """What a SELECT over released tables comes to; ``undefined``: some value has no result, and is NULL."""
 
     columns: Columns
@@ -140,13 +140,13 @@ class Sandbox:
         tables: Mapping[str, ReleasedTable],
         cancellation: Cancellation | None = None,
         zone: str = UTC,
-    ) -> Computed:
+    ) -> OuterAnswer:
         """The same of released values, which were paid for: where :meth:`run` fails for one of them, NULL is there.
 
         Raises :class:`dpsql.errors.Error` where it takes too long or too much, or is cancelled.
         """
         try:
-            return Computed(*self.run(sql, tables, cancellation, zone))
+            return OuterAnswer(*self.run(sql, tables, cancellation, zone))
         except Error as raised:
             if raised.sqlstate not in UNDEFINED:
                 raise
@@ -158,7 +158,7 @@ class Sandbox:
             total = total_sql(sql, in_doubles=in_doubles)
             try:
                 if total is not None:
-                    return Computed(columns, _retyped(*self._rows(total, tables, cancellation, zone), columns), True)
+                    return OuterAnswer(columns, _retyped(*self._rows(total, tables, cancellation, zone), columns), True)
             except Error as raised:
                 if raised.sqlstate not in UNDEFINED:
                     raise

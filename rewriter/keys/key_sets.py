@@ -21,7 +21,7 @@ from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import DOMAIN, Value, Values
 from rewriter.keys.enumeration import MAX_CELLS, Enumeration, NotEnumerable
 from rewriter.keys.groups_along import values_of
-from rewriter.keys.separate_keys import Part, of_parts, parts, tables_of
+from rewriter.keys.separate_keys import SeparateKeys, of_parts, parts, tables_of
 from rewriter.keys.undeclared_keys import Undeclared
 from rewriter.release import Key
 
@@ -107,7 +107,7 @@ def _few(why: str) -> tuple[str, ...]:
 
 def _listed(
     enumeration: Enumeration, keys: Sequence[exp.Expr], needed: Sequence[exp.Expr], conditions: Sequence[exp.Expr]
-) -> list[Part]:
+) -> list[SeparateKeys]:
     """Separate lists, by as many of the conditions as can be asked. A condition that ties lists together may be left
     out, where they have too many values together."""
     for tight in (True, False):

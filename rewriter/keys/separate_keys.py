@@ -17,7 +17,7 @@ from rewriter.keys.enumeration import Item
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SeparateKeys:
     """The keys at some ``places`` of a GROUP BY, the lists that they read, and the conditions that read these."""
 
     places: tuple[int, ...]
@@ -29,7 +29,7 @@ class Part:
         """How many combinations of values are behind the keys, at most."""
         return math.prod(item.size for item in self.items if not item.linked)
 
-    def loose(self, needed: Sequence[exp.Expr]) -> Part:
+    def loose(self, needed: Sequence[exp.Expr]) -> SeparateKeys:
         """The part without the conditions that tie lists to each other, but for those that are ``needed``."""
         kept = (one for one in self.conditions if any(one is other for other in needed) or len(tables_of(one)) < 2)
         return replace(self, conditions=tuple(kept))
@@ -39,7 +39,7 @@ def tables_of(node: exp.Expr) -> frozenset[str]:
     return frozenset(column.table for column in node.find_all(exp.Column))
 
 
-def parts(keys: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[exp.Expr]) -> tuple[Part, ...]:
+def parts(keys: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[exp.Expr]) -> tuple[SeparateKeys, ...]:
     """The lists, in the order of the keys. Lists that no key needs are left out, with their conditions.
 
     >>> import sqlglot
@@ -58,7 +58,7 @@ def parts(keys: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[
         tables = next((one for one in together if one & tables_of(key)), frozenset[str]())
         places.setdefault(tables, []).append(place)
     return tuple(
-        Part(
+        SeparateKeys(
             tuple(found),
             tuple(item for item in items if item.sql.alias in tables),
             tuple(one for one in conditions if tables_of(one) & tables),
@@ -67,7 +67,7 @@ def parts(keys: Sequence[exp.Expr], items: Sequence[Item], conditions: Sequence[
     )
 
 
-def of_parts(columns: Sequence[exp.Expr], found: Sequence[Part], always: Sequence[exp.Expr]) -> exp.Select:
+def of_parts(columns: Sequence[exp.Expr], found: Sequence[SeparateKeys], always: Sequence[exp.Expr]) -> exp.Select:
     """Every group once, as the aliased ``columns``. ``always`` are conditions that read no list.
 
     Text that reads no list stands beside the parts that do.

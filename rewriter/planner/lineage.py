@@ -34,14 +34,14 @@ from rewriter.release import Query
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MeasuredRows:
     """The rows and aggregates that a release asks for, as a name, and the keys of each of its groupings."""
 
     asked: str
     keys: tuple[tuple[str, ...], ...]
 
 
-def measured_by(query: Query) -> Asked:
+def measured_by(query: Query) -> MeasuredRows:
     """What a release measures: releases of one name differ in their keys alone."""
     arguments = [_trees(one.argument, one.condition, one.second, *one.row) for one in query.aggregates]
     keys = [[key.value.sql for key in grouping.keys] for grouping in query.groupings]
@@ -52,7 +52,7 @@ def measured_by(query: Query) -> Asked:
         f"{one.kind.node.__name__} {one.distinct} {one.fraction} " + "\n".join(islice(texts, len(trees)))
         for one, trees in zip(query.aggregates, arguments, strict=True)
     ]
-    return Asked("\n\n".join((rows, *aggregates)), tuple(tuple(islice(texts, len(trees))) for trees in keys))
+    return MeasuredRows("\n\n".join((rows, *aggregates)), tuple(tuple(islice(texts, len(trees))) for trees in keys))
 
 
 def _trees(*values: Value | None) -> list[exp.Expr]:

@@ -13,7 +13,6 @@ import duckdb
 import pytest
 import sqlglot
 from sqlglot import exp
-from tests.properties.total_rows import CLIENT, RANGES, Grammar, Rows, Table, parse
 
 from rewriter.declared.catalog import Column
 from rewriter.declared.interval import measure
@@ -38,6 +37,7 @@ from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.scalar_functions import FUNCTIONS, ScalarFunction
 from rewriter.expressions.value import DOMAIN, IntegerRange, Value, Values
 from rewriter.refused import Refused
+from tests.properties.total_rows import CLIENT, RANGES, Grammar, Rows, Table, parse
 
 FIXED = [
     "1/0",

@@ -11,13 +11,13 @@ from typing import ClassVar
 
 import duckdb
 import pytest
-from tests.properties.total_rows import CLIENT, COLUMNS, Grammar, Table, parse
 
 from rewriter.declared.types import Scalar
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.expressions.compile import compile_expression
 from rewriter.expressions.value import Value
 from rewriter.refused import Refused
+from tests.properties.total_rows import CLIENT, COLUMNS, Grammar, Table, parse
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from tests.properties.every_function import EVERY
-from tests.properties.postgres_rows import GUARDED, SAME, Twins
 from sqlglot import exp
 from test_total import FIXED
 from test_total_matches_engine import POSTGRES as MEANT
-from tests.properties.total_rows import Grammar, parse
 
 from rewriter.declared.interval import Interval
 from rewriter.declared.types import TEXT, Scalar
@@ -26,6 +23,9 @@ from rewriter.expressions.compile import compile_expression
 from rewriter.expressions.patterns import check_pattern
 from rewriter.expressions.value_lattice import clipped_steps, lattice
 from rewriter.refused import Refused
+from tests.properties.every_function import EVERY
+from tests.properties.postgres_rows import GUARDED, SAME, Twins
+from tests.properties.total_rows import Grammar, parse
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from sqlglot import exp
 from dpsql.display.csv_json import as_csv, as_json
 from dpsql.errors import Error
 from dpsql.releases.tables import ReleasedColumn, ReleasedTable
-from dpsql.sandbox.sandbox import Computed, Sandbox
+from dpsql.sandbox.sandbox import OuterAnswer, Sandbox
 from rewriter.declared.types import BIGINT, DATE, DOUBLE, SMALLINT, TEXT, TIMESTAMP, decimal
 from rewriter.outer.checks import check_outer, outer_sql
 from rewriter.outer.null_for_errors import total_sql
@@ -136,7 +136,7 @@ def sandbox() -> Iterator[Sandbox]:
     opened.close()
 
 
-def computed(sandbox: Sandbox, text: str) -> Computed | None:
+def computed(sandbox: Sandbox, text: str) -> OuterAnswer | None:
     """The answer; None for what is refused by its text and types, before anything is paid."""
     tree = sqlglot.parse_one(text, read="postgres")
     assert isinstance(tree, exp.Query)

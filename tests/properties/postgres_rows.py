@@ -8,12 +8,12 @@ from types import TracebackType
 import duckdb
 import psycopg
 from sqlglot import exp
-from tests.properties.total_rows import COLUMNS, WILD, Rows
 
 from rewriter.declared.types import DOUBLE, Scalar, Type
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.postgres import POSTGRES
 from tests.engines.postgres_server import shared_server
+from tests.properties.total_rows import COLUMNS, WILD, Rows
 
 TYPES = {"HUGEINT": "NUMERIC(39,0)", "DOUBLE": "DOUBLE PRECISION", "FLOAT": "REAL", "VARCHAR": "TEXT"}
 IN_POSTGRES: dict[str, tuple[Type, str]] = {

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 
-from rewriter.canonical_form import CLASSES, VERSION, Listed, canonical_form, identity_of
+from rewriter.canonical_form import CLASSES, VERSION, ListedFields, canonical_form, identity_of
 from rewriter.declared import Catalog, Sensitivity
 from rewriter.declared.catalog import Column, Hop, Table
 from rewriter.declared.types import INTEGER, TEXT
@@ -95,7 +95,7 @@ def test_every_class_of_what_is_written_is_listed() -> None:
 
 def test_a_renamed_field_keeps_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     renamed = dataclasses.make_dataclass("Renamed", ["k", ("norm", int)])
-    monkeypatch.setitem(CLASSES, "Renamed", Listed("sensitivity", ("l1=norm", "l2_squared=k")))  # type: ignore[misc]
+    monkeypatch.setitem(CLASSES, "Renamed", ListedFields("sensitivity", ("l1=norm", "l2_squared=k")))  # type: ignore[misc]
     assert canonical_form(renamed(9, 3)) == canonical_form(Sensitivity(l1=3, l2_squared=9))
 
 

@@ -7,10 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from tests.properties.every_function import EVERY
-from tests.properties.postgres_rows import SAME
 from sqlglot import exp
-from tests.properties.total_rows import parse
 
 import rewriter
 from rewriter.declared.types import INTEGER, TEXT
@@ -20,6 +17,9 @@ from rewriter.dialects.nodes import duplicate
 from rewriter.expressions.compile import compile_expression
 from rewriter.expressions.value import DOMAIN, LIMITS, LITERAL, Value
 from rewriter.refused import Refused
+from tests.properties.every_function import EVERY
+from tests.properties.postgres_rows import SAME
+from tests.properties.total_rows import parse
 
 KINDS: tuple[Fact[object], ...] = (DOMAIN, LIMITS, LITERAL)  # type: ignore[assignment]
 
