@@ -9,6 +9,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 
+QUICK = ("golden", "rooms")
+"""Folders of tests that are all quick; others mark one of their own."""
+
 LONGEST = ("test_neighbours.py", "test_correctness.py", "test_fuzz.py", "test_attacks.py")
 
 # A busy machine is no reason to fail: no example has a deadline, and drawing examples may be slow.
@@ -16,4 +19,7 @@ settings.register_profile("fixed", derandomize=True, deadline=None, suppress_hea
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in QUICK:
+            item.add_marker(pytest.mark.quick)
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))

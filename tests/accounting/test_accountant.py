@@ -67,6 +67,7 @@ def test_ten_thousand_databases() -> None:
     assert lifetime.epsilon_of(spent) < 1 < 1.02
 
 
+@pytest.mark.quick
 @given(EPSILONS, DELTAS)
 def test_conversion_is_sound_for_the_gaussian_and_tight(epsilon: Fraction, delta: Fraction) -> None:
     rho = largest_rho(epsilon, delta)

@@ -211,6 +211,7 @@ def test_noise_alone_decides_as_rarely_as_the_notice_says(many: Proxy) -> None:
     assert sum(b is not False for _, _, b in answer.rows) <= 18
 
 
+@pytest.mark.quick
 def test_a_share_costs_no_more_than_its_two_counts_and_its_interval_is_right(many: Proxy) -> None:
     session = session_at(many, 0.7)
     share = "SELECT g, AVG(CASE WHEN n > 5 THEN 1 ELSE 0 END) AS s, COUNT(*) AS c FROM event GROUP BY g"

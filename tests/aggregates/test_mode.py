@@ -123,6 +123,7 @@ def test_postgres_answers_the_same(tmp_path: Path) -> None:
     proxy.close()
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("sql", "hint"),
     [

@@ -200,6 +200,7 @@ def test_figures_of_two_variables_are_the_engines(y: str, x: str, exact: Proxy, 
         assert mine["none"] == ((0, 0) if function == "REGR_COUNT" else (None, None))
 
 
+@pytest.mark.quick
 def test_asked_together_they_are_the_same(exact: Proxy, folder: Path) -> None:
     """A vector of several moments has higher degrees than one of them needs, and other axes first."""
     items = [*(f"{function}(x, i)" for function in TWO), *(f"{function}(i, x)" for function in TWO)]

@@ -108,6 +108,7 @@ def test_a_failing_engine_keeps_the_charge_and_says_one_fixed_text(
     assert CANARY not in caplog.text
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "sql",
     [

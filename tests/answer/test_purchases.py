@@ -174,6 +174,7 @@ def test_a_cancelled_statement_is_not_charged_wherever_it_waits(
     assert proxy.engine_load.running == 0
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("sql", [COUNT, TOTAL])
 def test_a_statement_that_was_cancelled_while_it_was_planned_is_not_charged(
     folder: Path, proxy: Proxy, sql: str

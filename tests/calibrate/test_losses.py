@@ -88,6 +88,7 @@ def test_pure_derived_again_is_within_the_charge_and_nothing_is_wasted(
     )
 
 
+@pytest.mark.quick
 @settings(deadline=None)
 @given(st.lists(sensitivities(), min_size=1, max_size=4), selections(), epsilons, deltas)
 def test_approx_derived_again_is_within_the_charge_and_the_charge_within_the_price(

@@ -183,6 +183,7 @@ def test_the_cost_of_noise_does_not_depend_on_the_values() -> None:
     assert small.asked == large.asked
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "columns",
     [

@@ -256,4 +256,4 @@ def test_messages_do_not_depend_on_how_bytes_are_cut(extra: int, sizes: list[int
         framer.feed(data[place : place + size])
         place += size
         found += list(messages(framer))
-    assert [type(one).__name__ for one in found] == ["Parse", "Query", "Parse"]
+    assert [type(one).__name__ for one in found] == ["Parse", "QueryMessage", "Parse"]

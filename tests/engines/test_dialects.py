@@ -144,6 +144,7 @@ def test_a_reading_that_is_not_spelt_is_in_no_engines_words() -> None:
     assert reading.sql("duckdb") == "DPSQL.START('month', DPSQL.START('day', t))"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_cast_is_told_by_its_node(name: str) -> None:
     """Keys ask a cast to which type it goes: in other words they would not find it."""

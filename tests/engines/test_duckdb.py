@@ -158,6 +158,7 @@ FAILING = {
 }
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("plan", FAILING.values(), ids=FAILING.keys())
 def test_whatever_fails_says_one_thing(engine: DuckDBEngine, plan: Plan, caplog: pytest.LogCaptureFixture) -> None:
     started = time.perf_counter()

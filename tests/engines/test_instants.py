@@ -169,6 +169,7 @@ def test_picked_instants_and_their_intervals_are_in_the_zone(berlin: dpsql.Conne
     assert row[1] <= datetime.datetime(2026, 7, 16, 12, tzinfo=datetime.UTC) <= row[2]
 
 
+@pytest.mark.quick
 def test_the_zone_is_a_part_of_the_release(policy: Path) -> None:
     """Another zone is another question where the local time is looked at, and the same one where it is not."""
     hours = "SELECT EXTRACT(HOUR FROM seen), COUNT(*) FROM event GROUP BY 1"

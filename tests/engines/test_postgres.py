@@ -274,6 +274,7 @@ tables: {{person: {{}}, visit: {{unit: person_id -> person.id, max_rows: 3, colu
 """
 
 
+@pytest.mark.quick
 def test_a_constraint_that_is_dropped_ends_the_answers(
     postgres: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

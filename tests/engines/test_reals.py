@@ -65,6 +65,7 @@ def _count(owner: psycopg.Connection, sql: str) -> int:
     return int(row[0])
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("engine", ["duckdb", "postgres"])
 def test_a_filter_counts_what_postgresql_counts(
     engine: str, truths: tuple[dict[str, int], str], tmp_path: Path

@@ -177,6 +177,7 @@ def test_a_literal_means_the_same(known: tuple[Known, Known], condition: str) ->
     assert answered >= len(TRICKY) - 3
 
 
+@pytest.mark.quick
 def test_the_catalogs_differ_by_the_engines_types_alone(known: tuple[Known, Known]) -> None:
     def plain(one: Catalog) -> dict[str, object]:
         """Without what only a file that nobody writes to is known to keep unique."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from dpsql.engines import Load
 
 
+@pytest.mark.quick
 def test_a_turn_is_kept_on_another_thread() -> None:
     load = Load(1)
     turn = load.take(0.01)

@@ -58,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("name", "problem"), VIEWS.items())
 def test_a_view_that_fails_is_found_by_check_and_keeps_the_policy_closed(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str, problem: str | None

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from dpsql.testing import measure
 
 
+@pytest.mark.quick
 def test_decimals_far_beyond_their_range_are_clipped_and_not_narrowed(tmp_path: Path) -> None:
     """What is counted in steps of few digits is what clipping left: a price of 33 digits is the end of the range."""
     with duckdb.connect(str(tmp_path / "far.duckdb")) as connection:

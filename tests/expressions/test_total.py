@@ -589,6 +589,7 @@ def test_subqueries_go_to_the_scope() -> None:
     assert value.sql.sql("duckdb") == "(NOT TRUE) AND TRUE"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("engine_type", "type_", "stored", "expected"),
     [

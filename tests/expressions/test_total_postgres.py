@@ -71,6 +71,7 @@ def test_a_chosen_expression_never_raises_and_has_the_value_of_duckdb(text: str,
     check(text, twins)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("place", range(2))
 def test_constants_are_folded_without_an_error(place: int, twins: Twins) -> None:
     """PostgreSQL computes with constants when it plans: what stands in a branch that is never chosen, too."""

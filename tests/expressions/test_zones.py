@@ -206,6 +206,7 @@ def test_listed_days_and_hours_are_those_that_instants_have(
     assert len(wanted) <= listed.size
 
 
+@pytest.mark.quick
 def test_no_instant_leaves_the_calendar(duck: duckdb.DuckDBPyConnection) -> None:
     """Also at its ends, where another zone has another year."""
     ends = [

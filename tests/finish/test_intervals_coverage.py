@@ -178,6 +178,7 @@ def test_a_short_run_of_the_same(session: Session) -> None:
     assert abs(held - wanted) <= 0.045 * asked, f"{held} of {asked}"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", TRIED)
 def test_a_short_run_of_what_is_tried(session: Session, name: str) -> None:
     """A sequential test (Wald 1945): 90 % held is refused once in e¹⁸ runs, 60 % passes once in a hundred.

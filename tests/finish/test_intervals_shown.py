@@ -95,6 +95,7 @@ def test_ends_stand_beside_measured_numbers_and_nothing_else(ana: Session, sql: 
                 assert answer.columns[place].type == answer.columns[place + 1].type
 
 
+@pytest.mark.quick
 def test_the_same_question_shows_the_same_ends(ana: Session, proxy: Proxy) -> None:
     sql = f"SELECT SUM(n) * 2 AS s, MAX(n) AS m FROM ({COUNTS}) AS t"
     first = ana.execute(sql)

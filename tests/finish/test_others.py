@@ -343,6 +343,7 @@ def test_one_statement_costs_its_price_and_the_row_alone_a_part_of_it(session: S
     assert 0 < more.price.rho < whole / 5
 
 
+@pytest.mark.quick
 def test_row_price_and_notices_do_not_depend_on_people(town: Path, tmp_path: Path) -> None:
     told = []
     for number, rows in enumerate(("", ROWS)):

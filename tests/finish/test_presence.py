@@ -206,6 +206,7 @@ def test_empty_groups_of_an_answer_are_shown_once_in_a_hundred_times(policy: Pat
     assert shown <= 8, "1.5 are to be expected"
 
 
+@pytest.mark.quick
 def test_the_same_statement_asked_again_has_the_same_groups(policy: Path) -> None:
     proxy = Proxy.open(policy)
     try:

@@ -58,6 +58,7 @@ def test_rows_that_were_not_chosen_by_numbers_keep_their_error_bars(connection: 
         assert NOTE not in connection.execute(text).notices
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("text", "chosen"),
     [

@@ -77,6 +77,7 @@ def test_sums_take_their_type(target: Type, expected: object) -> None:
     assert type(column.values[0]) is type(expected)
 
 
+@pytest.mark.quick
 @settings(deadline=None)
 @given(st.fractions(), st.sampled_from([SMALLINT, BIGINT, DOUBLE, decimal(4, 2), decimal(38, 38), decimal(38, 0)]))
 def test_a_typed_value_is_of_its_type_and_nearest(number: Fraction, target: Type) -> None:

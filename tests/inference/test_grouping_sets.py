@@ -138,6 +138,7 @@ def test_where_nobody_can_be_in_any_declared_group_totals_are_measured(ana: Sess
         assert all(0 <= row[0] < 100 for row in rows)  # type: ignore[operator]
 
 
+@pytest.mark.quick
 def test_the_same_question_has_the_same_answer_whatever_was_released_since(ana: Session) -> None:
     """The first time a total is made of regions; then there is a table by sex too, which it could be made of."""
     ana.execute("SET dpsql.epsilon = 1")

@@ -34,6 +34,7 @@ def trees(draw: st.DrawFn, variances: st.SearchStrategy[float]) -> Tree:
     return parents, values, spreads
 
 
+@pytest.mark.quick
 @settings(deadline=None)
 @given(trees(st.one_of(st.floats(0.1, 100), st.just(math.inf))))
 def test_tree_is_generalised_least_squares(drawn: Tree) -> None:

@@ -23,6 +23,7 @@ def noise(kind: str, scale: float) -> Additive:
     return NOISES[kind](Fraction(scale))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("scale", [0.1, 0.3, 0.5, 1.0, 1.7, 10.0, 300.0])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_one_noise_has_the_least_half_width_by_its_exact_law(kind: str, scale: float) -> None:

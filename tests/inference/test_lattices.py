@@ -100,6 +100,7 @@ def test_coarse_groupings_that_depend_cost_no_digits() -> None:
     np.testing.assert_allclose(np.concatenate(estimates), [0, 0, 0, 25, 0, 0, 1], atol=1e-7)
 
 
+@pytest.mark.quick
 @settings(deadline=None)
 @given(lattices(-1, st.one_of(st.floats(0.1, 100), st.sampled_from([0.0, math.inf]))), st.integers(0, 2**32))
 def test_known_cells_keep_what_they_are(drawn: Lattice, seed: int) -> None:

@@ -82,6 +82,7 @@ def test_the_groups_are_those_of_all_days_that_meet_the_condition(policy: Path, 
         assert found.plan.cells >= len(expected)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("key", "cells"),
     [

@@ -202,6 +202,7 @@ SEEN = (
 )
 
 
+@pytest.mark.quick
 def test_groups_that_were_seen_to_be_wrong(world: World) -> None:
     for key, test in SEEN:
         check(world, key, test)

@@ -100,6 +100,7 @@ def test_releases_of_another_ledger_are_not_given(policy: Path, place: str, tmp_
         assert len(proxy.ledger.charges()) == 1
 
 
+@pytest.mark.quick
 def test_a_policy_of_other_people_is_refused_and_a_larger_total_is_not(policy: Path, place: str) -> None:
     with closing(Proxy.open(policy)) as proxy:
         proxy.session("ana").execute(BY_SEX)

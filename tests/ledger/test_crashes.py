@@ -65,6 +65,7 @@ def test_after_each_of_500_kills_under_8_clients_releases_are_charged(tmp_path: 
 # --- torn writes ---
 
 
+@pytest.mark.quick
 def test_a_torn_log_keeps_what_was_released(memory: Path) -> None:
     assert tear_the_log(memory, step=151).wrong == []
 

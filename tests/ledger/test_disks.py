@@ -77,6 +77,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "disk.so"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("kind", ["BROKEN_DISK", "FULL_DISK"])
 def test_a_disk_that_fails_stops_the_ledger_until_it_is_opened_again(tmp_path: Path, failing: Path, kind: str) -> None:
     """Once a flush has failed, no later one says anything about what was written before it."""

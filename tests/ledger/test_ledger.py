@@ -150,6 +150,7 @@ def test_every_commit_waits_for_the_disk(path: Path) -> None:
     assert settings_ == ["wal", 2]
 
 
+@pytest.mark.quick
 def test_a_full_disk_stops_the_ledger(path: Path) -> None:
     """Every answer before it is paid for; afterwards nothing is served, and SQLite's text is not shown."""
     process = charger(path, 10**6, "ana", "1/1000", LARGEST_FILE=str(1_000_000))

@@ -312,6 +312,7 @@ def kill_proxies(url: str, folder: Path, clients: int, kills: int) -> None:
         assert ledger.extent()[1] == len(rows(url))
 
 
+@pytest.mark.quick
 def test_killed_proxies_leave_nothing_unpaid(url: str, tmp_path: Path) -> None:
     kill_proxies(url, tmp_path, clients=2, kills=6)
 

@@ -138,6 +138,7 @@ def test_the_noise_of_a_sum_is_that_of_its_total_and_said_so(session: Session) -
     assert beside < 3 * alone, "the pair of the mean has the noise of 24 rows"
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("how", ["zcdp", "pure"])
 def test_quotients_keep_their_value_where_totals_clip(how: str, folder: Path) -> None:
     proxy = open_without_noise(folder / f"{how}.yaml")

@@ -148,6 +148,7 @@ def test_people_with_as_many_rows_have_the_engines_quotients(how: str, tmp_path:
             assert all(near(a, b, 2e-3) for a, b in zip(mine, expected, strict=True)), (asked, mine, expected)
 
 
+@pytest.mark.quick
 def test_scaled_people_are_not_lost_in_truncation(tmp_path: Path) -> None:
     """Ten million people who are scaled take less than a tenth of what one person may add."""
     random = Random(4)

@@ -315,6 +315,7 @@ def thresholds(count: int, call: str = "COUNT(*)") -> str:
     return ", ".join(f"{call} FILTER (WHERE height_cm < {100 + 5 * step})" for step in range(count))
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("norm", Norm)
 def test_outputs_are_the_sums_of_their_parts(norm: Norm) -> None:
     for select in (

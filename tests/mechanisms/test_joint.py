@@ -69,6 +69,7 @@ def test_distances_are_those_of_the_definition_whatever_the_engine_leaves_out(wi
     assert seen > 50
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("fractions", [QUARTILES[::2], QUARTILES, DECILES[:2], DECILES[4::4]])
 @pytest.mark.parametrize("window", [6, 1 << 20])
 def test_every_neighbour_of_every_small_database_is_hidden(fractions: Sequence[Fraction], window: int) -> None:

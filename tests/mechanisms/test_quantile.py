@@ -138,6 +138,7 @@ def test_picks_have_the_probabilities_of_the_definition() -> None:
         assert agreement(found, weights, draws) > 1e-9, (q, found)
 
 
+@pytest.mark.quick
 def test_a_pick_among_many_is_as_likely_as_its_number() -> None:
     draws = 8_000
     found = Counter(pick([3, 1, 10], [0, 2, 5], Fraction(1, 2)) for _ in range(draws))

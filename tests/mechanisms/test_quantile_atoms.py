@@ -78,6 +78,7 @@ def test_a_rent_wins_over_the_empty_values_beside_it() -> None:
     assert sum(value is not None and value % 100 == 0 for value in found) > 120
 
 
+@pytest.mark.quick
 def test_the_measure_counts_every_value_once_for_each_unit() -> None:
     roundness = Roundness.of(Fraction(1), 1_000)
     assert roundness.units == (1, 10, 100, 1_000)

@@ -113,6 +113,7 @@ def test_a_list_of_fractions_has_lists_of_ends(connection: Connection) -> None:
             assert low != high
 
 
+@pytest.mark.quick
 def test_what_is_computed_from_quantiles_and_what_is_beside_them_has_an_interval(connection: Connection) -> None:
     """The distance of two quartiles is about 20,000: within 2,000 of it, 400 rows, but for once in a million times."""
     _, rows = asked(

@@ -28,6 +28,7 @@ def sample(kind: str, scale: Fraction, count: int) -> list[int]:
     return sampler.laplace(scale, count) if kind == "laplace" else sampler.gaussian(scale, count)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("scale", [Fraction(2, 5), Fraction(1), Fraction(73, 10), Fraction(1000)])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_draws_follow_the_exact_law_and_a_scale_that_is_off_by_30_percent_is_seen(kind: str, scale: Fraction) -> None:

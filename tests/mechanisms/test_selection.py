@@ -89,6 +89,7 @@ def test_laplace_threshold_is_within_a_step_of_opendp(scale: int, delta: Fractio
     assert opendp(steps - 2) > float(delta)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**6), Fraction(1, 10**18)])
 @pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(10), Fraction(1000)])
 def test_a_laplace_threshold_is_the_least_that_a_lone_person_hardly_ever_reaches(

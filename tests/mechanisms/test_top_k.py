@@ -167,6 +167,7 @@ def test_only_the_groups_that_were_picked_are_in_the_table() -> None:
     assert noisy.statistics["n"] == tuple(range(990, 1000))
 
 
+@pytest.mark.quick
 def test_what_is_missed_is_within_its_bound_as_often_as_it_says() -> None:
     exact, sampler = [0] * 900 + list(range(0, 2000, 20)), OpenDPSampler()
     mechanism = TopK(top(5), Fraction(1, 10), concentrated=True)

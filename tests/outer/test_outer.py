@@ -243,6 +243,7 @@ EXPONENTIAL = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("sql", EXPONENTIAL, ids=range(len(EXPONENTIAL)))
 def test_what_grows_with_every_level_is_refused_at_once(sql: str) -> None:
     started = time.perf_counter()

@@ -194,6 +194,7 @@ def test_only_a_select_is_made_total() -> None:
     assert total_sql("SELECT (") is None
 
 
+@pytest.mark.quick
 def test_a_total_select_has_the_rows_of_the_plain_one_where_nothing_fails(sandbox: Sandbox) -> None:
     compared = 0
     for seed in range(EXAMPLES // 2):

@@ -245,6 +245,7 @@ def test_forms_say_what_is_shown_for_long(sandbox: Sandbox) -> None:
         check(sandbox, Writer(random).query(), random)
 
 
+@pytest.mark.quick
 def test_what_no_number_was_measured_for_is_public(sandbox: Sandbox) -> None:
     _, found = traced(
         "SELECT k0, k1 * 2, 'x', 1 + 1, (SELECT MAX(\"Size\") FROM region) FROM dpsql_release_0 WHERE k1 > 1"

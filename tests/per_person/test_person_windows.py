@@ -150,6 +150,7 @@ def statistics(policy: Path, asked: list[str]) -> list[list[object]]:
         opened.close()
 
 
+@pytest.mark.quick
 def test_the_last_value_of_peers_is_that_of_the_last_peer(tmp_path: Path) -> None:
     """By default a frame ends with the rows that ORDER BY leaves equal, so all of them see the same last one."""
     rows: list[tuple[int, str | None, int | None, str]] = [

@@ -251,6 +251,7 @@ def test_rows_are_counted_by_person_and_rows_of_nobody_are_not() -> None:
     assert {place: count for place, count in bins.items() if count} == {0: 1, 1: 1, 2: 2}
 
 
+@pytest.mark.quick
 def test_what_was_learned_lists_no_groups() -> None:
     """GROUP BY FLOOR(x / 10) over a declared range is a public key set; over a learned one groups are selected."""
     catalog = _catalog(INTEGER).with_learned([Learned(Missing("row"), Fraction(0), Fraction(8))])

@@ -92,6 +92,7 @@ def test_one_statement_costs_its_price_and_the_same_again_is_free(session: Sessi
     assert (again.price, again.rows) == (PrivacyLoss(), first.rows)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "sql",
     [

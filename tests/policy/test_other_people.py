@@ -217,6 +217,7 @@ def test_a_view_shows_what_its_tables_refer_to() -> None:
     assert errors(tables.replace("receiver: {}", "receiver: {owner: public}"), schema(PERSON, MESSAGE, view)) == {}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "how", ["REFERENCES person (id)", "REFERENCES person (id) NOT VALID", "REFERENCES secret (id)", "RLS"]
 )

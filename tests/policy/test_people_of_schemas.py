@@ -259,6 +259,7 @@ def test_a_first_policy_of_a_schema_of_the_world(kind: str, name: str, tmp_path:
     open_policy(path).close()
 
 
+@pytest.mark.quick
 def test_a_column_that_holds_keys_of_people_is_told_of_without_a_foreign_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

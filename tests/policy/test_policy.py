@@ -352,6 +352,7 @@ def test_a_written_number_is_read_exactly(value: Decimal) -> None:
         assert Fraction(number(str(value))) == Fraction(value)
 
 
+@pytest.mark.quick
 @given(st.lists(st.text(min_size=1, max_size=8).filter(str.isprintable), min_size=1, max_size=5))
 def test_quoted_scalars_come_back_as_they_are(texts: list[str]) -> None:
     quoted = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)

@@ -306,6 +306,7 @@ def test_a_row_of_two_people_is_opened_without_noise_alone(write: Write, capsys:
         assert "a row of letter is about two people" in capsys.readouterr().err
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("note", ["  letter: {public: true}", f"{LETTERS}\n  nothing: {{}}"])
 def test_nothing_else_passes_there(write: Write, note: str) -> None:
     with pytest.raises(OperationalError, match=r"its rows are about people|the database has no table nothing"):

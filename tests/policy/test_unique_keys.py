@@ -206,6 +206,7 @@ BROKEN_LATER = [
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("norm", list(Norm))
 def test_rows_that_break_a_claimed_key_move_no_more(tmp_path: Path, norm: Norm) -> None:
     """The rows of a server change: each claim held when the policy was opened, and nothing was made to rest on it."""

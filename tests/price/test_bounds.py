@@ -423,6 +423,7 @@ def test_what_is_declared_is_not_learned(folder: Path) -> None:
 # Reading nothing
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "sql", [COUNT, SUM, BOTH, "SELECT AVG(n) FROM (SELECT COUNT(*) n FROM visit GROUP BY patient_id) q"]
 )

@@ -54,6 +54,7 @@ def test_a_guess_refuses_nothing_and_is_said_to_be_one(connection: dpsql.Connect
     assert f"{margin:.3g}" in said
 
 
+@pytest.mark.quick
 def test_what_the_noise_alone_makes_impossible_is_refused(connection: dpsql.Connection) -> None:
     connection.execute("SET dpsql.target_error = 0.01")
     with pytest.raises(dpsql.DataError, match="more than the owner allows"):

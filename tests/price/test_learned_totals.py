@@ -73,6 +73,7 @@ def test_each_person_is_in_the_bin_of_what_their_values_add_up_to(seed: int) -> 
     }
 
 
+@pytest.mark.quick
 def test_the_loosest_total_changes_nothing() -> None:
     assert greatest(COST, _catalog()).high >= 400 * ROWS
 

@@ -103,6 +103,7 @@ def test_no_two_classes_have_one_tag() -> None:
     assert len({listed.tag for listed in CLASSES.values()}) == len(CLASSES)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "other",
     [

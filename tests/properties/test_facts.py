@@ -69,6 +69,7 @@ def test_another_expression_of_the_same_values_is_no_literal() -> None:
     assert (column.literal, column.limits) == (None, None)
 
 
+@pytest.mark.quick
 def test_only_positions_are_read_from_the_notes_of_the_parser() -> None:
     files = {path.name for path in Path(rewriter.__path__[0]).rglob("*.py") if ".meta" in path.read_text()}
     assert files == {"text_positions.py"}

@@ -167,6 +167,7 @@ NULLS = [
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(("sql", "count"), NULLS)
 def test_null_is_a_group(shop: Session, sql: str, count: int) -> None:
     assert (None, count) in shop.execute(sql).rows

@@ -36,6 +36,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kolkata"]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", ["UTC", *ZONES])
 def test_a_day_is_the_session_s(seen: Session, name: str) -> None:
     seen.execute(f"SET TIME ZONE '{name}'")

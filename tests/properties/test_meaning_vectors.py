@@ -188,6 +188,7 @@ def test_a_moving_window_has_an_error_to_expect(cheap: Session) -> None:
     assert cheap.explain(sql).expected[1] is not None
 
 
+@pytest.mark.quick
 def test_a_bound_of_a_person_s_total_makes_the_noise_of_a_sum(tmp_path: Path) -> None:
     narrow = TABLES.replace("max_rows: 3", "max_rows: 24").replace(
         "x: {range: [0, 400]}", "x: {range: [0, 400], max_total: 1000}"

@@ -9,6 +9,7 @@ import pytest
 from dpsql.memory import Memories, Memory
 
 
+@pytest.mark.quick
 def test_the_oldest_is_forgotten_and_what_is_asked_again_is_young() -> None:
     memory: Memory[str, str] = Memory("letters", 2)
     for key in "abac":

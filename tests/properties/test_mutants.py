@@ -22,6 +22,7 @@ def hunt(worlds: int, first: int = 0) -> Tally:
     return tally
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("name", PLANTS)
 def test_every_bug_can_still_be_planted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     PLANTS[name](monkeypatch)

@@ -141,6 +141,7 @@ def values(table: Table) -> list[tuple[int, ...]]:
     return [tuple(row.values()) for row in table.values()]
 
 
+@pytest.mark.quick
 def test_zero_is_one_group_whoever_is_in_it(tmp_path: Path) -> None:
     """0.0 equals -0.0, and the row that comes first must not say how the group is spelt, as it would on PostgreSQL."""
     server = shared_server()

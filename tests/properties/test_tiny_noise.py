@@ -94,6 +94,7 @@ def _exact(groupings: Cells, values: Cells, variances: Cells, size: int) -> Sequ
     return [system[pivots[column]][size] if column in pivots else Fraction(0) for column in range(size)]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 def test_what_no_noise_can_have_made_is_not_shown(
     tmp_path: Path, accounting: str, monkeypatch: pytest.MonkeyPatch

@@ -85,6 +85,7 @@ def test_a_row_meets_one_row_of_a_key_that_it_names_as_a_whole(policy: Path, tab
     assert bound(policy, JOINED.format(tables)) == 75
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("sql", "most"),
     [

@@ -161,6 +161,7 @@ def test_noise_is_good_enough_for_every_statistic(
     assert (store.get("plan", "1", asked) == stored) is hit
 
 
+@pytest.mark.quick
 @given(DRAWN, DRAWN)
 def test_variances_are_those_of_the_continuous_noise(a: Noise, b: Noise) -> None:
     assert a.square == a.scale**2 * {"laplace": 2, "gaussian": 1}[a.name]

@@ -502,6 +502,7 @@ def test_a_person_with_rows_in_one_group_alone_is_clipped_alike_in_every_coarser
     assert is_derived(ask(session, f"SELECT COUNT(*), SUM(cost) {VISITS}", "0.2"))
 
 
+@pytest.mark.quick
 def test_sums_are_not_made_of_ones_that_were_clipped_with_others(session: Session) -> None:
     ask(session, f"SELECT p.sex, p.region, SUM(cost), SUM(p.weight), SUM(p.age) {VISITS} GROUP BY 1, 2")
     assert is_derived(ask(session, f"SELECT SUM(p.age), SUM(cost), SUM(p.weight) {VISITS}", "0.3"))

@@ -61,6 +61,7 @@ def failure(sandbox: Sandbox, sql: str) -> Error:
     return caught.value
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "sql",
     [

@@ -99,6 +99,7 @@ def test_texts(oid: int, data: bytes, value: object) -> None:
     assert str(found) == str(value)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("oid", "data", "binary", "sqlstate"),
     [

@@ -110,6 +110,7 @@ def test_tables_of_the_policy_and_what_does_not_exist_are_ours(sql: str) -> None
     assert goes(sql) is Route.OURS
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "sql",
     [

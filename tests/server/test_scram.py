@@ -143,6 +143,7 @@ def _certificate() -> bytes:
     return b"\x30" + bytes([len(inner)]) + inner
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("certificate", "message"),
     [

@@ -75,6 +75,7 @@ def test_what_clients_send(text: str, expected: list[object]) -> None:
     assert kinds(text) == expected
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("text", "sqlstate"),
     [

@@ -198,6 +198,7 @@ SAME = [
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("sql", SAME)
 def test_the_answer_is_the_database_s(ana: Session, data: duckdb.DuckDBPyConnection, sql: str) -> None:
     plain = sql.replace("public.patient.", "patient.").replace('"public"."patient".', '"patient".')

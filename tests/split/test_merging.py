@@ -164,6 +164,7 @@ def test_without_noise_all_of_them_are_right(sql: str, exact: Session, folder: P
     assert found == [pytest.approx([float(cell) for cell in row]) for row in truth(folder, sql)]  # type: ignore[arg-type]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("sql", "releases", "statistics"),
     [

@@ -468,6 +468,7 @@ def test_only_what_adds_up_whole_series_has_their_margin(sql: str, marked: bool,
     ) * marked
 
 
+@pytest.mark.quick
 def test_explain_says_what_to_expect_of_a_running_sum(folder: Path) -> None:
     """As accurate as it says, on average over its steps."""
     proxy = Proxy.open(policy(folder))

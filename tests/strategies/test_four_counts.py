@@ -70,6 +70,7 @@ def _error(measured: Measurement, truth: list[tuple[int, ...]], accounting: Acco
 FORMS = {SQL: [(105, 300), (210, 600)], ONE: [(210, 600, 105, 300)]}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("sql", FORMS)
 def test_the_total_squared_error_of_the_four_counts(sql: str, tmp_path: Path) -> None:
     (measured,) = measure(sql, _policy(tmp_path, "accounting: pure"))

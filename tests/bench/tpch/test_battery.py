@@ -51,6 +51,7 @@ def test_a_refusal_has_the_reason_that_is_written_beside_it(query: Written, exac
     assert refusal(session(exact[query.unit], query), query) == query.refused
 
 
+@pytest.mark.quick
 def test_an_answered_query_is_measured_at_its_price(tmp_path: Path) -> None:
     paths = policies(tmp_path, data.database(SCALE))
     (query,) = (query for query in ANSWERED if query.name == "q12")
