@@ -142,7 +142,7 @@ def statements(text: str) -> tuple[Statement, ...]:
     """The statements of a text, in order; none where it holds only spaces and comments.
 
     >>> [one.kind for one in statements("BEGIN; SELECT 1; FETCH 10 IN c")]
-    [Transaction(word='BEGIN', savepoint=''), Query(text='SELECT 1'), \
+    [TransactionStatement(word='BEGIN', savepoint=''), QueryStatement(text='SELECT 1'), \
 Fetch(name='c', direction='FORWARD', count=10, move=False)]
     """
     if len(text) > 4 * MAX_BYTES:
