@@ -35,7 +35,6 @@ def test_answers_have_the_meaning_of_their_text(tally: Tally, form: str) -> None
     assert not wrong, "\n".join(map(str, wrong[:5]))
 
 
-@pytest.mark.quick
 def test_most_statements_are_answered(tally: Tally) -> None:
     assert sum(tally.answered.values()) >= 0.9 * tally.asked, tally.refused.most_common(5)
     assert tally.cells > 5 * tally.asked
