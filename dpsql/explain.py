@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering
@@ -37,7 +36,7 @@ def explained(
         priced = Priced(settings.epsilon, purchase.all, {})
         price, notes = purchase.loss, (purchase.warning,)
         expected = (None,) * len(answer_columns(prepared, settings))
-    explanation = Explanation(
+    return Explanation(
         releases=_releases(prepared, priced),
         outer_sql=prepared.program.outer.shown_sql,
         columns=answer_columns(prepared, settings),
@@ -46,8 +45,8 @@ def explained(
         epsilon=paid_epsilon(price, priced.epsilon),
         remaining_after=budget_after(price),
         notices=(*settled.notices, *notes, *notices(priced)),
+        render=explanation_lines,
     )
-    return replace(explanation, lines=tuple(explanation_lines(explanation)))
 
 
 def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn, ...]:

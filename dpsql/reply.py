@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -85,8 +85,8 @@ class ReleaseExplanation:
 class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
-    ``expected`` is the half-width to expect of each column, where that is known before. ``lines`` are what EXPLAIN
-    answers.
+    ``expected`` is the half-width to expect of each column, where that is known before. ``render`` draws it: as text it
+    is what EXPLAIN answers.
     """
 
     releases: tuple[ReleaseExplanation, ...]
@@ -97,7 +97,12 @@ class Explanation:
     epsilon: Fraction
     remaining_after: Budget
     notices: tuple[str, ...]
-    lines: tuple[str, ...] = ()
+    render: Callable[[Explanation], Sequence[str]] = field(repr=False, compare=False)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What EXPLAIN answers. Drawing them takes far longer than all else of an explanation."""
+        return tuple(self.render(self))
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
