@@ -1,5 +1,18 @@
 """Differentially private answers to ordinary SQL. Exports only: ``dpsql.connect`` is PEP 249."""
 
+from dpsql.errors import (
+    BudgetExceeded,
+    DatabaseError,
+    DataError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+    Warning,  # noqa: A004  (PEP 249 asks for this name)
+)
 from dpsql.interfaces.python import (
     BINARY,
     BOOLEAN,
@@ -8,25 +21,14 @@ from dpsql.interfaces.python import (
     ROWID,
     STRING,
     Binary,
-    BudgetExceeded,
     Connection,
     Cursor,
-    DatabaseError,
-    DataError,
     Date,
     DateFromTicks,
-    Error,
-    IntegrityError,
-    InterfaceError,
-    InternalError,
-    NotSupportedError,
-    OperationalError,
-    ProgrammingError,
     Time,
     TimeFromTicks,
     Timestamp,
     TimestampFromTicks,
-    Warning,  # noqa: A004  (PEP 249 asks for this name)
     apilevel,
     connect,
     paramstyle,

@@ -86,7 +86,7 @@ class _Float(_Exact, types.Float[Any]):
 
 
 class DPSQLDialect(default.DefaultDialect):
-    """PostgreSQL's SELECT over :mod:`dpsql.interfaces.python.connection`, reflected from the policy.
+    """PostgreSQL's SELECT over :mod:`dpsql`, reflected from the policy.
 
     ``dpsql:///policy.yaml`` is relative, ``dpsql:////etc/policy.yaml`` absolute. ``analyst``, ``epsilon``, ``reuse``
     and other settings go into the query; the analyst may also be the user name: ``dpsql://ana@/policy.yaml``.
@@ -134,9 +134,9 @@ class DPSQLDialect(default.DefaultDialect):
 
     @classmethod
     def import_dbapi(cls) -> ModuleType:
-        from dpsql.interfaces.python import connection as dbapi
+        import dpsql
 
-        return dbapi
+        return dpsql
 
     dbapi = import_dbapi  # type: ignore[assignment]  # SQLAlchemy 1.4's name of it
 

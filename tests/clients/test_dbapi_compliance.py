@@ -21,8 +21,6 @@ import duckdb
 import pytest
 
 import dpsql
-from dpsql.interfaces.python import Cursor
-from dpsql.interfaces.python import connection as dbapi
 
 POLICY = """
 database: duckdb:pub.duckdb
@@ -79,7 +77,7 @@ class Preloaded:
         self._connection.check_open()
         chosen = self.chosen
 
-        class Overridden(Cursor):
+        class Overridden(dpsql.Cursor):
             def execute(self, operation: str, parameters: Any = None) -> Any:
                 if operation in LOADED:
                     chosen.update(LOADED[operation])
@@ -95,7 +93,7 @@ class Preloaded:
 
 
 class TestCompliance(dbapi20.DatabaseAPI20Test):  # type: ignore[misc]
-    driver = dbapi
+    driver = dpsql
     ddl1 = ddl2 = NO_ROWS
     lower_func = None
     connect_kw_args: ClassVar[dict[str, Any]] = {}

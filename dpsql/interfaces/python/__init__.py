@@ -1,6 +1,8 @@
-"""PEP 249."""
+"""PEP 249: connections and cursors, and the constructors and type objects of its values."""
 
-from dpsql.interfaces.python.connection import (
+from dpsql.interfaces.python.connection import Connection, apilevel, connect, paramstyle, threadsafety
+from dpsql.interfaces.python.cursor import Cursor
+from dpsql.interfaces.python.dbapi_types import (
     BINARY,
     BOOLEAN,
     DATETIME,
@@ -8,29 +10,12 @@ from dpsql.interfaces.python.connection import (
     ROWID,
     STRING,
     Binary,
-    BudgetExceeded,
-    Connection,
-    Cursor,
-    DatabaseError,
-    DataError,
     Date,
     DateFromTicks,
-    Error,
-    IntegrityError,
-    InterfaceError,
-    InternalError,
-    NotSupportedError,
-    OperationalError,
-    ProgrammingError,
     Time,
     TimeFromTicks,
     Timestamp,
     TimestampFromTicks,
-    Warning,
-    apilevel,
-    connect,
-    paramstyle,
-    threadsafety,
 )
 
 __all__ = [
@@ -41,25 +26,14 @@ __all__ = [
     "ROWID",
     "STRING",
     "Binary",
-    "BudgetExceeded",
     "Connection",
     "Cursor",
-    "DataError",
-    "DatabaseError",
     "Date",
     "DateFromTicks",
-    "Error",
-    "IntegrityError",
-    "InterfaceError",
-    "InternalError",
-    "NotSupportedError",
-    "OperationalError",
-    "ProgrammingError",
     "Time",
     "TimeFromTicks",
     "Timestamp",
     "TimestampFromTicks",
-    "Warning",
     "apilevel",
     "connect",
     "paramstyle",

@@ -20,59 +20,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpsql import errors
 from dpsql.interfaces.python.cursor import Cursor
-from dpsql.interfaces.python.dbapi_types import (
-    BINARY,
-    BOOLEAN,
-    DATETIME,
-    NUMBER,
-    ROWID,
-    STRING,
-    Binary,
-    Date,
-    DateFromTicks,
-    Time,
-    TimeFromTicks,
-    Timestamp,
-    TimestampFromTicks,
-)
 
 if TYPE_CHECKING:
     from dpsql.proxy import Proxy
     from dpsql.reply import Answer, Budget, Explanation
     from rewriter.declared import Catalog
-
-__all__ = [
-    "BINARY",
-    "BOOLEAN",
-    "DATETIME",
-    "NUMBER",
-    "ROWID",
-    "STRING",
-    "Binary",
-    "BudgetExceeded",
-    "Connection",
-    "Cursor",
-    "DataError",
-    "DatabaseError",
-    "Date",
-    "DateFromTicks",
-    "Error",
-    "IntegrityError",
-    "InterfaceError",
-    "InternalError",
-    "NotSupportedError",
-    "OperationalError",
-    "ProgrammingError",
-    "Time",
-    "TimeFromTicks",
-    "Timestamp",
-    "TimestampFromTicks",
-    "Warning",
-    "apilevel",
-    "connect",
-    "paramstyle",
-    "threadsafety",
-]
 
 apilevel = "2.0"
 threadsafety = 2
@@ -80,18 +32,6 @@ paramstyle = "qmark"
 """``?`` with a sequence; ``:name`` with a mapping is understood as well."""
 
 Parameters = Sequence[object] | Mapping[str, object]
-
-Warning = errors.Warning  # noqa: A001  (PEP 249 asks for this name)
-Error = errors.Error
-InterfaceError = errors.InterfaceError
-DatabaseError = errors.DatabaseError
-DataError = errors.DataError
-OperationalError = errors.OperationalError
-IntegrityError = errors.IntegrityError
-InternalError = errors.InternalError
-ProgrammingError = errors.ProgrammingError
-NotSupportedError = errors.NotSupportedError
-BudgetExceeded = errors.BudgetExceeded
 
 
 def connect(policy: str | os.PathLike[str] | Proxy, analyst: str | None = None, **settings: object) -> Connection:
@@ -109,7 +49,7 @@ def connect(policy: str | os.PathLike[str] | Proxy, analyst: str | None = None, 
     try:
         for name, value in settings.items():
             connection.set(name, value)
-    except Error:
+    except errors.Error:
         connection.close()
         raise
     return connection
@@ -140,7 +80,7 @@ def _shared(policy: str | os.PathLike[str]) -> _Shared:
             status = os.stat(path)
         except OSError as problem:
             reason = f"cannot read the policy {os.fspath(policy)}: {problem.strerror}"
-            raise OperationalError(reason, sqlstate="58P01") from None
+            raise errors.OperationalError(reason, sqlstate="58P01") from None
         key = (os.getpid(), path, status.st_mtime_ns, status.st_size)
         shared = _OPEN.get(key)
         if shared is None:
@@ -215,7 +155,7 @@ class Connection:
     def set(self, name: str, value: object) -> None:
         """Set ``dpsql.NAME`` for this connection: ``epsilon``, ``reuse``, …"""
         if not re.fullmatch("[a-z_]+", name):
-            raise DataError(f"no such setting: {name!r}", sqlstate="22023")
+            raise errors.DataError(f"no such setting: {name!r}", sqlstate="22023")
         text = ("off", "on")[value] if isinstance(value, bool) else str(value)
         quoted = text.replace("'", "''")
         self.answer(f"SET dpsql.{name} = '{quoted}'")
@@ -241,13 +181,13 @@ class Connection:
     def _check(self, operation: str, parameters: Parameters | None) -> Parameters:
         self.check_open()
         if not isinstance(operation, str):
-            raise InterfaceError(f"a statement is a str, not {type(operation).__name__}", sqlstate="22023")
+            raise errors.InterfaceError(f"a statement is a str, not {type(operation).__name__}", sqlstate="22023")
         if parameters is None:
             return ()
         # A bare string is a sequence of its characters: never what was meant.
         if isinstance(parameters, str | bytes) or not isinstance(parameters, Sequence | Mapping):
             hint = "pass a list or a tuple for ?, a dict for :name"
-            raise InterfaceError("parameters are a sequence or a mapping", sqlstate="22023", hint=hint)
+            raise errors.InterfaceError("parameters are a sequence or a mapping", sqlstate="22023", hint=hint)
         return parameters
 
     def check_open(self) -> None:
@@ -256,7 +196,7 @@ class Connection:
 
     def _open(self) -> _Shared:
         if self._shared is None:
-            raise InterfaceError("the connection is closed", sqlstate="08003")
+            raise errors.InterfaceError("the connection is closed", sqlstate="08003")
         return self._shared
 
     def __enter__(self) -> Connection:
