@@ -2,7 +2,7 @@
 
 from rewriter.bound.ball import ALL_ROWS, deciding, reach_squared
 from rewriter.bound.bounded_sql import bound
-from rewriter.bound.common_factor import _all_rows
+from rewriter.bound.common_factor import all_rows
 from rewriter.bound.credited_values import credit_notes
 from rewriter.bound.ranks import quantiles
 from rewriter.bound.series import with_prefixes
@@ -10,7 +10,7 @@ from rewriter.bound.sql_size import check_expanded
 
 __all__ = [
     "ALL_ROWS",
-    "_all_rows",
+    "all_rows",
     "bound",
     "check_expanded",
     "credit_notes",

@@ -15,7 +15,7 @@ def limits(query: Query, balls: Sequence[Ball]) -> tuple[Ball, ...]:
 
     The ball of this grouping is among them where it is smaller than the ball of so many rows.
     """
-    rows = _all_rows(query)
+    rows = all_rows(query)
     decisive = deciding([ball.vector for ball in balls])
     found = []
     for ball in balls:
@@ -28,7 +28,7 @@ def limits(query: Query, balls: Sequence[Ball]) -> tuple[Ball, ...]:
     return tuple(found)
 
 
-def _all_rows(query: Query) -> ContributionBound:
+def all_rows(query: Query) -> ContributionBound:
     return ContributionBound(rows=query.bound.rows)
 
 

@@ -4,7 +4,6 @@ from rewriter.planner.alike import together
 from rewriter.planner.bound_histogram import SMALLER, exponents, greatest, histogram_plans
 from rewriter.planner.canonical_sql import canonical
 from rewriter.planner.family import Family, Shape, families, shapes
-from rewriter.planner.lineage import measured_by
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
 
@@ -17,7 +16,6 @@ __all__ = [
     "families",
     "greatest",
     "histogram_plans",
-    "measured_by",
     "plan",
     "plan_top",
     "shapes",

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from rewriter.bound import ALL_ROWS, _all_rows, deciding, reach_squared
+from rewriter.bound import ALL_ROWS, all_rows, deciding, reach_squared
 from rewriter.declared import ContributionBound, Norm
 from rewriter.keys import plain_columns
 from rewriter.measure import Cell, Vector
@@ -71,7 +71,7 @@ def _adds_up(vector: Vector, norm: Norm) -> bool:
 
 def said(query: Query, vectors: Sequence[Vector], norm: Norm, contribution: ContributionBound) -> Alike:
     """The numbers that clip these vectors in all groupings, and whether no others clip in that of ``contribution``."""
-    rows = _all_rows(query)
+    rows = all_rows(query)
     found, smaller = [], False
     for vector in deciding(vectors):
         if vector.distinct or vector.credit is not None:
