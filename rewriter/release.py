@@ -290,6 +290,10 @@ class ReleaseColumn:
     letter: str
 
     @property
+    def name(self) -> str:
+        return f"{self.letter}{self.place}"
+
+    @property
     def is_aggregate(self) -> bool:
         return self.letter == "a"
 

@@ -6,8 +6,6 @@ from rewriter.outer.null_for_errors import total_sql
 from rewriter.outer.over_replicates import REPLICATE, REPLICATES
 from rewriter.outer.provenance import (
     EXTREME,
-    OTHER,
-    PUBLIC,
     Affine,
     Either,
     Form,
@@ -22,12 +20,10 @@ from rewriter.outer.provenance import (
     slots_of,
 )
 from rewriter.outer.question import Question
-from rewriter.outer.released_columns import grouping_name, margin_name, row_column
+from rewriter.outer.released_columns import margin_name, row_column
 
 __all__ = [
     "EXTREME",
-    "OTHER",
-    "PUBLIC",
     "REPLICATE",
     "REPLICATES",
     "Affine",
@@ -44,7 +40,6 @@ __all__ = [
     "Rounding",
     "Running",
     "Term",
-    "grouping_name",
     "margin_name",
     "outer_select",
     "row_column",

@@ -14,8 +14,3 @@ def row_column(slot: int) -> str:
 def margin_name(column: str) -> str:
     """The column with the margins of a released column, for what compares a number with its noise."""
     return f"{column}_margin"
-
-
-def grouping_name(key: str) -> str:
-    """The column that says whether a row adds up over the key ``k0``, ``k1``, …: ``g0``, ``g1``, …"""
-    return f"g{key[1:]}"
