@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from rewriter.declared import DOUBLE, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, both, compile_expression
 from rewriter.refused import TYPE_MISMATCH, Refused
@@ -109,3 +110,15 @@ class AggregateFunction(AggregateKind):
         filtered = f" FILTER(WHERE {written(around.expression.this)})" if isinstance(around, exp.Filter) else ""
         spelt = f"{self.word}({written(branch.args['true'])}) FILTER(WHERE {written(branch.this)}){filtered}"
         return Aggregate(self, inner, where, False, spelt)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFunction(AggregateFunction):
+    """A DOUBLE that is computed of one number of each row: means and moments."""
+
+    def asked(self, call: Call) -> Aggregate:
+        value = call.number(call.argument, self.word)
+        return Aggregate(self, value, call.test, False, call.text, self.within(call))
+
+    def output_type(self, aggregate: Aggregate) -> Type:
+        return DOUBLE

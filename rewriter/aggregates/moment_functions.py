@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.aggregates.aggregate_function import AggregateFunction, Call
+from rewriter.aggregates.aggregate_function import Call, NumberFunction
 from rewriter.aggregates.counts import COUNT
 from rewriter.aggregates.sums import AVG
-from rewriter.declared import DOUBLE, ContributionBound, Type
+from rewriter.declared import ContributionBound
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, both, present
 from rewriter.plan import Figure
@@ -19,15 +19,8 @@ from rewriter.statement import written
 
 
 @dataclass(frozen=True, slots=True)
-class OfOne(AggregateFunction):
+class OfOne(NumberFunction):
     """A figure of x."""
-
-    def asked(self, call: Call) -> Aggregate:
-        value = call.number(call.argument, self.word)
-        return Aggregate(self, value, call.test, False, call.text, self.within(call))
-
-    def output_type(self, aggregate: Aggregate) -> Type:
-        return DOUBLE
 
     def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
         name = aggregate.text.split("(")[0]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from rewriter.aggregates.aggregate_function import AggregateFunction, Call
+from rewriter.aggregates.aggregate_function import AggregateFunction, Call, NumberFunction
 from rewriter.aggregates.counts import COUNT, count_where, one_or_zero
 from rewriter.columns import most_in_total
 from rewriter.declared import BIGINT, DOUBLE, ContributionBound, Interval, Kind, Type, decimal
@@ -59,15 +59,8 @@ class Sum(AggregateFunction):
 
 
 @dataclass(frozen=True, slots=True)
-class Average(AggregateFunction):
+class Average(NumberFunction):
     """AVG(x)."""
-
-    def asked(self, call: Call) -> Aggregate:
-        value = call.number(call.argument, self.word)
-        return Aggregate(self, value, call.test, False, call.text, self.within(call))
-
-    def output_type(self, aggregate: Aggregate) -> Type:
-        return DOUBLE
 
     def of_one_person(self, aggregate: Aggregate, bound: ContributionBound, dialect: Dialect) -> Value:
         argument = aggregate.value
