@@ -26,7 +26,7 @@ class Sum(AggregateFunction):
         argument = call.argument
         counted: Aggregate | None = None
         if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
-            counted = Aggregate(COUNT, None, call.test, False, call.text)
+            counted = Aggregate(COUNT, None, call.test, False, call.wording)
         elif isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
             counted = count_where(where, call)
         if counted is not None and call.test is None and _is_never_null(argument):
@@ -34,7 +34,7 @@ class Sum(AggregateFunction):
         value = call.number(argument, self.word)
         # Of a person without such a row it is NULL; over people, where a sum of nothing is 0, it is the count.
         within = self.within(call, zero=True) if counted is None else counted
-        return Aggregate(self, value, call.test, False, call.text, within)
+        return Aggregate(self, value, call.test, False, call.wording, within)
 
     def output_type(self, aggregate: Aggregate) -> Type:
         """Of whole numbers BIGINT, of decimals a long decimal."""

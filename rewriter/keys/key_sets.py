@@ -23,7 +23,7 @@ from rewriter.keys.enumeration import MAX_CELLS, Enumeration, NotEnumerable
 from rewriter.keys.groups_along import values_of
 from rewriter.keys.separate_keys import SeparateKeys, of_parts, parts, tables_of
 from rewriter.keys.undeclared_keys import Undeclared
-from rewriter.release import Key
+from rewriter.release import Key, key_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
     if cells > MAX_CELLS:
         return KeySet(None, _few(f"there are {cells:,} declared groups, and no more than {MAX_CELLS:,} are listed"))
     columns = [
-        exp.alias_(dialect.cast(expression, key.value.type), f"k{place}")
+        exp.alias_(dialect.cast(expression, key.value.type), key_name(place))
         for place, (expression, key) in enumerate(zip(expressions, keys, strict=True))
     ]
     undeclared = Undeclared(enumeration, conditions)

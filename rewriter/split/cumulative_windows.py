@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from rewriter.aggregates import AVG, SUM, function_of
 from rewriter.dialects import Fact
-from rewriter.release import Along, Cumulative, Frame, Query, release_name
+from rewriter.release import Along, Cumulative, Frame, Query, aggregate_name, key_name, release_name
 from rewriter.statement import folded, output_name, walk
 
 
@@ -171,13 +171,13 @@ class _Reader:
         if along is None or (along.order, along.descending) != (one.order, one.descending):
             return
         if running.whole and not filtered and len(running.apart) + len(one.order) == len(query.keys):
-            name = f"a{one.aggregates[0]}"
+            name = aggregate_name(one.aggregates[0])
             RUNNING.on(window, RunningSum(number, name, Along(one.order, one.descending, one.frame, running.mean)))
 
 
 def _columns(number: int, query: Query) -> _Columns:
-    keys = {f"k{place}": _Column(number, True, place) for place, _ in enumerate(query.keys)}
-    return keys | {f"a{place}": _Column(number, False, place) for place, _ in enumerate(query.aggregates)}
+    keys = {key_name(place): _Column(number, True, place) for place, _ in enumerate(query.keys)}
+    return keys | {aggregate_name(place): _Column(number, False, place) for place, _ in enumerate(query.aggregates)}
 
 
 def _parts(select: exp.Select) -> Iterator[exp.Expr]:

@@ -33,7 +33,7 @@ from rewriter.per_person import has_windows, of_units, output_names, selected, w
 from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, union_all
-from rewriter.release import Query, Split, release_name
+from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
@@ -55,7 +55,7 @@ from rewriter.statement import (
     star_of,
 )
 
-_VIRTUAL = frozenset(name.removeprefix("dpsql_") for name in VIRTUAL_COLUMNS)
+_VIRTUAL = frozenset(name.removeprefix(RESERVED) for name in VIRTUAL_COLUMNS)
 
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
 
@@ -160,8 +160,10 @@ class _Splitter:
                 raise Refused(
                     f"WITH {name.name} hides the table of that name", hint="choose another name", sqlstate="42712"
                 )
-            if known_as.startswith("dpsql_"):
-                raise Refused("names that begin with dpsql_ are taken", hint="choose another name", sqlstate="42939")
+            if known_as.startswith(RESERVED):
+                raise Refused(
+                    f"names that begin with {RESERVED} are taken", hint="choose another name", sqlstate="42939"
+                )
             columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
             resolved = self.query(cte.this, known)
             if isinstance(resolved, Relation):
@@ -299,7 +301,7 @@ class _Splitter:
         if isinstance(table, Relation | Outer):
             return
         alias = item.alias or item.name
-        real = f"dpsql_{item.name.lower()}" if table is None else table.name
+        real = RESERVED + item.name.lower() if table is None else table.name
         self.tables.add(real)
         columns = item.args["alias"].args.get("columns") if item.args.get("alias") else None
         copy.replace(
