@@ -298,7 +298,7 @@ def _one_row_per_unit(
 def _partial(
     rows: exp.Select, keys: list[str], work: Workload, counted: Sequence[tuple[Addend, str]], dialect: Dialect
 ) -> exp.Select:
-    """Step 1: a row per (unit, group), with the rows that are ``counted`` by the way."""
+    """TimeStep 1: a row per (unit, group), with the rows that are ``counted`` by the way."""
     expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
     expressions += [exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)]
     expressions += [exp.alias_(_addend(addend, dialect), name) for addend, name in counted]

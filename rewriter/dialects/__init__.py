@@ -4,9 +4,10 @@ from rewriter.dialects.calendar_nodes import CalendarReading, Read, field_of, pr
 from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact, is_fact, without_facts
-from rewriter.dialects.local_days import ZonedDays, finer, lists, zoned_days
+from rewriter.dialects.local_days import ZonedDays, zoned_days
 from rewriter.dialects.nodes import binary, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
+from rewriter.dialects.time_step import Period, TimeStep
 
 __all__ = [
     "DUCKDB",
@@ -15,15 +16,15 @@ __all__ = [
     "CalendarReading",
     "Dialect",
     "Fact",
+    "Period",
     "Read",
+    "TimeStep",
     "ZonedDays",
     "binary",
     "double",
     "duplicate",
     "field_of",
-    "finer",
     "is_fact",
-    "lists",
     "number",
     "print_of",
     "reading_of",

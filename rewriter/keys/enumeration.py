@@ -54,10 +54,10 @@ from rewriter.columns import (
     with_null,
 )
 from rewriter.declared import Interval, Kind, Scalar
-from rewriter.dialects import Dialect, wrap
-from rewriter.expressions import DOMAIN, LIMITS, ZONE, Domain, IntegerRange, Value, Values
+from rewriter.dialects import Dialect, Period, TimeStep, wrap
+from rewriter.expressions import DOMAIN, LIMITS, Domain, IntegerRange, Value, Values
 from rewriter.keys.calendar_steps import Coarse, coarse
-from rewriter.keys.periods import finer_step, step_of
+from rewriter.keys.periods import step_of
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import learned_ranges
 
@@ -135,8 +135,8 @@ class Enumeration:
             self.present.add(expression.table)
         return expression
 
-    def substitute(self, node: exp.Expr, step: str | None = None) -> exp.Expr:
-        """A copy of ``node`` with columns replaced by variables. ``step`` is the unit that a timestamp is cut to."""
+    def substitute(self, node: exp.Expr, step: TimeStep | None = None) -> exp.Expr:
+        """A copy of ``node`` with columns replaced by variables. ``step`` is what timestamps are cut to."""
         self.budget.spend()
         behind = BEHIND.of(node)
         if isinstance(behind, Variable):
@@ -160,10 +160,8 @@ class Enumeration:
             self.uses, self.derived, self.cuts = saved
             return self._domain(node, reason.why)
 
-    def _rebuild(self, node: exp.Expr, step: str | None) -> exp.Expr:
-        inner = step_of(node) or step
-        if inner is not None and (zone := ZONE.of(node)) is not None:
-            inner = f"{inner.split()[0]} {zone}"
+    def _rebuild(self, node: exp.Expr, step: TimeStep | None) -> exp.Expr:
+        inner = step_of(node, step)
         around, found = self.cuts, self._compared(node)
         if found is not None:
             self.cuts = found
@@ -207,7 +205,7 @@ class Enumeration:
         self.derived.append((domain, node, self.path))
         return exp.column("x", f"e{len(self.derived) - 1}")
 
-    def _variable(self, variable: Variable, step: str | None) -> exp.Expr:
+    def _variable(self, variable: Variable, step: TimeStep | None) -> exp.Expr:
         known = self.uses.get(variable)
         if known is None and self.closed:
             return self._beside(variable)
@@ -218,7 +216,7 @@ class Enumeration:
         if self.closed and not use.whole:
             raise NotEnumerable
         if variable.column.type.clocked and not variable.table.public:
-            step = finer_step(use.step, step)
+            step = None if step is None else step.beside(use.step)
             if step is None or (self.closed and step != use.step):
                 raise NotEnumerable
         if known is None or not use.whole or step != use.step:
@@ -226,7 +224,7 @@ class Enumeration:
             self.uses[variable] = replace(use, whole=True, step=step)
         return column_for(variable)
 
-    def _check_finite(self, variable: Variable, step: str | None) -> None:
+    def _check_finite(self, variable: Variable, step: TimeStep | None) -> None:
         if (size := self.size(variable, step)) is None:
             raise NotEnumerable
         if size > MAX_CELLS:
@@ -324,7 +322,7 @@ class Enumeration:
 
     # -- lists -------------------------------------------------------------------------------------------------------
 
-    def size(self, variable: Variable, step: str | None) -> int | None:
+    def size(self, variable: Variable, step: TimeStep | None) -> int | None:
         """How many values of a column are listed at most, but for NULL; None where nothing limits them."""
         column = variable.column
         if variable.table.public:
@@ -403,13 +401,13 @@ class Enumeration:
                 tables.setdefault(variable.alias, []).append(variable)
                 continue
             item = self._listed(variable, use)
-            simple = use.whole and variable.column.type.temporal and " " not in (use.step or "")
+            simple = use.whole and variable.column.type.temporal and not (use.step and use.step.zones)
             if simple and (bounds := self._in_series(variable)) is not None:
                 required = [one for one in left if any(one is other for other in needed)]
                 rest = [one for one in left if not any(one is other for other in needed)]
                 if (cut := coarse(table_for(variable), keys, required, rest, tight=tight)) is not None:
                     ends = _ends(bounds)
-                    size = cut.periods(ends) + item.size - periods(bounds, use.step or "DAY")
+                    size = cut.periods(ends) + item.size - periods(bounds, use.step or TimeStep(Period.DAY))
                     item = Item(aliased(self._cut(item.sql, variable, cut), table_for(variable)), size)
                     left = list(cut.outside)
             found.append(item)
@@ -443,7 +441,7 @@ class Enumeration:
             query = listed((), column.type, self.dialect)
         elif column.type.clocked:
             cuts = [cut for cut in use.cuts if not isinstance(cut, str | bool | None)]
-            query = moments(bounds, use.step or "DAY", cuts, self.dialect)
+            query = moments(bounds, use.step or TimeStep(Period.DAY), cuts, self.dialect)
         elif column.type.kind is Kind.DATE:
             query = days(bounds, self.dialect)
         else:

@@ -21,6 +21,7 @@ from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.local_days import zoned_days
 from rewriter.dialects.postgres import POSTGRES
+from rewriter.dialects.time_step import Period, TimeStep
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.value import Value, text_size
 from rewriter.refused import Refused
@@ -181,16 +182,16 @@ def test_rules_of_a_zone_are_those_of_postgresql(zone: str, postgres: psycopg.Co
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"])
-@pytest.mark.parametrize("unit", ["DAY", "HOUR"])
+@pytest.mark.parametrize("period", [Period.DAY, Period.HOUR])
 def test_listed_days_and_hours_are_those_that_instants_have(
-    zone: str, unit: str, duck: duckdb.DuckDBPyConnection
+    zone: str, period: Period, duck: duckdb.DuckDBPyConnection
 ) -> None:
     bounds = datetime.datetime(2026, 3, 20, 5, 17), datetime.datetime(2026, 11, 9, 22, 40)
-    listed = zoned_days(bounds, f"{unit} {zone}")
+    listed = zoned_days(bounds, TimeStep(period).by(zone))
     assert listed is not None
     dialect = replace(DUCKDB, zone=zone)
     scope = _Columns(dialect)
-    tree = sqlglot.parse_one(f"DATE_TRUNC('{unit.lower()}', q)", read="postgres")
+    tree = sqlglot.parse_one(f"DATE_TRUNC('{period.name.lower()}', q)", read="postgres")
     begins = compile_expression(tree, scope, dialect).sql
     for part in list(begins.find_all(exp.Column)):
         part.set("table", exp.to_identifier("z"))
