@@ -2,6 +2,7 @@
 
 from rewriter.dialects.calendar_nodes import CalendarReading, Read, field_of, print_of, reading_of, start_of
 from rewriter.dialects.dialect import WORDS, Dialect
+from rewriter.dialects.double_operand import ANY, Double, Magnitude, reaching
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact, is_fact, without_facts
 from rewriter.dialects.local_days import ZonedDays, zoned_days
@@ -10,12 +11,15 @@ from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.time_step import Period, TimeStep
 
 __all__ = [
+    "ANY",
     "DUCKDB",
     "POSTGRES",
     "WORDS",
     "CalendarReading",
     "Dialect",
+    "Double",
     "Fact",
+    "Magnitude",
     "Period",
     "Read",
     "TimeStep",
@@ -27,6 +31,7 @@ __all__ = [
     "is_fact",
     "number",
     "print_of",
+    "reaching",
     "reading_of",
     "refuse",
     "start_of",

@@ -8,12 +8,10 @@ from typing import Protocol
 from sqlglot import exp
 
 from rewriter.declared import Interval, Kind, Scalar, Type
-from rewriter.dialects import Fact
+from rewriter.dialects import Fact, Magnitude
 
 Limits = tuple[int, int]
 """The least and the greatest integer that a value can be, *whatever a row holds*, unlike the declared interval."""
-Magnitude = tuple[int, int]
-"""A double is 0, or from 2**least to 2**most in size, whatever a row holds."""
 Span = tuple[int, int, int]
 """Months, days, microseconds."""
 

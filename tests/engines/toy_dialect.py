@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rewriter.declared.types import Kind, Type
-from rewriter.dialects.dialect import WORDS, Dialect
+from rewriter.dialects.dialect import WORDS
+from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, number, text, when, wrap
 
 _TYPES = {
@@ -25,12 +26,11 @@ _TYPES = {
 _INTEGERS = {16: exp.DType.SMALLINT, 32: exp.DType.INT, 64: exp.DType.BIGINT}
 
 
-class Toy(Dialect):
+class Toy(IeeeDoubles):
     """sqlglot knows its grammar as Spark's."""
 
     name = "spark"
     default_schema = "default"
-    raises = False
     decimals_may_be_nan = False
     recomputes = True
     usual_escape = "\\"
@@ -60,9 +60,6 @@ class Toy(Dialect):
 
     def parse(self, sql: exp.Expr, pattern: str, type_: Type) -> exp.Expr:
         return self.try_cast(self.extract_match(sql, pattern), type_)
-
-    def settled(self, sql: exp.Expr) -> exp.Expr:
-        return sql
 
     def as_real(self, sql: exp.Expr) -> exp.Expr:
         return call("toy_real", sql)
