@@ -19,7 +19,8 @@ from rewriter.columns import Facts, variable_behind
 from rewriter.declared import Kind, Type
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import DOMAIN, Value, Values
-from rewriter.keys.enumeration import MAX_CELLS, Enumeration, NotEnumerable
+from rewriter.keys.declared_lists import MAX_CELLS, DeclaredLists
+from rewriter.keys.enumeration import Enumeration, NotEnumerable
 from rewriter.keys.groups_along import values_of
 from rewriter.keys.separate_keys import SeparateKeys, of_parts, parts, tables_of
 from rewriter.keys.undeclared_keys import Undeclared
@@ -65,7 +66,7 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
 
 def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> KeySet:
     """The groups of a GROUP BY. ``filters`` hold on every row that is grouped. Sees no row of people."""
-    enumeration = Enumeration(dialect, Facts.of(filters))
+    enumeration = Enumeration(DeclaredLists(dialect, Facts.of(filters)))
     try:
         expressions = [enumeration.key(key.value) for key in keys]
     except NotEnumerable as reason:

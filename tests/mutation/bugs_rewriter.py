@@ -508,7 +508,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a day is on one side of a condition on its times",
-        "rewriter.keys.enumeration:Enumeration._listed",
+        "rewriter.keys.declared_lists:DeclaredLists.item",
         "query = moments(bounds, use.step or TimeStep(Period.DAY), cuts, self.dialect)",
         "query = moments(bounds, use.step or TimeStep(Period.DAY), (), self.dialect)",
         DECLARED,
