@@ -24,7 +24,7 @@ from rewriter.aggregates.counts import COUNT
 from rewriter.aggregates.extremes import in_place
 from rewriter.aggregates.grouped_select import Grouped
 from rewriter.aggregates.own_values import Logical
-from rewriter.declared import BOOLEAN, Kind
+from rewriter.declared import Kind
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Value, both, compile_expression, present
 from rewriter.relations import BlockScope, condition
@@ -116,9 +116,8 @@ def _counted(aggregate: Aggregate, test: Value, *, decides: bool = False) -> Agg
 
 
 def _negated(value: Value) -> Value:
-    return Value(
-        sql=exp.Not(this=wrap(value.sql.copy())), type=BOOLEAN, nullable=value.nullable, constant=value.constant
-    )
+    negated = exp.Not(this=wrap(value.sql.copy()))
+    return Value.condition(negated, nullable=value.nullable, constant=value.constant)
 
 
 def _exceeds(count: exp.Column) -> exp.Expr:

@@ -52,7 +52,7 @@ class Count(AggregateFunction):
         # What was learned says where to clip, not which counts there are.
         domain = None if bound.rows is None or bound.undeclared else IntegerRange(low, bound.rows)
         counted = aggregate.filtered(exp.Count(this=this), dialect)
-        return Value(counted, BIGINT, interval, nullable=False, domain=domain)
+        return Value(counted, BIGINT, interval, nullable=False, constant=False, domain=domain)
 
 
 @dataclass(frozen=True, slots=True)

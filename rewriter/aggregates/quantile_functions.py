@@ -51,7 +51,8 @@ class Median(AggregateFunction):
         value = dialect.cast(argument.sql.copy(), DOUBLE)
         if aggregate.condition is not None:
             value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
-        return Value(dialect.percentile_between(value, float(fraction)), DOUBLE, argument.interval)
+        between = dialect.percentile_between(value, float(fraction))
+        return Value(between, DOUBLE, argument.interval, nullable=True, constant=False, domain=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,11 +51,11 @@ class Sum(AggregateFunction):
             interval = _within_total(many.hull(argument.interval), argument)
         total = _total(aggregate, dialect)
         if _needs_lattice(argument.type):
-            return Value(total, DOUBLE, interval, halves_away=argument.exact)
+            return _sum_of_one(total, DOUBLE, interval, halves_away=argument.exact)
         if argument.type.kind is Kind.DECIMAL:
             wide = decimal(38, argument.type.scale)
-            return Value(dialect.try_cast(total, wide), wide, interval)
-        return Value(dialect.try_cast(total, BIGINT), BIGINT, interval)
+            return _sum_of_one(dialect.try_cast(total, wide), wide, interval)
+        return _sum_of_one(dialect.try_cast(total, BIGINT), BIGINT, interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Average(NumberFunction):
         count = aggregate.filtered(exp.Count(this=argument.sql.copy()), dialect)
         # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
         mean = exp.Paren(this=dialect.divide(total, dialect.cast(count, DOUBLE)))
-        return Value(mean, DOUBLE, argument.interval, halves_away=argument.exact)
+        return _sum_of_one(mean, DOUBLE, argument.interval, halves_away=argument.exact)
 
 
 SUM = Sum("SUM", exp.Sum, MeasuredBy.SUM, in_windows=True, same_of_one=True)
@@ -90,6 +90,11 @@ def _total(aggregate: Aggregate, dialect: Dialect) -> exp.Expr:
     steps, granularity = _exact(aggregate, dialect)
     total = aggregate.filtered(dialect.sum(steps, BIGINT), dialect)
     return exp.Paren(this=exp.Mul(this=dialect.cast(total, DOUBLE), expression=double(float(granularity))))
+
+
+def _sum_of_one(sql: exp.Expr, type_: Type, interval: Interval | None, *, halves_away: bool = False) -> Value:
+    """NULL for a person without a value."""
+    return Value(sql, type_, interval, nullable=True, constant=False, domain=None, halves_away=halves_away)
 
 
 def _within_total(interval: Interval, argument: Value) -> Interval:

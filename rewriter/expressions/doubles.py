@@ -21,7 +21,7 @@ def magnitude_of(value: Value) -> Magnitude:
 
     >>> from sqlglot import exp
     >>> from rewriter.declared.types import SMALLINT
-    >>> magnitude_of(Value(exp.column("x"), SMALLINT))
+    >>> magnitude_of(Value.unknown(exp.column("x"), SMALLINT))
     (0, 16)
     """
     if is_literal(value):

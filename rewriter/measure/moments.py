@@ -27,7 +27,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.columns import narrowed
-from rewriter.declared import BOOLEAN, Interval, Kind, Norm
+from rewriter.declared import Interval, Kind, Norm
 from rewriter.dialects import number
 from rewriter.expressions import Value, clipped_steps, held, lattice, present
 from rewriter.measure.summand import clipping_note, note_once
@@ -61,7 +61,7 @@ def every(conditions: Iterable[Value | None]) -> Value | None:
             found = one
             continue
         sql = exp.and_(found.sql.copy(), one.sql.copy(), copy=False)
-        found = Value(sql, BOOLEAN, nullable=found.nullable or one.nullable, constant=found.constant and one.constant)
+        found = Value.condition(sql, nullable=found.nullable or one.nullable, constant=found.constant and one.constant)
     return found
 
 

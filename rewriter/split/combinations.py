@@ -286,7 +286,7 @@ def _of_type(
         sql: exp.Expr = exp.Mul(this=dialect.cast(steps, DOUBLE), expression=double(float(step)))
         # A lattice of doubles has steps that are powers of two; that of decimals has none.
         return (
-            Value(exp.Paren(this=sql), DOUBLE, interval, nullable=False)
+            Value(exp.Paren(this=sql), DOUBLE, interval, nullable=False, constant=False, domain=None)
             if kinds <= {Kind.DOUBLE, Kind.INTEGER}
             else None
         )
@@ -299,11 +299,13 @@ def _of_type(
         unit = number(f"0.{1:0{scale}}") if scale else number(1)
         sql = exp.Mul(this=dialect.cast(units, decimal(19, 0)), expression=unit)
         kind = decimal(19 + scale, scale)
-        return Value(dialect.cast(exp.Paren(this=sql), kind), kind, interval, nullable=False)
+        return Value(
+            dialect.cast(exp.Paren(this=sql), kind), kind, interval, nullable=False, constant=False, domain=None
+        )
     if step.denominator != 1:
         return None
     sql = steps if step == 1 else exp.Paren(this=exp.Mul(this=steps, expression=number(int(step))))
-    return Value(sql, BIGINT, interval, nullable=False)
+    return Value(sql, BIGINT, interval, nullable=False, constant=False, domain=None)
 
 
 def _text(factors: Sequence[tuple[int, Aggregate]]) -> str:

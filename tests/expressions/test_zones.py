@@ -23,7 +23,7 @@ from rewriter.dialects.local_days import zoned_days
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.time_step import Period, TimeStep
 from rewriter.expressions.compile import compile_expression, read_column
-from rewriter.expressions.value import Value, text_size
+from rewriter.expressions.value import Value
 from rewriter.refused import Refused
 from tests.engines.postgres_server import shared_server
 
@@ -100,7 +100,7 @@ class _Columns:
         type_, engine_type = _TYPES[node.name]
         engine_type = engine_type.upper() if self.dialect.name == "duckdb" else engine_type
         known = Column(node.name, type_, engine_type=engine_type)
-        return Value(read_column(known, exp.column(node.name, "r"), self.dialect), type_, size=text_size(type_))
+        return Value.unknown(read_column(known, exp.column(node.name, "r"), self.dialect), type_)
 
     def membership(self, node: exp.In | exp.Exists) -> Value:
         raise Refused("no subqueries here", hint="none")
@@ -234,7 +234,9 @@ def test_a_declared_range_goes_where_its_instants_go(text: str, duck: duckdb.Duc
 
     class Declared(_Columns):
         def column(self, node: exp.Column) -> Value:
-            return Value(exp.column("q", "r"), TIMESTAMPTZ, Interval.of(min(inside), max(inside)))
+            return replace(
+                Value.unknown(exp.column("q", "r"), TIMESTAMPTZ), interval=Interval.of(min(inside), max(inside))
+            )
 
     value = compile_expression(sqlglot.parse_one(text, read="postgres"), Declared(dialect), dialect)
     assert value.interval is not None, zone
