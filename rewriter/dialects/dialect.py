@@ -5,7 +5,7 @@ accident. Only what follows from other spellings is written here.
 
 Why nodes and not text: a tree is put together once and generated once, and nothing that an analyst wrote is ever
 pasted into it. Functions are :class:`sqlglot.exp.Anonymous`, so that the generator leaves their names alone. Which
-aggregates, comparisons and clauses are the SQL standard's is left to the generator of sqlglot.
+nodes are left to the generator of sqlglot is a list: what is SQL's own, and what a dialect says that its engine has.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rewriter.dialects.calendar_nodes import Read, reading_of
 from rewriter.dialects.double_operand import Double
 from rewriter.dialects.fact import without_facts
 from rewriter.dialects.nodes import call, double, number, text
+from rewriter.dialects.plain_syntax import PLAIN
 
 WORDS = frozenset(
     """abs acos ascii asin atan atan2 cbrt ceil concat concat_ws cos cot cume_dist degrees dense_rank exp first_value
@@ -63,6 +64,14 @@ class Dialect(ABC):
     """The engine's name for each of :data:`WORDS`, with the same arguments in the same order."""
     own_words: ClassVar[frozenset[str]]
     """The engine's other functions: those that its spellings alone call."""
+
+    own_syntax: ClassVar[frozenset[type[exp.Expr]]]
+    """The nodes beyond :data:`PLAIN` that the engine's grammar has, by sqlglot's text for it."""
+
+    @property
+    def syntax(self) -> frozenset[type[exp.Expr]]:
+        """Every node that a tree of ours may have."""
+        return PLAIN | self.own_syntax
 
     @property
     def functions(self) -> frozenset[str]:

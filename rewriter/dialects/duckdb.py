@@ -33,6 +33,8 @@ class DuckDB(IeeeDoubles, PostgresFamily):
         quantile_disc regexp_extract regexp_matches round_even strftime string_split strlen try_cast upper""".split()
     )
 
+    own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.TryCast}
+
     # -- types ---------------------------------------------------------------------------------------------------
 
     def cast(self, sql: exp.Expr, type_: Type) -> exp.Expr:

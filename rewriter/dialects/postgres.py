@@ -57,6 +57,10 @@ class Postgres(GuardedDoubles, PostgresFamily):
         upper""".split()
     )
 
+    own_syntax = PostgresFamily.family_syntax | {
+        *(exp.Array, exp.Collate, exp.Extract, exp.Var, exp.Offset, exp.RegexpLike, exp.RegexpILike),
+    }
+
     # -- types ---------------------------------------------------------------------------------------------------
 
     def data_type(self, type_: Type) -> exp.Expr:

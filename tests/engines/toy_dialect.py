@@ -42,6 +42,10 @@ class Toy(IeeeDoubles):
         toy_row toy_seconds toy_series toy_span toy_spread toy_upper toy_zone try_cast""".split()
     )
 
+    own_syntax = frozenset(
+        {*(exp.Div, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape, exp.TryCast, exp.LogicalAnd, exp.LogicalOr)}
+    )
+
     # -- types ---------------------------------------------------------------------------------------------------
 
     def data_type(self, type_: Type) -> exp.Expr:
