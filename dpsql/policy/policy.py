@@ -39,8 +39,8 @@ from rewriter.declared import Hop
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
 
-Accounting = Annotated[str, BeforeValidator(fields.choice(*ACCOUNTINGS))]
-MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice("refused", "declared"))]
+Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
+MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice(("refused", "declared")))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
 Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
@@ -52,7 +52,7 @@ Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
 Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
-Owner = Annotated[Literal["public"], BeforeValidator(fields.choice("public"))]
+Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
 Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]

@@ -286,10 +286,3 @@ def notices(priced: Priced) -> tuple[str, ...]:
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None
     return tuple(notes)
-
-
-def paid_epsilon(loss: PrivacyLoss, whole: Fraction) -> Fraction:
-    """The statement's ε behind a loss: ε itself, or √(2ρ)."""
-    if loss.rho:
-        return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
-    return loss.epsilon
