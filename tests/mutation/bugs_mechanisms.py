@@ -42,9 +42,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "noise is drawn once and remembered",
-        "dpsql.mechanisms.sampling.sampler:OpenDPSampler.laplace",
-        "    def laplace(self, scale: Fraction, count: int) -> list[int]:\n        return _laplace",
-        "    @functools.lru_cache\n    def laplace(self, scale: Fraction, count: int) -> list[int]:\n        return _laplace",
+        "dpsql.mechanisms.laplace:Laplace.draws",
+        "    def draws(self, count: int) -> list[int]:\n        return _noise",
+        "    @functools.lru_cache\n    def draws(self, count: int) -> list[int]:\n        return _noise",
         f"{SAMPLING}::test_no_draw_repeats_from_call_to_call_whatever_is_seeded",
     ),
     bug(

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -21,6 +22,7 @@ from dpsql.calibrate.calibration import calibrate
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.running_estimates import group_variances, prefix_variances, running_half_widths
 from dpsql.mechanisms import Gaussian
+from dpsql.mechanisms.mechanism import Draws
 from dpsql.perturb import perturb
 from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable, NoisyTable
@@ -351,12 +353,13 @@ class Fast:
     def __init__(self) -> None:
         self._rng = np.random.default_rng(20261121)
 
-    def laplace(self, scale: Fraction, count: int) -> list[int]:
-        return [int(n) for n in draw(self._rng, "laplace", float(scale), count)]
-
-    def gaussian(self, sigma: Fraction, count: int) -> list[int]:
-        assert sigma > 1000
-        return [round(n) for n in self._rng.normal(0, float(sigma), count).tolist()]
+    def draw(self, law: Any) -> Any:
+        assert isinstance(law, Draws)
+        name, scale = law.mechanism.name, law.mechanism.scale
+        if name == "laplace":
+            return [int(n) for n in draw(self._rng, name, float(scale), law.count)]
+        assert scale > 1000
+        return [round(n) for n in self._rng.normal(0, float(scale), law.count).tolist()]
 
 
 def released(measured: Measurement, accounting: Accounting, consistent: bool, times: int) -> Iterator[np.ndarray]:
