@@ -213,8 +213,7 @@ def _tables(
         if shape.marked:
             columns |= {ReleaseColumn(place, "g").name: INTEGER for place in range(len(shape.keys))}
         columns |= {output.name: output.type for output in outputs}
-        # A quantile is off by a known number of rows, not by a known distance.
-        measured = (output for output in outputs if output.estimator.as_pick is None)
+        measured = (output for output in outputs if output.estimator.has_margin)
         columns |= {margin_name(output.name): DOUBLE for output in measured}
         columns |= {presence.column: BOOLEAN for presence in shape.presences}
         columns |= {row_column(0): BIGINT}

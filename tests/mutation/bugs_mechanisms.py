@@ -115,7 +115,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "quantiles are picked beside the price",
         "dpsql.calibrate.calibration:calibrate",
-        "    whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)\n",
+        "    whole += sum(choice.size for choice in plan.choices)\n",
         "    whole = whole or Fraction(1)\n",
         f"{MODE}::test_without_noise_it_is_the_most_common_declared_value",
     ),
@@ -223,7 +223,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the weight of a group is measured for nothing",
-        "dpsql.calibrate.picks:joint_cost",
+        "dpsql.calibrate.quantile_picks:joint_cost",
         "return 1 + COUNT + share + extremes, 1 + 4 * COUNT**2 + share**2 + extremes",
         "return 1 + share + extremes, 1 + share**2 + extremes",
         f"{JOINT}::test_all_that_is_picked_is_paid",

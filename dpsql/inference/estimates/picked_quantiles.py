@@ -10,7 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
-from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.intervals import reach
 from dpsql.mechanisms.quantiles import SHARE, Around, Exponential, Joint
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn
@@ -25,8 +25,8 @@ class PickEstimate(Estimate[Chosen]):
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         return chosen_column(groups.noisy, groups.plan, output, self.estimator, ordered=groups.parts is not None)
 
-    def expected_half_width(self, noise: Noises, rows: int) -> float:
-        raise ValueError("how far a quantile is off depends on the data")
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
+        return picks[self.estimator.choice].half_width(self.estimator.place, rows)
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
         """Half of the range's larger end."""
