@@ -12,7 +12,8 @@ from dpsql.accounting.target_error import Target, price_for, target
 from dpsql.accounting.zcdp import ZCDP
 
 ACCOUNTINGS: Mapping[str, Accounting] = {one.name: one for one in (ZCDP, PURE, APPROX)}
-"""The ways of accounting, by the names that policies give them."""
+"""The ways of accounting, by the names that policies give them. A policy that gives none has the first that takes its
+delta, or its lack of one."""
 
 __all__ = [
     "ACCOUNTINGS",
