@@ -30,7 +30,6 @@ class Commonest:
 
     choice: Choice
     mechanism: Exponential
-    is_extreme: bool = False
 
     @property
     def rate(self) -> Fraction:
