@@ -3,7 +3,7 @@
 Why OpenDP's noise and nothing of our own: its samplers follow Canonne, Kamath, Steinke 2020 in exact
 rational arithmetic, so a sample has the stated distribution and not one near it.
 Why not ``opendp.prelude``: it imports every data frame library that is installed, a fifth of a second.
-Why noise on zeros: noise has a number of draws and a scale, never a value, so neither its answer nor the time
+Why noise on zeros: what is drawn has a scale and a number of draws, never a value, so neither the noise nor the time
 it takes can depend on the value that is hidden. The time still tells a little about the noise itself (Jin, McMurtry,
 Rubinstein, Ohrimenko 2022); timing is outside the promise.
 """
