@@ -9,6 +9,7 @@ from rewriter.statement.and_branches import (
     unparenthesised,
 )
 from rewriter.statement.fold_constants import plain_constants
+from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
@@ -49,6 +50,7 @@ __all__ = [
     "conjuncts",
     "folded",
     "from_items",
+    "function_name",
     "grouped_item",
     "has_aggregate",
     "is_aggregate",
