@@ -32,11 +32,10 @@ from rewriter.statement.select_shape import (
     star_of,
     walk,
 )
-from rewriter.statement.spell_quantiles import LISTED, plain_quantiles
+from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.three_part_names import plain_names, written
 
 __all__ = [
-    "LISTED",
     "MAX_BYTES",
     "Explain",
     "Parameters",
@@ -58,6 +57,7 @@ __all__ = [
     "is_grouped",
     "is_star",
     "is_window_function",
+    "listed_items",
     "nodes_of",
     "only",
     "output_name",

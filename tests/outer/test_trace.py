@@ -164,7 +164,7 @@ def traced(sql: str) -> tuple[exp.Query, Traced]:
     tree = sqlglot.parse_one(sql, read="postgres")
     assert isinstance(tree, exp.Query)
     check_outer(tree, SCHEMA)
-    found = trace(tree, dict.fromkeys(NAMES, OUTPUTS), SCHEMA)
+    found = trace(tree, (), dict.fromkeys(NAMES, OUTPUTS), SCHEMA)
     assert found is not None, sql
     return tree, found
 
