@@ -131,8 +131,7 @@ def test_no_other_file_of_the_room_names_a_function(path: Path) -> None:
     named = _functions_named(path)
     if path.name == "allow_list.py":  # It has words for functions that are not answered.
         named &= {one.node for one in OUTER_FUNCTIONS}
-    homes = ("outer_aggregates.py", "outer_functions.py")
-    assert bool(named) == (path.name == "outer_aggregates.py") or path.name in homes, named
+    assert bool(named) == (path.name == "outer_aggregates.py"), named
 
 
 @pytest.mark.quick
