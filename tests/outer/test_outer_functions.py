@@ -115,9 +115,11 @@ _GENERIC = {exp.Func, exp.AggFunc, exp.Anonymous, exp.Connector, exp.TryCast, *S
 
 def _functions_named(path: Path) -> set[type[exp.Expr]]:
     """The parser's classes of functions that a module names."""
-    nodes = ast.walk(ast.parse(path.read_text()))
+    nodes = list(ast.walk(ast.parse(path.read_text())))
     names = {node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "exp"}
-    classes = {getattr(exp, name) for name in names}
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sqlglot")]
+    names |= {alias.name for node in imports for alias in node.names}
+    classes = {getattr(exp, name, None) for name in names}
     return {one for one in classes if isinstance(one, type) and issubclass(one, exp.Func)} - _GENERIC
 
 
