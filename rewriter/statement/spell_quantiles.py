@@ -112,7 +112,7 @@ def listed_items(node: exp.Expr) -> list[exp.Expr] | None:
     >>> [item.sql("postgres") for item in listed_items(text.this)]
     ['PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY y)', 'PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY y)']
     """
-    parts = [part for part in node.this.flatten() if part is not node.this] if _is_braced(node) else []
+    parts = list(node.this.flatten()) if _is_braced(node) else []
     items = [part.this.this for part in parts[1::2] if isinstance(part, exp.Coalesce)]
     return items if items and node == _array([item.copy() for item in items]) else None
 
