@@ -137,6 +137,7 @@ def _program(
     shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer))
     outer = outer_select(
         parted.outer,
+        parted.running,
         _tables(parted, shaped, options, catalog),
         {shape.name: options[shape.measurements[0]].first.outputs for shape in shaped},
         {shape.name: [one for place in shape.measurements for one in options[place].all] for shape in shaped},

@@ -30,7 +30,6 @@ from dpsql.testing import Measurement, measure
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.dialects.duckdb import DUCKDB
-from rewriter.split.cumulative_windows import RUNNING as MARK
 from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree, convolved
@@ -463,10 +462,11 @@ def test_only_what_adds_up_whole_series_has_their_margin(sql: str, marked: bool,
     with opened(policy(folder)) as catalog:
         statement = parse(sql)
         assert isinstance(statement, Select)
-        outer = split(statement.tree, catalog, DUCKDB).outer.copy()
-    marks = [mark for window in outer.find_all(exp.Window) if (mark := MARK.of(window)) is not None]
+        parted = split(statement.tree, catalog, DUCKDB)
+    windows = {id(window) for window in parted.outer.find_all(exp.Window)}
+    assert all(id(window) in windows for window, _ in parted.running)
     several = "FILTER" in sql
-    assert [(mark.release, mark.name) for mark in marks] == (
+    assert [(sums.release, sums.name) for _, sums in parted.running] == (
         [(0, "a0"), (0, "a1")] if several else [(0, "a0")]
     ) * marked
 
