@@ -10,7 +10,6 @@ from rich.table import Table
 from .measured import Result
 from .small import ROWS, FixedCost
 
-
 GOAL = 1.3
 """Times the SQL that an expert would write, and a statement's fixed cost: no statement may take longer."""
 
