@@ -188,6 +188,20 @@ class Along:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningSum:
+    """A window of the outer SELECT is the sum of the output ``name`` over all groups that it names, and of nothing
+    less."""
+
+    release: int
+    name: str
+    window: Along
+
+
+RunningSums = tuple[tuple[exp.Window, RunningSum], ...]
+"""The windows of an outer SELECT that are running sums of a release: nodes of that SELECT, not of a copy."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cumulative:
     """The running sums that are made of a release: of ``aggregates``, by place, along the keys at the places ``order``.
 
@@ -236,13 +250,14 @@ class Presence:
 class Query:
     """One release: the innermost SELECT that aggregates over people. The only thing that touches private data.
 
-    ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. ``filters`` are the
-    conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
-    where the keys are all one set. ``others`` are the aggregates, by place, of the row of other groups, selected and
-    not shown (:mod:`rewriter.split.other_groups`); none where there is no such row. ``only`` are the aggregates for
-    which a total is measured, if not for all. ``summed_with_total``: the groups shown are subtracted from a total, so
-    that none is selected by the number that is shown of it. ``presences`` say which of its groups are read, by the
-    aggregate at the place ``counted``; it is ``bought`` where the statement does not ask for it
+    ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. Where the last condition of
+    its WHERE is that the unit is among ``everybody``, that may as well be asked of units instead of rows. ``filters``
+    are the conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of
+    keys; none where the keys are all one set. ``others`` are the aggregates, by place, of the row of other groups,
+    selected and not shown (:mod:`rewriter.split.other_groups`); none where there is no such row. ``only`` are the
+    aggregates for which a total is measured, if not for all. ``summed_with_total``: the groups shown are subtracted
+    from a total, so that none is selected by the number that is shown of it. ``presences`` say which of its groups are
+    read, by the aggregate at the place ``counted``; it is ``bought`` where the statement does not ask for it
     (:mod:`rewriter.split.presence`). ``together``: groupings of the same rows are shown beside it, and people are
     clipped alike in all of them (:mod:`rewriter.planner.alike`).
     """
@@ -263,6 +278,7 @@ class Query:
     counted: int = 0
     bought: bool = False
     together: bool = False
+    everybody: exp.Expr | None = None
 
     @property
     def groupings(self) -> tuple[Query, ...]:
@@ -290,12 +306,14 @@ class Split:
     sets, and with a row of other groups, it also has ``g0``, ``g1``, …: 1 in a row that adds up over the key. There the
     key is NULL (or a text that no group has). ``outer`` still has the analyst's nodes and is checked by
     :mod:`rewriter.outer.checks` before it runs. ``tables`` are the public tables and virtual relations that ``outer``
-    reads. ``notes`` tell an analyst which parts were answered from the policy alone.
+    reads, ``running`` its windows that are running sums of a release. ``notes`` tell an analyst which parts were
+    answered from the policy alone.
     """
 
     releases: tuple[Query, ...]
     outer: exp.Query
     tables: frozenset[str]
+    running: RunningSums
     notes: tuple[str, ...] = ()
 
     @property

@@ -6,7 +6,7 @@ from rewriter.dialects.double_operand import ANY, Double, Magnitude, reaching
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact, is_fact, without_facts
 from rewriter.dialects.local_days import ZonedDays, zoned_days
-from rewriter.dialects.nodes import binary, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.nodes import binary, call, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.time_step import Period, TimeStep
 
@@ -25,6 +25,7 @@ __all__ = [
     "TimeStep",
     "ZonedDays",
     "binary",
+    "call",
     "double",
     "duplicate",
     "field_of",

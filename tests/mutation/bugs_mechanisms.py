@@ -7,6 +7,7 @@ from tests.mutation.bug import Bug, bug
 LOSSES = "tests/calibrate/test_losses.py"
 PERTURB = "tests/calibrate/test_perturb.py"
 SAMPLING = "tests/mechanisms/test_sampling.py"
+VECTORS = "tests/mechanisms/test_vector_draws.py"
 SELECTION = "tests/mechanisms/test_selection.py"
 QUANTILE = "tests/mechanisms/test_quantile.py"
 JOINT = "tests/mechanisms/test_joint.py"
@@ -42,10 +43,38 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "noise is drawn once and remembered",
-        "dpsql.mechanisms.sampling.sampler:OpenDPSampler.laplace",
-        "    def laplace(self, scale: Fraction, count: int) -> list[int]:\n        return _laplace",
-        "    @functools.lru_cache\n    def laplace(self, scale: Fraction, count: int) -> list[int]:\n        return _laplace",
+        "dpsql.mechanisms.laplace:Laplace.draws",
+        "    def draws(self, count: int) -> list[int]:\n        return laplace_draws",
+        "    @functools.lru_cache\n    def draws(self, count: int) -> list[int]:\n        return laplace_draws",
         f"{SAMPLING}::test_no_draw_repeats_from_call_to_call_whatever_is_seeded",
+    ),
+    bug(
+        "a digit of a column's draws has the next one's probability",
+        "dpsql.mechanisms.sampling.vector_draws:_Geometric.digit_bounds",
+        "(1 << digit) / self.scale",
+        "(2 << digit) / self.scale",
+        f"{VECTORS}::test_the_words_of_digits_are_their_probabilities",
+    ),
+    bug(
+        "a column's draws end at their last digit",
+        "dpsql.mechanisms.sampling.vector_draws:_Geometric.draw",
+        "total[row] += self._beyond() <<",
+        "total[row] += 0 <<",
+        f"{VECTORS}::test_more_than_the_digits_is_geometric_too",
+    ),
+    bug(
+        "a comparison that is near is decided the wrong way round",
+        "dpsql.mechanisms.sampling.vector_draws:_kept",
+        "kept[row] = happened(",
+        "kept[row] = not happened(",
+        f"{VECTORS}::test_comparisons_that_are_not_decided_at_once_are_decided_exactly",
+    ),
+    bug(
+        "a Gaussian column keeps draws around another centre",
+        "dpsql.mechanisms.sampling.vector_draws:_kept",
+        "- float(sigma**2 / scale)) / float(sigma)",
+        "- float(sigma)) / float(sigma)",
+        f"{VECTORS}::test_draws_follow_the_exact_law_and_a_scale_that_is_off_by_a_tenth_is_seen",
     ),
     bug(
         "noise that could meet the ends of 64 bits",
@@ -115,7 +144,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "quantiles are picked beside the price",
         "dpsql.calibrate.calibration:calibrate",
-        "    whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)\n",
+        "    whole += sum(choice.size for choice in plan.choices)\n",
         "    whole = whole or Fraction(1)\n",
         f"{MODE}::test_without_noise_it_is_the_most_common_declared_value",
     ),
@@ -223,7 +252,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the weight of a group is measured for nothing",
-        "dpsql.calibrate.picks:joint_cost",
+        "dpsql.calibrate.quantile_picks:joint_cost",
         "return 1 + COUNT + share + extremes, 1 + 4 * COUNT**2 + share**2 + extremes",
         "return 1 + share + extremes, 1 + share**2 + extremes",
         f"{JOINT}::test_all_that_is_picked_is_paid",
