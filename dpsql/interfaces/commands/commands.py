@@ -122,6 +122,9 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--format", choices=("csv", "json"), default="csv", help="json: one object a line (%(default)s)"
     )
+
+    guide = commands.add_parser("guide", help="print a page of the guide, or the list of them")
+    guide.add_argument("page", metavar="PAGE", nargs="?", help="the page; without it, the list")
     return top
 
 
@@ -327,6 +330,20 @@ def _ledger(options: argparse.Namespace) -> int:
     return FAILED if found else DONE
 
 
+def _guide(options: argparse.Namespace) -> int:
+    """Drawn on a terminal; as it is where another program reads."""
+    from dpsql.guide import CONTENTS, page
+
+    text = page(options.page or CONTENTS)
+    if sys.stdout.isatty():
+        from rich.markdown import Markdown
+
+        _console().print(Markdown(text))
+    else:
+        sys.stdout.write(text)
+    return DONE
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "demo": _demo,
     "init": _init,
@@ -337,6 +354,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "passwd": _passwd,
     "budget": _budget,
     "ledger": _ledger,
+    "guide": _guide,
 }
 
 
