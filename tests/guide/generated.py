@@ -19,7 +19,7 @@ from dpsql.policy import policy as declared
 from rewriter.aggregates.aggregate_calls import _FUNCTIONS
 from rewriter.expressions.scalar_functions import FUNCTIONS
 
-NOTE = "<!-- Written by `python -m tests.guide.update` from the code. Edit that, and run this. -->\n\n"
+NOTE = "<!-- Written by `python -m tests.guide.write` from the code. Edit that, and run this. -->\n\n"
 
 FORMS: Mapping[Callable[..., Any], str] = {
     fields.epsilon: "number above 0 (ε)",

@@ -8,7 +8,7 @@ import pytest
 
 from dpsql.interfaces.commands import demo_clinic as clinic
 from tests.guide.blocks import PAGES, WORDS, Block, blocks
-from tests.guide.world import world
+from tests.guide.page_world import world
 
 RUN = ("console", "sh", "sql", "python", "yaml")
 

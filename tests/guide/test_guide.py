@@ -57,7 +57,7 @@ def anchors(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", sorted(GENERATED))
 def test_pages_that_are_made_of_the_code_are_up_to_date(name: str) -> None:
-    assert (GUIDE / f"{name}.md").read_text(encoding="utf-8") == GENERATED[name](), "python -m tests.guide.update"
+    assert (GUIDE / f"{name}.md").read_text(encoding="utf-8") == GENERATED[name](), "python -m tests.guide.write"
 
 
 def test_every_key_of_a_policy_is_explained_and_has_a_form() -> None:

@@ -1,4 +1,4 @@
-"""``python -m tests.guide.update`` writes those pages of the guide that are made of the code; read the difference."""
+"""``python -m tests.guide.write`` writes those pages of the guide that are made of the code; read the difference."""
 
 from __future__ import annotations
 
