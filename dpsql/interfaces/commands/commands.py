@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpsql import __version__
 from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     from dpsql.engines import ENGINES
 
     top = argparse.ArgumentParser(prog="dpsql", description="Answers to SQL about people, with differential privacy.")
-    top.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="build a small clinic and walk through what can be asked of it")
@@ -393,9 +394,3 @@ def _console() -> Console:
 
     # A pipe has no width: nothing is folded there that a terminal would show in one line.
     return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=160)
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("dpsql")
