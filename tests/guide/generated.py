@@ -18,6 +18,8 @@ from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from rewriter.aggregates.aggregate_calls import _FUNCTIONS
 from rewriter.expressions.scalar_functions import FUNCTIONS
+from rewriter.outer.outer_aggregates import AGGREGATES as OUTER_AGGREGATES
+from rewriter.outer.outer_functions import SCALARS
 
 NOTE = "<!-- Written by `python -m tests.guide.write` from the code. Edit that, and run this. -->\n\n"
 
@@ -167,7 +169,7 @@ def spelt(action: argparse.Action) -> str:
 
 def functions() -> str:
     below = {name for function in FUNCTIONS if function.compiled is not None for name in function.names}
-    above = {name for function in FUNCTIONS for name in function.names} - below
+    above = {name for function in SCALARS for name in function.names} - below
     aggregates = sorted({function.word for function in _FUNCTIONS.values()})
     return "".join(
         [
@@ -183,9 +185,10 @@ def functions() -> str:
             lines(sorted(map(str.upper, below))),
             "\nBeside them: `+ - * / %`, `||`, comparisons, `AND OR NOT`, `IN`, `BETWEEN`, `LIKE`, `ILIKE`, `~`, `IS NULL`,"
             " `CASE`, `CAST` and `::`.\n",
-            "\n## Above releases alone\n\n",
+            "\n## Functions above releases alone\n\n",
             lines(sorted(map(str.upper, above))),
-            "\nOver released numbers any aggregate and window function works, since they are nobody's secret any more.\n",
+            "\n## Aggregates and windows above releases\n\n",
+            lines(sorted({name.upper() for function in OUTER_AGGREGATES for name in function.names})),
         ]
     )
 

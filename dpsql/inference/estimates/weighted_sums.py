@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.parts import measured, values
 from dpsql.inference.estimates.rounding import nearest, quotients
 from dpsql.inference.intervals import ALPHA, half_width
@@ -40,7 +40,7 @@ class SumEstimate(Estimate[Linear]):
         margins = self._margins(noisy, groups.shrunk if output.parts else None)
         return ReleasedColumn(output.name, output.type, found, margins)
 
-    def expected_half_width(self, noise: Noises, rows: int) -> float:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
         return sum_half_width(self.estimator, noise)
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
