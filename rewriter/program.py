@@ -20,11 +20,11 @@ from rewriter.declared import (
     Type,
 )
 from rewriter.dialects import Dialect
-from rewriter.outer import OuterSelect, margin_name, outer_select, row_column
+from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan
 from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
 from rewriter.refused import Unbounded
-from rewriter.release import Query, ReleaseColumn, Split
+from rewriter.release import Query, Split, margin_name, mark_name
 from rewriter.split import Empty, split
 
 _MOST_TRIED = 8
@@ -212,7 +212,7 @@ def _tables(
         outputs = options[shape.measurements[0]].first.outputs
         columns = {key.name: key.type for key in shape.keys}
         if shape.marked:
-            columns |= {ReleaseColumn(place, "g").name: INTEGER for place in range(len(shape.keys))}
+            columns |= {mark_name(place): INTEGER for place in range(len(shape.keys))}
         columns |= {output.name: output.type for output in outputs}
         measured = (output for output in outputs if output.estimator.has_margin)
         columns |= {margin_name(output.name): DOUBLE for output in measured}

@@ -28,8 +28,9 @@ from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
-from rewriter.front_door import Either, Listed, Mean, Measured, Running, margin_name, row_column, slots_of
+from rewriter.front_door import Either, Listed, Mean, Measured, Running, row_column, slots_of
 from rewriter.plan import Plan
+from rewriter.release import margin_name
 
 Column = Sequence[Ends | tuple[str, str] | None]
 """The ends of every cell; of an array, which is a text, two texts."""

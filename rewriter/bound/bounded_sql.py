@@ -33,7 +33,8 @@ from rewriter.expressions import Value
 from rewriter.keys import PublicKeys
 from rewriter.measure import Addend, Cell, Vector, Workload
 from rewriter.plan import Block, Selection, Statistic
-from rewriter.release import Query
+from rewriter.release import Query, key_name
+from rewriter.statement import conjuncts
 
 _WEIGHT_BITS = 20
 _MOST_SELECTED_GROUPS = 1 << 16
@@ -62,7 +63,7 @@ def bound(
 ) -> Bounded:
     """Write the bounded SQL. ``contribution`` is the bound within this grouping, ``one_group`` the fact that no unit
     has rows in two groups. ``alike``: units are clipped as in other groupings of the same rows."""
-    keys = [f"k{place}" for place in range(len(query.keys))]
+    keys = list(map(key_name, range(len(query.keys))))
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
         return Bounded(_with_keys(None, [], [], keys, [], None, public, dialect), (), None, {})
@@ -91,7 +92,9 @@ def bound(
     counted = [(addend, name) for addend, name in counters(work.vectors).items() if name not in names]
     if not any(ball.scaled for ball in balls):
         counted = []
-    partial = _partial(rows, keys, work, counted, dialect)
+    partial = _partial(_rows(_of_anybody(query), work, dialect), keys, work, counted, dialect)
+    if query.everybody is not None:
+        partial.set("having", exp.Having(this=exp.In(this=exp.column("u"), query=exp.Subquery(this=query.everybody))))
     ctes = [("partial", partial), ("clamped", _clamped(keys, balls, [name for _, name in counted], dialect))]
     if limit is not None:
         partial.set("where", exp.Where(this=_is_suspect()))
@@ -181,6 +184,18 @@ def _with_harmless(
     return final
 
 
+def _of_anybody(query: Query) -> Query:
+    """The query over rows of units that may not exist. One unit's groups are fewer than its rows: there it is asked."""
+    if query.everybody is None:
+        return query
+    rows = query.rows.copy()
+    tests = list(conjuncts(rows.args["where"].this))
+    if tests[-1] != exp.In(this=query.unit, query=exp.Subquery(this=query.everybody)):
+        raise AssertionError("the last condition of rows is whose they are")
+    rows.set("where", exp.Where(this=exp.and_(*tests[:-1], copy=False)) if tests[1:] else None)
+    return replace(query, rows=rows)
+
+
 def _cells(work: Workload) -> list[Cell]:
     return [cell for vector in work.vectors for cell in vector.cells]
 
@@ -192,14 +207,14 @@ def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
         "expressions",
         [
             exp.alias_(query.unit.copy(), "u"),
-            *(exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)),
+            *(exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)),
             *(exp.alias_(sql, name) for name, sql in work.columns),
         ],
     )
     rows = dialect.fence(rows)
     if not work.derived:
         return rows
-    names = ["u", *(f"k{place}" for place in range(len(query.keys))), *(name for name, _ in work.columns)]
+    names = ["u", *map(key_name, range(len(query.keys))), *(name for name, _ in work.columns)]
     derived = [exp.alias_(one.sql, one.name) for one in work.derived]
     inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("x")))
     return exp.Select(expressions=[*_columns(names), *derived]).from_(inner, copy=False)
@@ -298,7 +313,7 @@ def _one_row_per_unit(
 def _partial(
     rows: exp.Select, keys: list[str], work: Workload, counted: Sequence[tuple[Addend, str]], dialect: Dialect
 ) -> exp.Select:
-    """Step 1: a row per (unit, group), with the rows that are ``counted`` by the way."""
+    """TimeStep 1: a row per (unit, group), with the rows that are ``counted`` by the way."""
     expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
     expressions += [exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)]
     expressions += [exp.alias_(_addend(addend, dialect), name) for addend, name in counted]

@@ -267,7 +267,7 @@ def interval_value(spelt: str, dialect: Dialect) -> Value:
     if abs(months) > 120_000 or abs(days) > 3_660_000 or abs(micros) > 3_660_000 * 86_400_000_000:
         raise refuse("the interval is longer than 10,000 years", "use a shorter one", "22008")
     node = dialect.interval(months, days, micros)
-    return Value(sql=node, type=INTERVAL, nullable=False, constant=True, span=(months, days, micros))
+    return Value(node, INTERVAL, interval=None, nullable=False, constant=True, domain=None, span=(months, days, micros))
 
 
 def fixed_zone(spelt: str) -> str | None:

@@ -40,7 +40,7 @@ from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
 from rewriter.declared import INTEGER, Scalar
 from rewriter.front_door import Family, Shape
 from rewriter.plan import Linear, Part, Plan
-from rewriter.release import ReleaseColumn
+from rewriter.release import mark_name
 
 _MOST_STEPS = 1_000
 _WHOLE = 1e-6
@@ -130,7 +130,7 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
             added_up += [0 if given else 1] * table.rows
         column = ReleasedColumn(key.name, key.type, tuple(values))
         columns.append(named(column) if shape.others else column)
-        marks.append(ReleasedColumn(ReleaseColumn(at, "g").name, INTEGER, tuple(added_up)))
+        marks.append(ReleasedColumn(mark_name(at), INTEGER, tuple(added_up)))
     outputs: list[ReleasedColumn] = []
     for at, first in enumerate(tables[0].columns[len(sets[0]) :]):
         parts = [table.columns[len(places) + at] for places, table in zip(sets, tables, strict=True)]
