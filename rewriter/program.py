@@ -20,6 +20,7 @@ from rewriter.declared import (
     Type,
 )
 from rewriter.dialects import Dialect
+from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan
 from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
@@ -82,7 +83,8 @@ def rewrite(
     """
 
     def over(known: Catalog) -> Program:
-        return _program(tree.copy(), known, dialect, norms, others=others, empty=empty)
+        with remembering():
+            return _program(tree.copy(), known, dialect, norms, others=others, empty=empty)
 
     try:
         return over(catalog)

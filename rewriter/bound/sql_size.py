@@ -82,7 +82,9 @@ class _Measure:
                 continue
             computed, pushed = self._size(item, tables, ctes)
             self._spend(computed)
-            once = any(isinstance(part, exp.AggFunc | exp.Window) for part in item.walk(prune=_is_query))
+            once = item.find(exp.AggFunc, exp.Window) is not None and any(
+                isinstance(part, exp.AggFunc | exp.Window) for part in item.walk(prune=_is_query)
+            )
             found[item.alias_or_name] = _ONCE if once else (1 if stays else computed, pushed)
         for name, part in select.args.items():
             if name not in ("expressions", "with_", "from_"):
