@@ -103,12 +103,13 @@ class _Measure:
         stack = [node] if isinstance(node, exp.Expr) else []
         while stack:
             part = stack.pop()
-            if isinstance(part, exp.Query):
+            if isinstance(part, exp.Column):
+                size = tables.get(part.table, {}).get(part.name, _ONCE)
+                computed, pushed = computed + size[0], pushed + size[1]
+            elif isinstance(part, exp.Query):
                 self.query(part, tables, ctes)
-                continue
-            size = tables.get(part.table, {}).get(part.name, _ONCE) if isinstance(part, exp.Column) else _ONCE
-            computed, pushed = computed + size[0], pushed + size[1]
-            if not isinstance(part, exp.Column):
+            else:
+                computed, pushed = computed + 1, pushed + 1
                 stack.extend(part.iter_expressions())
         return computed, pushed
 
