@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from dpsql.accounting import ACCOUNTINGS, Accountant
+from dpsql.clock import Clock
 from dpsql.engines import ENGINES, Engine, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger
@@ -54,6 +55,7 @@ class Opened:
     sandbox: Sandbox
     timeout: float
     """Seconds that one release may run in the engine."""
+    clock: Clock
     memories: Memories = field(default_factory=Memories)
     """All that is remembered from statement to statement."""
 
@@ -225,4 +227,5 @@ def _open(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Opened:
         raise
     memories = Memories((store.memory, sandbox.memory))
     seconds = policy.limits.seconds
-    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, seconds, memories)
+    clock = Clock(policy.clock.tick, policy.clock.zone)
+    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, seconds, clock, memories)
