@@ -31,10 +31,13 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The resources of an engine: ``threads``, and ``memory`` in MiB. None: what it takes by itself."""
+    """The resources of an engine: ``threads``, and ``memory`` in MiB. None: what it takes by itself, divided by the
+    ``processes`` of a server that have one each.
+    """
 
     threads: int | None = None
     memory: int | None = None
+    processes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,19 @@ class EngineKind:
     open: Callable[[str, Resources], Engine]
 
 
+_DUCKDB_PERCENT = 80
+"""Of the machine's memory, which DuckDB takes by itself."""
+
+
 def _duckdb(path: str, resources: Resources) -> Engine:
     from dpsql.engines.duckdb import DuckDBEngine
 
-    memory = resources.memory
-    return DuckDBEngine.open(path, threads=resources.threads, memory_limit=f"{memory}MiB" if memory else None)
+    memory = None
+    if resources.memory is not None:
+        memory = f"{resources.memory}MiB"
+    elif resources.processes > 1:
+        memory = f"{_DUCKDB_PERCENT // resources.processes}%"
+    return DuckDBEngine.open(path, threads=resources.threads, memory_limit=memory)
 
 
 def _postgresql(url: str, resources: Resources) -> Engine:
