@@ -22,6 +22,7 @@ MOST_WORKERS = 4
 """That are started by themselves."""
 
 
+_CGROUP = Path("/sys/fs/cgroup/cpu.max")
 SEVERAL = SHARED and hasattr(os, "memfd_create")
 """Whether this system lets several processes serve together."""
 
@@ -30,7 +31,21 @@ def usual_workers() -> int:
     """One for each core that this process may use, up to four."""
     if not SEVERAL:
         return 1
-    return min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    return min(len(os.sched_getaffinity(0)), _quota(_CGROUP), MOST_WORKERS)
+
+
+def _quota(of: Path) -> int:
+    """The cores of a container that may use a part of the machine's only, rounded up.
+
+    >>> _quota(Path("/nowhere")) == MOST_WORKERS
+    True
+    """
+    try:
+        quota, period = of.read_text().split()
+        return max(1, -(-int(quota) // int(period)))
+    except (OSError, ValueError):
+        # There is none, or it says max.
+        return MOST_WORKERS
 
 
 @dataclass(frozen=True, slots=True)

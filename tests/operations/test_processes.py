@@ -22,6 +22,7 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import BudgetExceeded, Error, OperationalError
 from dpsql.ledger import Ledger
 from dpsql.server.operations import Seats, Turns
+from dpsql.server.serving import _quota
 from dpsql.server.workers.added_figures import AddedFigures
 from dpsql.server.workers.calls import ChargeCall
 from dpsql.server.workers.nursery import Nursery
@@ -165,6 +166,12 @@ def test_who_waits_for_a_seat_gets_it_from_another_process(tmp_path: Path) -> No
         assert not got.is_set()
     waiting.join(60)
     assert got.is_set()
+
+
+@pytest.mark.parametrize(("said", "cores"), [("max 100000", 4), ("50000 100000", 1), ("150000 100000", 2), ("", 4)])
+def test_a_container_has_as_many_workers_as_it_has_cores(tmp_path: Path, said: str, cores: int) -> None:
+    (tmp_path / "cpu.max").write_text(said + "\n")
+    assert _quota(tmp_path / "cpu.max") == cores
 
 
 def test_a_counter_never_goes_down() -> None:

@@ -7,6 +7,7 @@ process ends, too, in the middle of whatever it does.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import queue
@@ -15,6 +16,7 @@ import struct
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
+from pathlib import Path
 
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Charge
@@ -50,6 +52,9 @@ def work(serving: Serving, policy: Policy, descriptors: Sequence[int]) -> None:
     ``descriptors`` are those of the line, of the socket that connections come through, and of the file of seats.
     """
     log = logs.Log.start(serving.log_format, serving.log_level, engine_errors=serving.log_engine_errors)
+    with contextlib.suppress(OSError):
+        # Where memory runs out, a worker is ended rather than the foreman, with whom all would end.
+        Path("/proc/self/oom_score_adj").write_text("300")
     try:
         Worker(serving, policy, log, *descriptors).run()
     except Exception as problem:
