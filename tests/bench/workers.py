@@ -1,9 +1,11 @@
 """Part of ``python -m tests.bench wire``: what a second worker is worth on two cores.
 
 One process without threads asks: prepared bytes go out, and what comes in is read as far as the answer's last byte. So
-asking costs next to nothing beside answering. The servers are asked in turn, for a second at a time; beside the rate
-stands what a statement costs the server of a core, of all its processes, and the foreman's part of it, which alone does
-not grow with their number.
+asking costs next to nothing beside answering. The servers are asked in turn, for a second at a time.
+
+Beside the rates stand the cores that a server was given, and what a statement costs it of a core, in all its processes;
+the foreman's part of that alone does not grow with their number. On a machine where others work, which gives two
+workers less than two cores, the last column counts: the ratio where both cores are free, from the costs.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ class Asked:
     process: int
     connections: Sequence[socket.socket]
     rates: list[float] = field(default_factory=list)
+    seconds: float = 0.0
     answered: int = 0
     work: float = 0.0
     foreman: float = 0.0
@@ -60,10 +63,26 @@ class Asked:
     def rate(self) -> float:
         return statistics.median(self.rates)
 
+    @property
+    def cores(self) -> float:
+        return self.work / self.seconds
+
+    def begin(self) -> None:
+        """Forget what was measured."""
+        self.rates.clear()
+        self.answered, self.seconds, self.work, self.foreman, self.asking = 0, 0.0, 0.0, 0.0, 0.0
+
+    def times(self, alone: Asked) -> float:
+        """How many times as many statements as one worker's this server answers on two free cores."""
+        each, one = self.work / self.answered, alone.work / alone.answered
+        return 1.0 if self is alone else 2 / each * one / max(1.0, alone.cores)
+
 
 def compared(servers: Sequence[tuple[int, int, int, str]]) -> Table:
     """``servers`` are the workers, the process, the port and the user of each."""
-    table = Table("statement", "workers", "per s", "ratio", "core ms each", "of it the foreman's", "asking")
+    table = Table(
+        "statement", "workers", "per s", "ratio", "cores", "core ms each", "foreman's", "asking", "two free cores"
+    )
     for name, (reuse, text) in STATEMENTS.items():
         with ExitStack() as stack:
             asked = [
@@ -72,16 +91,16 @@ def compared(servers: Sequence[tuple[int, int, int, str]]) -> Table:
             ]
             for one in asked:
                 _ask(one, text, 0.5)
-                one.rates.clear()
-                one.answered, one.work, one.foreman, one.asking = 0, 0.0, 0.0, 0.0
+                one.begin()
             for _ in range(ROUNDS):
                 for one in asked:
                     _ask(one, text, SECONDS)
         for one in asked:
             each = 1000 / one.answered
             table.add_row(
-                name, str(one.workers), f"{one.rate:,.0f}", f"{one.rate / asked[0].rate:.2f}",
+                name, str(one.workers), f"{one.rate:,.0f}", f"{one.rate / asked[0].rate:.2f}", f"{one.cores:.2f}",
                 f"{one.work * each:.2f}", f"{one.foreman * each:.2f}" if one.workers > 1 else "", f"{one.asking * each:.2f}",
+                f"{one.times(asked[0]):.2f}",
             )  # fmt: skip
     return table
 
@@ -114,6 +133,7 @@ def _ask(one: Asked, text: Callable[[], str], seconds: float) -> None:
     after = _work(one.process)
     selector.close()
     one.rates.append(answered / taken)
+    one.seconds += taken
     one.answered += answered
     one.work += sum(after.values()) - sum(before.values())
     one.foreman += after[one.process] - before[one.process]
