@@ -36,10 +36,10 @@ _COUNT = "SELECT COUNT(*) FROM person WHERE age >= {}"
 
 STATEMENTS: dict[str, tuple[str, Callable[[], str]]] = {
     "COUNT, cold": ("on", lambda: _COUNT.format(f"18.{next(_NUMBERS)}")),
-    "COUNT, cached": ("off", lambda: _COUNT.format(18)),
+    "COUNT, cached": ("off", lambda: _COUNT.format(19)),
     "COUNT, repeated": ("on", lambda: _COUNT.format(18)),
     "dashboard, cold": ("on", lambda: _DASHBOARD.format(f"18.{next(_NUMBERS)}")),
-    "dashboard, cached": ("off", lambda: _DASHBOARD.format(18)),
+    "dashboard, cached": ("off", lambda: _DASHBOARD.format(19)),
     "dashboard, repeated": ("on", lambda: _DASHBOARD.format(18)),
 }
 """Whether releases are used again, and the text of the next statement."""
