@@ -31,8 +31,10 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The resources of an engine: ``threads``, and ``memory`` in MiB. None: what it takes by itself, divided by the
-    ``processes`` of a server that have one each.
+    """The resources of an engine: ``threads``, and ``memory`` in MiB. None: what it takes by itself.
+
+    Where several ``processes`` of a server have an engine each that computes in the process, these are of all of them
+    together.
     """
 
     threads: int | None = None
@@ -56,12 +58,14 @@ _DUCKDB_PERCENT = 80
 def _duckdb(path: str, resources: Resources) -> Engine:
     from dpsql.engines.duckdb import DuckDBEngine
 
-    memory = None
+    memory, threads, processes = None, resources.threads, resources.processes
     if resources.memory is not None:
-        memory = f"{resources.memory}MiB"
-    elif resources.processes > 1:
-        memory = f"{_DUCKDB_PERCENT // resources.processes}%"
-    return DuckDBEngine.open(path, threads=resources.threads, memory_limit=memory)
+        memory = f"{max(1, resources.memory // processes)}MiB"
+    elif processes > 1:
+        memory = f"{_DUCKDB_PERCENT // processes}%"
+    if threads is not None:
+        threads = max(1, threads // processes)
+    return DuckDBEngine.open(path, threads=threads, memory_limit=memory)
 
 
 def _postgresql(url: str, resources: Resources) -> Engine:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpsql import __version__
 from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     from dpsql.engines import ENGINES
 
     top = argparse.ArgumentParser(prog="dpsql", description="Answers to SQL about people, with differential privacy.")
-    top.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="build a small clinic and walk through what can be asked of it")
@@ -128,6 +129,9 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--format", choices=("csv", "json"), default="csv", help="json: one object a line (%(default)s)"
     )
+
+    guide = commands.add_parser("guide", help="print a page of the guide, or the list of them")
+    guide.add_argument("page", metavar="PAGE", nargs="?", help="the page; without it, the list")
     return top
 
 
@@ -341,6 +345,20 @@ def _ledger(options: argparse.Namespace) -> int:
     return FAILED if found else DONE
 
 
+def _guide(options: argparse.Namespace) -> int:
+    """Drawn on a terminal; as it is where another program reads."""
+    from dpsql.guide import CONTENTS, page
+
+    text = page(options.page or CONTENTS)
+    if sys.stdout.isatty():
+        from rich.markdown import Markdown
+
+        _console().print(Markdown(text))
+    else:
+        sys.stdout.write(text)
+    return DONE
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "demo": _demo,
     "init": _init,
@@ -351,6 +369,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "passwd": _passwd,
     "budget": _budget,
     "ledger": _ledger,
+    "guide": _guide,
 }
 
 
@@ -389,9 +408,3 @@ def _console() -> Console:
 
     # A pipe has no width: nothing is folded there that a terminal would show in one line.
     return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=160)
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("dpsql")

@@ -55,7 +55,7 @@ class Metrics:
             "dpsql_statement_seconds", "From a statement to its answer.", ("outcome",),
             buckets=SECONDS, registry=self.registry,
         )  # fmt: skip
-        self._charges = Counter("dpsql_charges", "Charges by this process.", ("analyst",), registry=self.registry)
+        self._charges = Counter("dpsql_charges", "Charges by this server.", ("analyst",), registry=self.registry)
         self._waits = Histogram(
             "dpsql_ledger_wait_seconds", "Until a charge was durable.", buckets=_WAITS, registry=self.registry
         )
