@@ -45,7 +45,12 @@ class Proxy:
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
         """Open a policy file and all that it names. Raises :class:`dpsql.errors.Error`."""
-        return cls(open_policy(policy), ExactSampler())
+        return cls.of(open_policy(policy))
+
+    @classmethod
+    def of(cls, opened: Opened) -> Proxy:
+        """The proxy of a policy that is open."""
+        return cls(opened, ExactSampler())
 
     @property
     def policy(self) -> Policy:

@@ -169,9 +169,10 @@ class LimitsSection(_Section):
     seconds: Seconds = 300.0
     """How long the database may take each time it is asked."""
     memory: Mebibytes | None = None
-    """What a DuckDB may use in all; on PostgreSQL, what each sort or hash table of a statement may (`work_mem`)."""
+    """What a DuckDB may use in all, or those of all workers together; on PostgreSQL, what each sort or hash table of a
+    statement may (`work_mem`)."""
     threads: Count | None = None
-    """How many threads a DuckDB may use."""
+    """How many threads a DuckDB may use, or those of all workers together."""
     statements: Count = 32
     """How many statements run at once."""
     statements_per_analyst: Count = 16
