@@ -7,6 +7,7 @@ key path and what would be right. Unknown keys are errors: a misspelt ``max_row`
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import os
 from collections.abc import Iterator, Mapping
@@ -47,6 +48,8 @@ Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
+Tick = Annotated[datetime.timedelta, BeforeValidator(fields.tick)]
+Zone = Annotated[str, BeforeValidator(fields.zone)]
 Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
 Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
@@ -166,9 +169,10 @@ class LimitsSection(_Section):
     seconds: Seconds = 300.0
     """How long the database may take each time it is asked."""
     memory: Mebibytes | None = None
-    """What a DuckDB may use in all; on PostgreSQL, what each sort or hash table of a statement may (`work_mem`)."""
+    """What a DuckDB may use in all, or those of all workers together; on PostgreSQL, what each sort or hash table of a
+    statement may (`work_mem`)."""
     threads: Count | None = None
-    """How many threads a DuckDB may use."""
+    """How many threads a DuckDB may use, or those of all workers together."""
     statements: Count = 32
     """How many statements run at once."""
     statements_per_analyst: Count = 16
@@ -177,6 +181,15 @@ class LimitsSection(_Section):
     """How many clients are connected at once."""
     connections_per_analyst: Count = 1500
     """How many clients of one analyst are connected at once."""
+
+
+class ClockSection(_Section):
+    """What `now()`, `CURRENT_DATE` and their kin mean."""
+
+    tick: Tick = datetime.timedelta(minutes=1)
+    """How long `now()` stays the same: what is asked again within a tick is the same statement, and free."""
+    zone: Zone = "UTC"
+    """By whose clocks ticks begin: with `tick: 1 day` at midnight there."""
 
 
 class ColumnSection(_Section):
@@ -274,6 +287,8 @@ class Policy(_Section):
     minmax: MinMax = "refused"
     """`declared`: `MIN` and `MAX` are the ends of the declared range, at no price; `refused`: they are picked from the
     data, approximately."""
+    clock: ClockSection = ClockSection()
+    """What `now()` means."""
     limits: LimitsSection = LimitsSection()
     """What the database and the server may use."""
     path: Path | None = Field(default=None, exclude=True)
@@ -341,6 +356,7 @@ def _keys(section: type[BaseModel]) -> list[str]:
 
 _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = {
     (Policy, "budget"): (BudgetSection, False),
+    (Policy, "clock"): (ClockSection, False),
     (Policy, "limits"): (LimitsSection, False),
     (Policy, "statement"): (StatementSection, False),
     (Policy, "analysts"): (Analyst, True),

@@ -25,9 +25,10 @@ import dpsql
 from dpsql.interfaces.commands.commands import _certificate, main, parser
 from dpsql.policy import Policy
 from dpsql.proxy import Proxy
+from dpsql.server.door import Door
 from dpsql.server.operations import logs
 from dpsql.server.shadow.shadow import Shadow
-from dpsql.server.start import Serving, _announce, analysts, made
+from dpsql.server.start import Serving, _announce, analysts, made, monitor_of
 from tests.engines.postgres_server import Server, start
 from tests.guide.blocks import ROOT, Block, alike, shape
 from tests.operations.operated import eventually
@@ -165,17 +166,20 @@ class World:
         self._stack.callback(log.close)
         proxy = Proxy.open(served.policy)
         self._stack.callback(proxy.close)
-        parts = made(served, proxy, catalog_of(proxy), log, self._stack)
+        door, catalog = Door(served.host, served.port, proxy.policy.limits), catalog_of(proxy)
+        parts = made(served, proxy, catalog, log, self._stack, door)
+        registry, alive = parts.metrics.registry, parts.server.alive
+        monitor = monitor_of(served, proxy.ledger, catalog, proxy.policy, registry, alive, parts.problems, self._stack)
         thread = threading.Thread(
-            target=parts.server.run, args=(lambda: _announce(served, proxy.policy, "clinic", parts, log),)
+            target=parts.server.run, args=(lambda: _announce(served, proxy.policy, "clinic", door, monitor, log),)
         )
         thread.start()
         self._stack.callback(thread.join, PATIENCE)
         self._stack.callback(parts.server.stop)
         eventually(lambda: said.count(b"\n") >= lines)
-        self._ports[PORT] = parts.server.address[1]
-        if parts.monitor is not None:
-            self._ports[METRICS_PORT] = parts.monitor.port
+        self._ports[PORT] = door.address[1]
+        if monitor is not None:
+            self._ports[METRICS_PORT] = monitor.port
         return said.decode()
 
     def _on_postgres(self, block: Block) -> None:

@@ -15,6 +15,7 @@ from dpsql.guide import CONTENTS, names, page
 from dpsql.interfaces.commands import main
 from dpsql.policy import Policy
 from dpsql.server.operations import metrics
+from dpsql.server.workers import added_figures
 from dpsql.settings import NAMES
 from tests.guide.blocks import GUIDE, PAGES, README, ROOT
 from tests.guide.generated import DEFAULTS, FORMS, GENERATED, SECTIONS, documented, readers
@@ -87,7 +88,7 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_every_figure_is_documented_and_there() -> None:
-    source = Path(metrics.__file__).read_text()
+    source = "".join(Path(one.__file__).read_text() for one in (metrics, added_figures))
     code = set(re.findall(r'"(dpsql_\w+)"', source))
     counters = set(re.findall(r'Counter\(\s*"(dpsql_\w+)"', source))
     rows = set(re.findall(r"^\| `(dpsql_\w+)` \|", (GUIDE / "metrics.md").read_text(), re.MULTILINE))

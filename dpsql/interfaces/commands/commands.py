@@ -19,7 +19,7 @@ from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpsql.server.serve import Certificate
+    from dpsql.server.certificate import Certificate
 
 DONE, FAILED, EXHAUSTED, INTERRUPTED = 0, 1, 3, 130
 
@@ -100,6 +100,12 @@ def parser() -> argparse.ArgumentParser:
     )
     serve.add_argument(
         "--log-engine-errors", action="store_true", help="log what the database says of errors, with values of rows"
+    )
+    serve.add_argument(
+        "--workers",
+        type=_count,
+        metavar="N",
+        help="how many processes answer; by itself one for each core, 4 at most",
     )
     serve.add_argument(
         "--grace",
@@ -235,7 +241,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from dpsql.server.start import Serving, serve
+    from dpsql.server.start import Serving, serve, usual_workers
 
     serve(
         Serving(
@@ -251,13 +257,14 @@ def _serve(options: argparse.Namespace) -> int:
             log_level=options.log_level,
             log_engine_errors=options.log_engine_errors,
             grace=options.grace,
+            workers=options.workers or usual_workers(),
         )
     )
     return DONE
 
 
 def _certificate(options: argparse.Namespace) -> Certificate | None:
-    from dpsql.server.serve import Certificate
+    from dpsql.server.certificate import Certificate
 
     given = {name: os.environ.get(f"DPSQL_TLS_{name}") for name in ("CERTIFICATE", "KEY")}
     certificate = options.tls_certificate or given["CERTIFICATE"]
@@ -265,6 +272,13 @@ def _certificate(options: argparse.Namespace) -> Certificate | None:
     if (certificate is None) != (key is None):
         raise DataError("TLS needs a certificate and its key", sqlstate="22023", hint="--tls-certificate F --tls-key F")
     return Certificate(Path(certificate), Path(key)) if certificate is not None and key is not None else None
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 256:
+        raise ValueError
+    return value
 
 
 def _seconds(text: str) -> float:
