@@ -13,6 +13,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+import pyarrow as pa
+
 from dpsql.accounting import Accounting
 from dpsql.engines import Cancellation
 from dpsql.finish.by_replicates import Tables, effort, tried_ends
@@ -23,8 +26,9 @@ from dpsql.finish.propagate import Ends, Piece, Row, exact_ends, located, row_nu
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
 from dpsql.inference.estimates import EXACT, decoded, running_half_widths, value_of
+from dpsql.inference.numeric import IntArray
 from dpsql.prepare import Prepared
-from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
@@ -55,19 +59,21 @@ def pieced(
     pieces: list[Piece] = []
     for shape in program.shapes:
         table = released[shape.name]
-        numbers: list[Scalar | None] = []
+        numbers: list[IntArray] = []
+        first = 0
         for place in shape.measurements:
-            first = len(numbers)
-            numbers += [row_number(len(pieces), row) for row in range(first, first + len(tables[place].keys))]
+            size = len(tables[place].keys)
+            numbers.append(row_number(len(pieces), np.arange(first, first + size, dtype=np.int64)))
             pieces.append(_piece(plans[place], tables[place], table, first))
+            first += size
         extra = [
-            ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
+            ReleasedColumn(margin_name(column.name), DOUBLE, column.margins)
             for column in table.columns
             if column.margins is not None
         ]
         own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
         extra += present_columns(shape, own[0], own[1], table, silent=silent)
-        rows = ReleasedColumn(row_column(0), BIGINT, tuple(numbers))
+        rows = ReleasedColumn(row_column(0), BIGINT, ValueColumn(BIGINT, arrow=pa.array(np.concatenate(numbers))))
         released[shape.name] = replace(table, columns=(*table.columns, *extra, rows))
     return released, tuple(pieces)
 

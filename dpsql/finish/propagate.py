@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
+from dpsql.inference.numeric import IntArray
 from dpsql.releases import Additive, ReleasedColumn, ReleasedTable
 from rewriter.front_door import Affine, Form, Mean, Measured, Quotient, Rounding, Term
 from rewriter.plan import Linear, Output, Plan
@@ -54,9 +55,9 @@ Row = tuple[Piece, int]
 """A row of a piece's table."""
 
 
-def row_number(piece: int, row: int) -> int:
-    """The number that a released row has in the outer SELECT."""
-    return piece << _ROW_BITS | row
+def row_number(piece: int, rows: IntArray) -> IntArray:
+    """The numbers that released rows have in the outer SELECT."""
+    return piece << _ROW_BITS | rows
 
 
 def located(number: object, pieces: Sequence[Piece]) -> Row | None:

@@ -16,17 +16,17 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import NamedTuple, TypeVar
 
 import duckdb
 import pyarrow as pa
 
-from dpsql.engines import Cancellation, arrow_type, cancelled
+from dpsql.engines import Cancellation, cancelled
 from dpsql.engines.duckdb import LOCKED, column_type
 from dpsql.errors import Error, OperationalError, error
 from dpsql.memory import Memory
-from dpsql.releases import ReleasedTable
+from dpsql.releases import ReleasedTable, arrow_type, rounded
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
 from rewriter.declared import TEXT, UTC, Kind, Scalar, Type
 from rewriter.front_door import total_sql
@@ -51,7 +51,6 @@ CELLS = 5_000_000
 """The most values that one answer holds."""
 _BATCH = 10_000
 _REMEMBERED = 512
-_DIGITS = Context(prec=80)
 
 
 class Sandbox:
@@ -294,25 +293,9 @@ def _fitted(value: Scalar | None, kind: Type) -> Scalar | None:
         low, high = kind.limits
         return round(value) if low <= value <= high else None
     if kind.kind is Kind.DECIMAL:
-        return _rounded(value, kind) if abs(value) < 10 ** (kind.precision - kind.scale) else None
+        return rounded(value, kind) if abs(value) < 10 ** (kind.precision - kind.scale) else None
     return float(value)
 
 
 def _arrow_table(table: ReleasedTable) -> pa.Table:
-    arrays = [pa.array(_values(column.values, column.type), arrow_type(column.type)) for column in table.columns]
-    return pa.table(arrays, names=[column.name for column in table.columns])
-
-
-def _values(values: Sequence[Scalar | None], type_: Type) -> Sequence[Scalar | None]:
-    """Values as Arrow wants them for the type."""
-    if type_.kind is Kind.DOUBLE:
-        return [None if value is None else float(value) for value in values]  # type: ignore[arg-type]
-    if type_.kind is Kind.DECIMAL or type_.bits == 128:
-        return [None if value is None else _rounded(value, type_) for value in values]
-    return values
-
-
-def _rounded(value: Scalar, type_: Type) -> Decimal:
-    if isinstance(value, datetime.date | str):
-        raise TypeError("not a number")
-    return Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)
+    return pa.table([column.column.arrow for column in table.columns], names=[column.name for column in table.columns])

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsql.releases import Additive
+from dpsql.releases import Additive, IntegerColumn
 
 ALPHA = 0.05
 Z = 1.959963984540054
@@ -153,7 +153,7 @@ def mean_reaches(
     >>> [end.round(4).tolist() for end in mean_reaches([1000], [0], (noise, noise))]
     [[0.0192], [0.0]]
     """
-    a, b = (np.array([float(n) for n in side]) for side in (above, below))
+    a, b = (IntegerColumn.of(side).floats for side in (above, below))
     known = a + b > 0
     a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
     total = np.where(known, a + b, 1.0)
