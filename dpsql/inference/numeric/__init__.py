@@ -1,12 +1,13 @@
 """Least squares, projections and rounding over arrays."""
 
-from dpsql.inference.numeric.arrays import FloatArray, IntArray
+from dpsql.inference.numeric.arrays import BoolArray, FloatArray, IntArray
 from dpsql.inference.numeric.largest_remainder import apportion, round_lattice, round_tree
 from dpsql.inference.numeric.least_squares import FAR, Unsolved, check_reach, lattice, tree
 from dpsql.inference.numeric.projection import monotone, nonnegative_lattice, simplex, top_down
 
 __all__ = [
     "FAR",
+    "BoolArray",
     "FloatArray",
     "IntArray",
     "Unsolved",
