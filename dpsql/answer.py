@@ -30,7 +30,7 @@ from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
 from dpsql.perturb import perturb
 from dpsql.prepare import Prepared
-from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices, paid_epsilon
+from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices
 from dpsql.releases import NoisyTable, ReleaseFacts
 from dpsql.reply import Answer, AnswerColumn, Budget
 from dpsql.reuse import Made, Reuse
@@ -81,7 +81,7 @@ class Answering:
         """The answer of a query; ``budget`` says what is left. Raises :class:`dpsql.errors.Error`."""
         with ExitStack() as held:
             released = self.released(asked, held)
-        return reply(asked.settings, released, self.finished(asked, released), budget)
+        return self.reply(asked, released, self.finished(asked, released), budget)
 
     def released(self, asked: Asked, held: ExitStack) -> Released:
         """The numbers of a query: kept before, made of kept ones, or charged for, read and perturbed.
@@ -164,33 +164,32 @@ class Answering:
         made = [released.tables[one.plan.identity].answering(one.plan) for one in priced.calibrations]
         return self.finisher.finish(prepared, made, asked.settings, asked.analyst, asked.patience.cancellation)
 
-
-def reply(settings: Settings, released: Released, finished: Finished, budget: Callable[[], Budget]) -> Answer:
-    """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
-    prepared, priced = released.settled.prepared, released.priced
-    program, width = prepared.program, len(prepared.columns)
-    columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
-    rows = finished.rows.among(range(width))
-    known = known_margins(rows, finished.bars)
-    got = error_notes(columns, known) if settings.target_error is not None else ()
-    if settings.intervals:
-        rows = widened_rows(columns, prepared.outer.measured, rows, finished.bars)
-        known = widened_margins(columns, prepared.outer.measured, known)
-        columns = widened_columns(columns, prepared.outer.measured)
-    present = present_notes(program.shapes, priced.calibrations)
-    return Answer(
-        columns=columns,
-        rows=in_zone(columns, rows, prepared.zone),
-        margins=known,
-        price=released.loss,
-        epsilon=paid_epsilon(released.loss, priced.epsilon),
-        budget=budget,
-        notices=(
-            *released.settled.notices,
-            *program.notes,
-            *present,
-            *notices(priced),
-            *got,
-            *finished.notes,
-        ),
-    )
+    def reply(self, asked: Asked, released: Released, finished: Finished, budget: Callable[[], Budget]) -> Answer:
+        """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
+        settings, prepared, priced = asked.settings, released.settled.prepared, released.priced
+        program, width = prepared.program, len(prepared.columns)
+        columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
+        rows = finished.rows.among(range(width))
+        known = known_margins(rows, finished.bars)
+        got = error_notes(columns, known) if settings.target_error is not None else ()
+        if settings.intervals:
+            rows = widened_rows(columns, prepared.outer.measured, rows, finished.bars)
+            known = widened_margins(columns, prepared.outer.measured, known)
+            columns = widened_columns(columns, prepared.outer.measured)
+        present = present_notes(program.shapes, priced.calibrations)
+        return Answer(
+            columns=columns,
+            rows=in_zone(columns, rows, prepared.zone),
+            margins=known,
+            price=released.loss,
+            epsilon=self.opened.accountant.accounting.statement_epsilon(released.loss),
+            budget=budget,
+            notices=(
+                *released.settled.notices,
+                *program.notes,
+                *present,
+                *notices(priced),
+                *got,
+                *finished.notes,
+            ),
+        )

@@ -11,7 +11,7 @@ from dpsql.display import explanation_lines
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
-from dpsql.price import Priced, expected_errors, notices, paid_epsilon
+from dpsql.price import Priced, expected_errors, notices
 from dpsql.reply import AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
 
@@ -42,7 +42,7 @@ def explained(
         columns=answer_columns(prepared, settings),
         expected=expected,
         price=price,
-        epsilon=paid_epsilon(price, priced.epsilon),
+        epsilon=answering.opened.accountant.accounting.statement_epsilon(price),
         remaining_after=budget_after(price),
         notices=(*settled.notices, *notes, *notices(priced)),
         render=explanation_lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dpsql.accounting import PrivacyLoss, alone
+from dpsql.accounting import ACCOUNTINGS, Accounting, PrivacyLoss
 from dpsql.releases import down, up
 from dpsql.reply import Answer, Budget
 
@@ -20,14 +20,14 @@ def left_over(epsilon: float, statements: int) -> str:
 
 
 def loss(price: PrivacyLoss, epsilon: Fraction = Fraction(0)) -> str:
-    """A privacy loss in its own terms, after the ε of the statement where that is another number.
+    """A privacy loss in its own terms, after the ε of the statement where that is none of them.
 
     >>> loss(PrivacyLoss(rho=Fraction(1, 200), delta=Fraction(1, 10**9)), Fraction(1, 10))
     'ε = 0.1 (ρ = 0.005, δ = 1e-09)'
     """
     parts = [f"{letter} = {float(part):.6g}" for letter, part in zip("ερδ", price.parts, strict=True) if part]
     told = ", ".join(parts) or "nothing"
-    return f"ε = {float(epsilon):.6g} ({told})" if epsilon and price.rho else told
+    return f"ε = {float(epsilon):.6g} ({told})" if epsilon and not price.epsilon else told
 
 
 def price_line(answer: Answer) -> str:
@@ -37,17 +37,18 @@ def price_line(answer: Answer) -> str:
     return "\n".join([*paid, f"Left: {left_over(left.left_epsilon, left.statements_left)}."])
 
 
-def by_itself(price: PrivacyLoss, delta: Fraction) -> str:
+def by_itself(price: PrivacyLoss, accounting: Accounting, delta: Fraction) -> str:
     """The guarantee of a price if it is the only one ever paid, in the words of other systems.
 
-    >>> by_itself(PrivacyLoss(rho=Fraction(1, 200)), Fraction(1, 10**6))
+    >>> from dpsql.accounting import PURE, ZCDP
+    >>> by_itself(PrivacyLoss(rho=Fraction(1, 200)), ZCDP, Fraction(1, 10**6))
     'By itself this statement is (0.430, 1e-06)-differentially private.'
-    >>> by_itself(PrivacyLoss(epsilon=Fraction(1)), Fraction(0))
+    >>> by_itself(PrivacyLoss(epsilon=Fraction(1)), PURE, Fraction(0))
     'By itself this statement is (1.000, 0)-differentially private.'
     """
-    if price.rho and price.delta >= delta:
+    if (promise := accounting.alone(price, delta)) is None:
         return "By itself this statement promises nothing: the selection of groups takes all of δ."
-    epsilon, whole = alone(price, delta)
+    epsilon, whole = promise
     return f"By itself this statement is ({up(float(epsilon))}, {float(whole):g})-differentially private."
 
 
@@ -80,4 +81,5 @@ def price_lines(price: PrivacyLoss, epsilon: Fraction, budget: Budget, verb: str
     if not price:
         return []
     part = of_budget(price, budget.limit, own=budget.own)
-    return [f"{verb}: {loss(price, epsilon)}, {part}.", by_itself(price, budget.delta)]
+    alone = by_itself(price, ACCOUNTINGS[budget.accounting], budget.delta)
+    return [f"{verb}: {loss(price, epsilon)}, {part}.", alone]

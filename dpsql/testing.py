@@ -60,7 +60,7 @@ def measure(
         statement = parse(sql, parameters)
         if not isinstance(statement, Select):
             raise TypeError("only a query has statistics")
-        chosen = norm or (Norm.L2 if opened.policy.budget.accounting == "zcdp" else Norm.L1)
+        chosen = norm or opened.accountant.accounting.norms[0]
         measured = []
         dialect = opened.engine.dialect
         for planned in rewrite(statement.tree, opened.catalog, dialect, norms=(chosen,)).plans:

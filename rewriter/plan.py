@@ -133,14 +133,20 @@ class Estimator(ABC):
         return None
 
     @property
-    def as_pick(self) -> Chosen | None:
-        """The value that is picked; None of all that is computed from statistics."""
-        return None
+    def picks(self) -> tuple[Chosen, ...]:
+        """The values that are picked for the column; none for all that is computed from statistics."""
+        return ()
+
+    @property
+    def has_margin(self) -> bool:
+        """Whether a released number comes with a half-width. A picked one is off by a known number of rows, not by a
+        known distance."""
+        return not self.picks
 
     @property
     def is_quotient(self) -> bool:
         """Whether sums are divided, so that the error falls with the number of rows."""
-        return self.as_sum is None and self.as_pick is None
+        return self.as_sum is None and not self.picks
 
     @property
     def nonnegative(self) -> bool:
@@ -323,8 +329,8 @@ class Chosen(Estimator):
         return ()
 
     @property
-    def as_pick(self) -> Chosen:
-        return self
+    def picks(self) -> tuple[Chosen]:
+        return (self,)
 
     def finer(self, refinement: Mapping[str, int]) -> Chosen:
         return self
@@ -355,6 +361,11 @@ class Choice:
     window: int
     text: str
     candidates: tuple[Scalar, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many values are picked in a group."""
+        return max(len(self.fractions), 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,7 @@ def _program(
     shaped = shapes(parted.releases, options, summed=_is_summed(parted.outer))
     outer = outer_select(
         parted.outer,
+        parted.running,
         _tables(parted, shaped, options, catalog),
         {shape.name: options[shape.measurements[0]].first.outputs for shape in shaped},
         {shape.name: [one for place in shape.measurements for one in options[place].all] for shape in shaped},
@@ -213,8 +214,7 @@ def _tables(
         if shape.marked:
             columns |= {ReleaseColumn(place, "g").name: INTEGER for place in range(len(shape.keys))}
         columns |= {output.name: output.type for output in outputs}
-        # A quantile is off by a known number of rows, not by a known distance.
-        measured = (output for output in outputs if output.estimator.as_pick is None)
+        measured = (output for output in outputs if output.estimator.has_margin)
         columns |= {margin_name(output.name): DOUBLE for output in measured}
         columns |= {presence.column: BOOLEAN for presence in shape.presences}
         columns |= {row_column(0): BIGINT}

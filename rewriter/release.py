@@ -162,6 +162,20 @@ class Along:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningSum:
+    """A window of the outer SELECT is the sum of the output ``name`` over all groups that it names, and of nothing
+    less."""
+
+    release: int
+    name: str
+    window: Along
+
+
+RunningSums = tuple[tuple[exp.Window, RunningSum], ...]
+"""The windows of an outer SELECT that are running sums of a release: nodes of that SELECT, not of a copy."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cumulative:
     """The running sums that are made of a release: of ``aggregates``, by place, along the keys at the places ``order``.
 
@@ -264,12 +278,14 @@ class Split:
     sets, and with a row of other groups, it also has ``g0``, ``g1``, …: 1 in a row that adds up over the key. There the
     key is NULL (or a text that no group has). ``outer`` still has the analyst's nodes and is checked by
     :mod:`rewriter.outer.checks` before it runs. ``tables`` are the public tables and virtual relations that ``outer``
-    reads. ``notes`` tell an analyst which parts were answered from the policy alone.
+    reads, ``running`` its windows that are running sums of a release. ``notes`` tell an analyst which parts were
+    answered from the policy alone.
     """
 
     releases: tuple[Query, ...]
     outer: exp.Query
     tables: frozenset[str]
+    running: RunningSums
     notes: tuple[str, ...] = ()
 
     @property

@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from fractions import Fraction
+from typing import TypeVar
 
-from dpsql.mechanisms.sampling import Candidate, Chain, Product
+from dpsql.mechanisms.sampling import Law
 from dpsql.opened import open_policy
 from dpsql.policy import Kind
 from dpsql.proxy import Proxy
+
+Drawn = TypeVar("Drawn")
 
 
 class NoNoise:
     """A sampler that hides nothing."""
 
-    def laplace(self, scale: Fraction, count: int) -> list[int]:
-        return [0] * count
-
-    def gaussian(self, sigma: Fraction, count: int) -> list[int]:
-        return [0] * count
-
-    def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
-        """The first of the nearest; where all are as near, the last, which is NULL: there is nobody."""
-        if len(set(distances)) == 1:
-            return len(distances) - 1, 0
-        return min(range(len(counts)), key=distances.__getitem__), 0
-
-    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
-        return chain.nearest()
-
-    def product(self, product: Product) -> tuple[int, ...]:
-        return product.nearest()
-
-    def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
-        return min(range(len(distances)), key=distances.__getitem__)
+    def draw(self, law: Law[Drawn]) -> Drawn:
+        return law.nearest()
 
 
 _LET_PASS: tuple[Kind, ...] = ("two people",)

@@ -71,6 +71,18 @@ class Accounting(ABC):
         """The price of a statement with this ε."""
 
     @abstractmethod
+    def statement_epsilon(self, loss: PrivacyLoss) -> Fraction:
+        """The ε of the statement that a loss is the price of: what :meth:`price` was asked for."""
+
+    @abstractmethod
+    def alone(self, loss: PrivacyLoss, delta: Fraction) -> tuple[Fraction, Fraction] | None:
+        """The (ε, δ) that one loss is by itself, if nothing else was ever answered, where δ was declared for all; None
+        where no ε is enough.
+
+        A statement takes another part of a total: losses may add up more slowly than the ε of one statement.
+        """
+
+    @abstractmethod
     def delta(self, declared: Fraction, *, selects: bool) -> Fraction:
         """The δ of a statement, of the one that is declared for statements that select groups."""
 

@@ -87,25 +87,6 @@ def _log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
 
 
-def alone(loss: PrivacyLoss, delta: Fraction) -> tuple[Fraction, Fraction]:
-    """The (ε, δ) that one loss is by itself, if nothing else was ever answered: under zCDP at a total δ of ``delta``.
-
-    What a statement takes of a total is another number: ρ adds up more slowly than the ε of one statement. δ of key
-    selection is a part of ``delta``; where it is all of it, no ε is enough, and OverflowError is raised.
-
-    >>> epsilon, delta = alone(PrivacyLoss(rho=Fraction(1, 2)), Fraction(1, 10**6))
-    >>> round(float(epsilon), 2), float(delta)
-    (5.22, 1e-06)
-    >>> alone(PrivacyLoss(epsilon=Fraction(1)), Fraction(0))
-    (Fraction(1, 1), Fraction(0, 1))
-    """
-    if not loss.rho:
-        return loss.epsilon, loss.delta
-    if loss.delta >= delta:
-        raise OverflowError("key selection takes all of delta")
-    return smallest_epsilon(loss.rho, delta - loss.delta), delta
-
-
 def covers(share: PrivacyLoss, loss: PrivacyLoss) -> bool:
     """Whether paying ``share`` pays for ``loss``: part by part, but ρ in a ledger of ε and δ by the tight conversion.
 

@@ -34,6 +34,16 @@ class Pure(Accounting):
             raise ValueError(f"{self} accounting has no delta for key selection")
         return PrivacyLoss(epsilon=epsilon, delta=delta_for_selection)
 
+    def statement_epsilon(self, loss: PrivacyLoss) -> Fraction:
+        return loss.epsilon
+
+    def alone(self, loss: PrivacyLoss, delta: Fraction) -> tuple[Fraction, Fraction]:
+        """
+        >>> PURE.alone(PrivacyLoss(epsilon=Fraction(1)), Fraction(0))
+        (Fraction(1, 1), Fraction(0, 1))
+        """
+        return loss.epsilon, loss.delta
+
     def delta(self, declared: Fraction, *, selects: bool) -> Fraction:
         return Fraction(0)
 

@@ -43,6 +43,29 @@ class Zcdp(Accounting):
         """ρ = ε²/2, which any ε-DP mechanism meets (Bun, Steinke 2016, Proposition 1.4)."""
         return PrivacyLoss(rho=epsilon * epsilon / 2, delta=delta_for_selection)
 
+    def statement_epsilon(self, loss: PrivacyLoss) -> Fraction:
+        """√(2ρ), exactly where it is a fraction: of the price of a whole statement it is.
+
+        >>> ZCDP.statement_epsilon(ZCDP.price(Fraction(1, 10), Fraction(0)))
+        Fraction(1, 10)
+        """
+        square = 2 * loss.rho
+        exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+        return exact if exact * exact == square else Fraction(float(square) ** 0.5)
+
+    def alone(self, loss: PrivacyLoss, delta: Fraction) -> tuple[Fraction, Fraction] | None:
+        """At the declared δ, of which key selection may take a part; where that is all of it, no ε is enough.
+
+        >>> epsilon, delta = ZCDP.alone(PrivacyLoss(rho=Fraction(1, 2)), Fraction(1, 10**6))
+        >>> round(float(epsilon), 2), float(delta)
+        (5.22, 1e-06)
+        """
+        if not loss.rho:
+            return Fraction(0), loss.delta
+        if loss.delta >= delta:
+            return None
+        return smallest_epsilon(loss.rho, delta - loss.delta), delta
+
     def delta(self, declared: Fraction, *, selects: bool) -> Fraction:
         return declared if selects else Fraction(0)
 

@@ -9,7 +9,7 @@ from dpsql.calibrate.calibration import (
     measure,
     turning_notes,
 )
-from dpsql.calibrate.picks import quantile_half_width, rank_notes
+from dpsql.calibrate.picks import rank_notes
 from dpsql.calibrate.price_shares import shares
 from dpsql.calibrate.sort_or_pick import is_as_good, picks_note, ranked
 
@@ -22,7 +22,6 @@ __all__ = [
     "margins",
     "measure",
     "picks_note",
-    "quantile_half_width",
     "rank_notes",
     "ranked",
     "shares",

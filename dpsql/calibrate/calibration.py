@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.accounting import Accounting, PrivacyLoss, check_covered
-from dpsql.calibrate.picks import Joined, Modal, Picked
 from dpsql.calibrate.picks import picked as pick
 from dpsql.errors import error
 from dpsql.inference.estimates import estimate_of, group_noise
 from dpsql.mechanisms import PICKS, Mechanism, Threshold, TopK, hiding, part_of_picks
-from dpsql.mechanisms.quantiles import TooFar
+from dpsql.mechanisms.quantiles import Pick, RankError, TooFar
 from dpsql.mechanisms.sampling import TooWide
 from dpsql.releases import Noise
 from rewriter.front_door import EXTREME
@@ -87,7 +86,7 @@ class Calibration:
     plan: Plan
     measured: tuple[CalibratedBlock, ...]
     selected: Selected | None
-    picked: tuple[Picked | Joined | Modal, ...] = ()
+    picked: tuple[Pick, ...] = ()
     peeled: Peeled | None = None
     ranking: str = ""
 
@@ -123,9 +122,22 @@ class Calibration:
         return {statistic.name: one.mechanism for one in self.measured for statistic in one.block.statistics}
 
     @property
+    def picks(self) -> Mapping[str, Pick]:
+        """How the values of each choice are picked, by its name."""
+        return {one.choice.name: one for one in self.picked}
+
+    @property
+    def rank_errors(self) -> Iterator[RankError]:
+        """How far the rank of each picked value may be off, whatever the data."""
+        picks = self.picks
+        for output in self.plan.outputs:
+            for one in output.estimator.picks:
+                yield picks[one.choice].rank_error(one.place, output.text)
+
+    @property
     def picking(self) -> Mapping[str, Noise]:
         """How far each choice is off, and the picks of groups."""
-        found = {one.choice.name: one.mechanism.noise for one in self.picked}
+        found = {name: one.noise for name, one in self.picks.items()}
         return found if self.peeled is None else found | {PICKS: self.peeled.mechanism.noise}
 
     @property
@@ -156,7 +168,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
     """
     apart = plan.selection is not None and plan.selecting is None
     whole = sum((block.weight for block in plan.blocks), Fraction(apart))
-    whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)
+    whole += sum(choice.size for choice in plan.choices)
     if not whole:
         return Calibration(plan, (), None)
     _check_price(accounting, price)
@@ -171,10 +183,7 @@ def calibrate(plan: Plan, accounting: Accounting, price: PrivacyLoss) -> Calibra
             place = next(place for place, one in enumerate(plan.blocks) if one == plan.selecting)
             selected, shares[place] = _selecting(plan, plan.selection, accounting, shares[place], price.delta)
         measured = tuple(measure(one, accounting, part) for one, part in zip(plan.blocks, shares, strict=True))
-        sizes = [max(len(one.fractions), 1) for one in plan.choices]
-        picked = tuple(
-            pick(one, accounting, rest * size / whole) for one, size in zip(plan.choices, sizes, strict=True)
-        )
+        picked = tuple(pick(one, accounting, rest * one.size / whole) for one in plan.choices)
     except TooFar as cause:
         hint = "ask at a larger dpsql.epsilon, or for fewer quantiles at once"
         raise error("a quantile is not told from others at this price", sqlstate="22023", hint=hint) from cause
@@ -193,11 +202,12 @@ def margins(plan: Plan, calibration: Calibration, group_size: int = NOMINAL_GROU
     For a mean: in a group of ``group_size`` rows, wherever in its range the mean lies.
     """
     noise = group_noise(plan.blocks, calibration.noise)
-    return {
-        output.name: estimate_of(output.estimator).expected_half_width(noise, group_size)
+    expected = {
+        output.name: estimate_of(output.estimator).expected_half_width(noise, calibration.picks, group_size)
         for output in plan.outputs
-        if output.estimator.as_pick is None
+        if output.estimator.has_margin
     }
+    return {name: width for name, width in expected.items() if width is not None}
 
 
 def turning_notes(calibration: Calibration) -> Iterator[str]:

@@ -28,7 +28,7 @@ from dpsql.inference.consistency import DerivedTable, infer_all
 from dpsql.inference.estimates import EXACT, decoded, running_half_widths, value_of
 from dpsql.inference.numeric import IntArray
 from dpsql.prepare import Prepared
-from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
+from dpsql.releases import ColumnarRows, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
@@ -84,14 +84,14 @@ def exact_bars(measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequenc
     """
     sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows))
     found: list[Bars | None] = []
-    for column, shown in zip(measured, rows.columns, strict=False):
+    for column, values in zip(measured, rows.columns, strict=False):
         if isinstance(column.form, Running):
-            found.append(_running_bars(column.form, shown, sources))
+            found.append(_running_bars(column.form, values, sources))
         elif isinstance(column.form, Listed):
             found.append(_listed_bars(column.form, sources))
         else:
             ends = _exact(column, sources) if column.noisy else None
-            found.append(None if ends is None else ends.where(shown.known))
+            found.append(None if ends is None else ends.where(values.known))
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpsql.finish.propagate import Ends
-from dpsql.inference.estimates import reaches_of
+from dpsql.inference.estimates import released_picks
 from dpsql.inference.intervals import Z
 from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.releases import Additive, IntegerColumn, NoisyTable, weighted
@@ -78,9 +78,10 @@ def _repicked(
     found: list[dict[str, tuple[tuple[int | None, ...], ...]]] = [{} for _ in range(count)]
     for choice in plan.choices:
         columns, size = table.chosen[choice.name], len(choice.fractions)
+        picks = released_picks(table, choice)
         repicked: list[list[tuple[int | None, ...]]] = [[] for _ in range(count)]
         for place, column in enumerate(columns[:size]):
-            reaches = np.array(reaches_of(table, choice, place, column)).reshape(-1, 2)
+            reaches = np.array(picks.reaches(place, column)).reshape(-1, 2)
             known = np.isfinite(reaches).all(axis=1)
             values = np.array([0 if value is None else value for value in column], dtype=object)
             errors = rng.standard_normal((count, len(column))) / Z

@@ -10,10 +10,12 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+from opendp.measurements import make_gaussian
+from opendp.metrics import l2_distance
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
-from dpsql.mechanisms.sampling import WIDEST, Sampler, TooWide, check_scale
+from dpsql.mechanisms.sampling import WIDEST, TooWide, Vector, opendp_noise
 from rewriter.declared import Sensitivity
 
 Floats = NDArray[np.float64]
@@ -60,9 +62,8 @@ class Gaussian(Mechanism):
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         return PrivacyLoss(rho=sensitivity.l2_squared / (2 * self.scale**2))
 
-    def sample(self, sampler: Sampler, count: int) -> list[int]:
-        check_scale(self.scale)
-        return sampler.gaussian(self.scale, count)
+    def draws(self, count: int) -> list[int]:
+        return _noise(self.scale)([0] * count)
 
     def distance(self, log_chance: float) -> int:
         """An m with P(N ≥ m) ≤ δ for discrete Gaussian noise N; within one step of the least.
@@ -133,6 +134,11 @@ class Gaussian(Mechanism):
         support = np.arange(-math.ceil(9 * scale) - 1, math.ceil(9 * scale) + 2)
         mass = np.exp(-0.5 * (support / scale) ** 2)
         return np.asarray(support[np.searchsorted(np.cumsum(mass) / mass.sum(), rng.random(count))], dtype=np.int64)
+
+
+@functools.lru_cache(maxsize=1024)
+def _noise(scale: Fraction) -> Vector:
+    return opendp_noise(make_gaussian, l2_distance(T="i64"), scale)
 
 
 @functools.lru_cache(maxsize=1024)

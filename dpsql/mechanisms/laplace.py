@@ -9,10 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+from opendp.measurements import make_laplace
+from opendp.metrics import l1_distance
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
-from dpsql.mechanisms.sampling import Sampler, check_scale, float_at_least
+from dpsql.mechanisms.sampling import Vector, float_at_least, opendp_noise
 from rewriter.declared import Sensitivity
 
 Floats = NDArray[np.float64]
@@ -62,9 +64,8 @@ class Laplace(Mechanism):
             raise ValueError("Laplace noise needs a bound on the L1 norm")
         return PrivacyLoss(epsilon=sensitivity.l1 / self.scale)
 
-    def sample(self, sampler: Sampler, count: int) -> list[int]:
-        check_scale(self.scale)
-        return sampler.laplace(self.scale, count)
+    def draws(self, count: int) -> list[int]:
+        return _noise(self.scale)([0] * count)
 
     def distance(self, log_chance: float) -> int:
         """The least m ≥ 1 with P(N ≥ m) = q^m/(1+q) ≤ δ for discrete Laplace noise N, where q = exp(-1/scale).
@@ -140,3 +141,8 @@ class Laplace(Mechanism):
             return np.rint(rng.laplace(0, scale, count)).astype(np.int64)
         chance = -math.expm1(-1 / scale)
         return np.asarray(rng.geometric(chance, count) - rng.geometric(chance, count), dtype=np.int64)
+
+
+@functools.lru_cache(maxsize=1024)
+def _noise(scale: Fraction) -> Vector:
+    return opendp_noise(make_laplace, l1_distance(T="i64"), scale)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from dpsql.accounting import PrivacyLoss
-from dpsql.mechanisms.sampling import Sampler
+from dpsql.mechanisms.sampling import Law, Sampler, check_scale
 from dpsql.releases import Additive
 from rewriter.declared import Sensitivity
 
@@ -33,12 +33,31 @@ class Mechanism(Additive):
         """The variance of one draw, in squared steps."""
 
     @abstractmethod
+    def draws(self, count: int) -> list[int]:
+        """So many independent draws, exactly of this law, from a cryptographic source. :meth:`sample` asks for them."""
+
     def sample(self, sampler: Sampler, count: int) -> list[int]:
-        """So many draws."""
+        """So many draws of a sampler."""
+        check_scale(self.scale)
+        return sampler.draw(Draws(self, count))
 
     @abstractmethod
     def distance(self, log_chance: float) -> int:
         """A distance that one draw reaches, upwards, with at most such a chance, of which this is the logarithm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draws(Law[list[int]]):
+    """So many independent draws of a mechanism's noise."""
+
+    mechanism: Mechanism
+    count: int
+
+    def draw(self) -> list[int]:
+        return self.mechanism.draws(self.count)
+
+    def nearest(self) -> list[int]:
+        return [0] * self.count
 
 
 def rounded_up(distance: float) -> int:

@@ -29,7 +29,7 @@ from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.picking import Picking
-from dpsql.mechanisms.sampling import Sampler
+from dpsql.mechanisms.sampling import ExponentialPick, PermuteAndFlip, Sampler
 from rewriter.plan import Top
 
 PICKS = "picks"
@@ -96,7 +96,7 @@ class TopK:
         for _ in range(min(self.top.count, len(exact))):
             places = list(left)
             best = max(sign * number for number in left.values())
-            at = sampler.permute_and_flip([best - sign * left[place] for place in places], self.rate)
+            at = sampler.draw(PermuteAndFlip([best - sign * left[place] for place in places], self.rate))
             found.append(places[at])
             del left[places[at]]
         return found
@@ -111,7 +111,7 @@ class TopK:
         for _ in range(min(self.top.count, len(scores))):
             known = sorted(alike, reverse=True)
             counts = [len(alike[score]) for score in known]
-            at, which = sampler.pick(counts, [best - score for score in known], self.rate)
+            at, which = sampler.draw(ExponentialPick(counts, [best - score for score in known], self.rate))
             found.append(alike[known[at]].pop(which))
             if not alike[known[at]]:
                 del alike[known[at]]

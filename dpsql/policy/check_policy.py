@@ -97,7 +97,7 @@ def _statement(policy: Policy) -> Iterator[Problem]:
         text = f"{show(statement.delta)} never fits: key selections have {show(accountant.limit.delta)} of the budget"
         yield Problem("statement.delta", text, "warning")
     elif not budget.delta:
-        text = "pure accounting has no delta: GROUP BY without declared values is refused"
+        text = f"{budget.accounting} accounting has no delta: GROUP BY without declared values is refused"
         yield Problem("budget.delta", text, "info")
 
 

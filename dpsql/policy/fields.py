@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -130,8 +130,8 @@ def flag(value: object) -> bool:
     return word == "true"
 
 
-def choice(*options: str) -> Callable[[object], str]:
-    """A reader of one word of ``options``."""
+def choice(options: Collection[str]) -> Callable[[object], str]:
+    """A reader of one word of ``options``: of a registry, those that are registered when it reads."""
 
     def choose(value: object) -> str:
         word = str(single(value))

@@ -39,8 +39,8 @@ from rewriter.declared import Hop
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
 
-Accounting = Annotated[str, BeforeValidator(fields.choice(*ACCOUNTINGS))]
-MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice("refused", "declared"))]
+Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
+MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice(("refused", "declared")))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
 Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
@@ -52,7 +52,7 @@ Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
 Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
-Owner = Annotated[Literal["public"], BeforeValidator(fields.choice("public"))]
+Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
 Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
@@ -92,10 +92,15 @@ class _Section(BaseModel):
         return data
 
 
+def _usual(*, delta: bool) -> str:
+    """The accounting of totals with a δ, or without, that is registered first."""
+    return next(name for name, one in ACCOUNTINGS.items() if one.takes_delta is delta)
+
+
 class BudgetSection(_Section):
     """The limit of what all analysts together may learn about one unit, ever: (ε, δ), and how charges add up.
 
-    ``accounting`` is ``zcdp`` where δ > 0 and ``pure`` where δ = 0, unless it is given.
+    ``accounting`` is ``zcdp`` where δ > 0 and ``pure`` where δ = 0, which are registered first, unless it is given.
     """
 
     epsilon: Epsilon
@@ -105,15 +110,16 @@ class BudgetSection(_Section):
     @field_validator("accounting", mode="before")
     @classmethod
     def _default(cls, value: object, info: ValidationInfo) -> object:
-        return value or ("zcdp" if info.data.get("delta", 1) else "pure")
+        return value or _usual(delta=bool(info.data.get("delta", 1)))
 
     @model_validator(mode="after")
     def _consistent(self) -> BudgetSection:
         takes_delta = ACCOUNTINGS[self.accounting].takes_delta
         if self.delta and not takes_delta:
-            raise wrong(f"{self.accounting} accounting has no delta: leave delta out, or choose zcdp")
+            raise wrong(f"{self.accounting} accounting has no delta: leave delta out, or choose {_usual(delta=True)}")
         if takes_delta and not self.delta:
-            raise wrong(f"{self.accounting} accounting needs a delta above 0: add one such as 1e-6, or choose pure")
+            other = _usual(delta=False)
+            raise wrong(f"{self.accounting} accounting needs a delta above 0: add one such as 1e-6, or choose {other}")
         return self
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
+from dpsql.memory import Memory
 from dpsql.sandbox import Sandbox
 from rewriter.declared import Learned, Type
 from rewriter.front_door import Described, Program
 
 _REMEMBERED = 8
+"""So many sets of learned bounds of one statement: they change when their histograms are bought again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,5 +41,12 @@ def prepare(program: Program, sql: str, sandbox: Sandbox) -> Prepared:
     planned = program.with_bounds
     if planned is None:
         return Prepared(sql, program, columns, outer)
-    again = lru_cache(maxsize=_REMEMBERED)(lambda learned: prepare(planned(learned), sql, sandbox))
-    return Prepared(sql, program, columns, outer, again)
+    # Forgotten with the statement that it is a part of.
+    known: Memory[tuple[Learned, ...], Prepared] = Memory("plans with learned bounds", _REMEMBERED)
+    return Prepared(
+        sql,
+        program,
+        columns,
+        outer,
+        lambda learned: known.get(learned, lambda: prepare(planned(learned), sql, sandbox)),
+    )

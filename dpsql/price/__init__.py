@@ -2,6 +2,6 @@
 
 from dpsql.price.expected_error import error_notes, expected_errors
 from dpsql.price.learn_bounds import Bounds, Settled
-from dpsql.price.pricing import Priced, Pricing, notices, paid_epsilon
+from dpsql.price.pricing import Priced, Pricing, notices
 
-__all__ = ["Bounds", "Priced", "Pricing", "Settled", "error_notes", "expected_errors", "notices", "paid_epsilon"]
+__all__ = ["Bounds", "Priced", "Pricing", "Settled", "error_notes", "expected_errors", "notices"]

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.accounting import Target
-from dpsql.calibrate import NOMINAL_GROUP, Calibration, quantile_half_width
+from dpsql.calibrate import NOMINAL_GROUP, Calibration
 from dpsql.inference.estimates import estimate_of, group_noise, infer, running_margins
 from dpsql.inference.intervals import half_width, quotient_ends
 from dpsql.prepare import Prepared
@@ -253,17 +253,8 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: Relea
         joint = _joint(form, Affine(), slots)
         return half_width(tuple((noise, weight) for noise, weight, _ in joint)) + float(form.slack)
     if isinstance(form, Mean):
-        calibration = slots[form.term[0]][0]
-        estimator = _output(calibration, form.term[1]).estimator
-        if (chosen := estimator.as_pick) is not None:
-            error = quantile_half_width(calibration.picked, chosen, NOMINAL_GROUP)
-            if (found := known.errors.get(_size_name(calibration.plan, form.term[1]))) is not None:
-                pick = next(one for one in calibration.picked if one.choice.name == chosen.choice)
-                error = found * float(pick.mechanism.noise.scale)
-            return None if error is None else abs(float(form.factor)) * error
-        noise = group_noise(calibration.plan.blocks, calibration.noise)
-        times = known.errors.get(_size_name(calibration.plan, form.term[1]), 1.0)
-        return abs(float(form.factor)) * times * estimate_of(estimator).expected_half_width(noise, NOMINAL_GROUP)
+        width = _expected(slots[form.term[0]][0], form.term[1], known)
+        return None if width is None else abs(float(form.factor)) * width
     if isinstance(form, Running):
         calibration = slots[form.term[0]][0]
         return running_margins(calibration.plan, calibration.noise, form.window).get(form.term[1])
@@ -273,6 +264,15 @@ def _half_width(form: Form, slots: Sequence[Sequence[Calibration]], known: Relea
         widths = [_half_width(branch.form, slots, known) for branch in form.branches if branch.noisy]
         return None if any(width is None for width in widths) else max(filter(None, widths), default=0.0)
     return None
+
+
+def _expected(calibration: Calibration, name: str, known: ReleasedBefore) -> float | None:
+    """Of one output: as it was found in earlier releases, else in a nominal group."""
+    estimate = estimate_of(_output(calibration, name).estimator)
+    noise = group_noise(calibration.plan.blocks, calibration.noise)
+    if (found := known.errors.get(_size_name(calibration.plan, name))) is not None:
+        return found * estimate.error_unit(calibration.picking, noise, NOMINAL_GROUP)
+    return estimate.expected_half_width(noise, calibration.picks, NOMINAL_GROUP)
 
 
 def _quotient_half_width(form: Quotient, slots: Sequence[Sequence[Calibration]], known: ReleasedBefore) -> float | None:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.accounting import PrivacyLoss
+from dpsql.accounting import Accounting, PrivacyLoss
 from dpsql.calibrate import Calibration, calibrate
 from dpsql.engines import Turn
 from dpsql.inference.estimates import learned, threshold
@@ -187,10 +187,11 @@ class Bounds:
 
     def _bound(self, missing: Missing, tables: Sequence[NoisyTable]) -> Bound:
         """A function of released numbers and the policy, so that it is the same for everybody."""
-        relative = self._opened.accountant.accounting.deviation / float(self._opened.policy.statement.epsilon)
+        accounting = self._opened.accountant.accounting
+        relative = accounting.deviation / float(self._opened.policy.statement.epsilon)
         bins = exponents(missing, self._opened.catalog)
         unseen = max(threshold(noise, len(bins)) for table in tables for noise in table.noise.values())
-        return Bound(learned(missing, tables, bins, relative), _released_at(tables), unseen)
+        return Bound(learned(missing, tables, bins, relative), _released_at(tables, accounting), unseen)
 
 
 def _with(draft: Prepared, bounds: Sequence[Bound]) -> Settled:
@@ -205,16 +206,15 @@ def _loss(calibrations: Sequence[Calibration]) -> PrivacyLoss:
 
 def _down(price: PrivacyLoss) -> PrivacyLoss:
     """A price that the ledger records as it is: it rounds each charge up, and a third has no last digit."""
-    epsilon, rho = (Fraction(math.floor(part * 10**40), 10**40) for part in (price.epsilon, price.rho))
-    return PrivacyLoss(epsilon, rho, price.delta)
+    return PrivacyLoss(*(Fraction(math.floor(part * 10**40), 10**40) for part in price.parts))
 
 
-def _released_at(tables: Sequence[NoisyTable]) -> float:
-    """The ε of histograms of sensitivity 1, together: of Gaussian noise √(2ρ)."""
+def _released_at(tables: Sequence[NoisyTable], accounting: Accounting) -> float:
+    """The ε of histograms of sensitivity 1, together."""
     one = Sensitivity(l1=1, l2_squared=1)
     noises = [noise for table in tables for noise in table.noise.values()]
     loss = sum((noise.loss(one) for noise in noises if isinstance(noise, Mechanism)), PrivacyLoss())
-    return float(loss.epsilon) + math.sqrt(2 * loss.rho)
+    return float(accounting.statement_epsilon(loss))
 
 
 def _shown(number: Fraction) -> str:

@@ -257,7 +257,7 @@ class _Foretold:
 
 def _total_variance(calibration: Calibration) -> float:
     steps = {statistic.name: float(statistic.granularity) for statistic in calibration.plan.statistics}
-    picked = sum(float(quantile.rows) ** 2 for one in calibration.picked for quantile in one.quantiles)
+    picked = sum(rows**2 for one in calibration.picked for rows in one.rows)
     return picked + sum(
         measured.mechanism.variance
         * steps[statistic.name] ** 2
@@ -282,14 +282,7 @@ def notices(priced: Priced) -> tuple[str, ...]:
             notes[picks_note(calibration)] = None
         if origin := priced.origin(calibration.plan):
             notes[origin] = None
-    notes.update(dict.fromkeys(rank_notes((one.plan.outputs, one.picked) for one in priced.calibrations)))
+    notes.update(dict.fromkeys(rank_notes(found for one in priced.calibrations for found in one.rank_errors)))
     if any(calibration.plan.clips for calibration in priced.calibrations):
         notes["error bars do not cover what such bounds cut off"] = None
     return tuple(notes)
-
-
-def paid_epsilon(loss: PrivacyLoss, whole: Fraction) -> Fraction:
-    """The statement's ε behind a loss: ε itself, or √(2ρ)."""
-    if loss.rho:
-        return whole if loss.rho == whole * whole / 2 else Fraction(float(2 * loss.rho) ** 0.5)
-    return loss.epsilon

@@ -18,7 +18,7 @@ from rewriter.expressions import Value
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate, MeasuredBy
-from rewriter.statement import only, written
+from rewriter.statement import function_name, only, written
 
 _FUNCTIONS: Mapping[type[exp.Expr], AggregateFunction] = {
     function.node: function
@@ -62,14 +62,6 @@ _INSTEAD: Mapping[type[exp.Expr], str] = {
     exp.Kurtosis: _SHAPE,
     exp.Skewness: _SHAPE,
 }
-_WORDS: Mapping[type[exp.Expr], str] = {
-    exp.GroupConcat: "STRING_AGG",
-    exp.JSONArrayAgg: "JSON_AGG",
-    exp.JSONObjectAgg: "JSON_OBJECT_AGG",
-    exp.BitwiseAndAgg: "BIT_AND",
-    exp.BitwiseOrAgg: "BIT_OR",
-    exp.BitwiseXorAgg: "BIT_XOR",
-}
 
 
 def function_of(node: exp.Expr) -> AggregateFunction | None:
@@ -106,6 +98,4 @@ def _word(node: exp.Expr) -> str:
         return _word(node.this)
     if (function := function_of(node)) is not None:
         return function.word
-    if type(node) in _WORDS:
-        return _WORDS[type(node)]
-    return node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
+    return function_name(type(node)).upper() if isinstance(node, exp.Func) else type(node).__name__.upper()

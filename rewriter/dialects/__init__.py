@@ -5,7 +5,7 @@ from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact, is_fact, without_facts
 from rewriter.dialects.local_days import ZonedDays, finer, lists, zoned_days
-from rewriter.dialects.nodes import binary, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.nodes import binary, call, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Read",
     "ZonedDays",
     "binary",
+    "call",
     "double",
     "duplicate",
     "field_of",

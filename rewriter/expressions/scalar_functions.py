@@ -24,9 +24,9 @@ class ScalarFunction:
     """A function by the names that PostgreSQL gives it, and the parser's ``node``: Anonymous where it has no class.
 
     ``compiled`` is how it is computed over rows of people; None: it is answered above a release alone. ``above``:
-    it is answered there, with so many ``arguments`` where the parser does not know how many it takes. ``examples`` have
-    columns that make it go wrong: ``s i b h`` integers, ``m w n`` decimals, ``x y`` doubles, ``z`` any number,
-    ``t u`` texts, ``f`` a boolean, ``d e`` dates, ``p`` a timestamp and ``q`` an instant.
+    it is answered there, with so many ``arguments`` where the parser does not know how many it takes. Over rows of
+    people ``examples`` have columns that make it go wrong: ``s i b h`` integers, ``m w n`` decimals, ``x y`` doubles,
+    ``z`` any number, ``t u`` texts, ``f`` a boolean, ``d e`` dates, ``p`` a timestamp and ``q`` an instant.
     """
 
     names: tuple[str, ...]
@@ -98,8 +98,8 @@ FUNCTIONS: Sequence[ScalarFunction] = (
     _function("acos", exp.Acos, reals.real("acos", reals.between(0, math.pi)), "ACOS(x); ACOS(i)"),
     _function("atan", exp.Atan, reals.bounded("atan", reals.increasing(math.atan)), "ATAN(x)"),
     _function("atan2", exp.Atan2, rule(reals.arctangent2, "this", "expression"), "ATAN2(x, y); ATAN2(i, s)"),
-    _function("sinh", exp.Sinh, None),
-    _function("cosh", exp.Cosh, None),
+    _function("sinh", exp.Sinh, None, "SINH(x)"),
+    _function("cosh", exp.Cosh, None, "COSH(x)"),
     _function("tanh", exp.Tanh, reals.bounded("tanh", reals.increasing(math.tanh)), "TANH(x); TANH(z); TANH(b)"),
     _function("degrees", exp.Degrees, reals.real("degrees", reals.increasing(math.degrees)), "DEGREES(x); DEGREES(y)"),
     _function("radians", exp.Radians, reals.real("radians", reals.increasing(math.radians)), "RADIANS(x); RADIANS(z)"),
@@ -110,8 +110,8 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "WIDTH_BUCKET(x, 0, 10, 5); WIDTH_BUCKET(z, -1, 1, 100000); WIDTH_BUCKET(m, 0.5, 99.5, 7)",
         above=False,
     ),
-    _named("gcd", 2, None),
-    _named("lcm", 2, None),
+    _named("gcd", 2, None, "GCD(i, 6)"),
+    _named("lcm", 2, None, "LCM(i, 6)"),
     # texts
     _function("upper", exp.Upper, text.in_case("upper"), "UPPER(t)"),
     _function("lower", exp.Lower, text.in_case("lower"), "LOWER(t)"),
@@ -123,7 +123,7 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "CHAR_LENGTH(t); CHARACTER_LENGTH(u); LENGTH(t || u)",
     ),
     _function("ascii", exp.Ascii, rule(text.ascii_code), "ASCII(t)"),
-    _function("chr", exp.Chr, None),
+    _function("chr", exp.Chr, None, "CHR(65)"),
     _function(
         "trim btrim ltrim rtrim",
         exp.Trim,
@@ -150,8 +150,8 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         rule(text.translate, "this", "from_", "to"),
         "TRANSLATE(t, 'aé%', 'éb'); TRANSLATE(u, 'aab', 'xyz'); TRANSLATE(t || u, '', 'x'); TRANSLATE(t, 'a', NULL)",
     ),
-    _function("overlay", exp.Overlay, None),
-    _function("regexp_replace", exp.RegexpReplace, None),
+    _function("overlay", exp.Overlay, None, "OVERLAY(t PLACING 'x' FROM 1)"),
+    _function("regexp_replace", exp.RegexpReplace, None, "REGEXP_REPLACE(t, 'a', 'b', 'g')"),
     _function("concat", exp.Concat, rule(text.concat, "expressions", "safe", "coalesce"), "CONCAT(t, z, m, f, d, p)"),
     _function(
         "concat_ws", exp.ConcatWs, rule(text.concat_ws, "expressions", "safe", "coalesce"), "CONCAT_WS(',', t, u, x, f)"
@@ -180,8 +180,8 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         rule(text.pad, "this", "expression", "fill_pattern", "is_left"),
         "LPAD(t, 1000, 'é'); LPAD(t, 0, 'x'); RPAD(u, 7, 'xy')",
     ),
-    _function("repeat", exp.Repeat, rule(text.repeat, "this", "times"), "REPEAT(t, 100)"),
-    _function("md5", exp.MD5, None),
+    _function("repeat", exp.Repeat, rule(text.repeat, "this", "times"), "REPEAT(t, 100); REPEAT('ab', 3)"),
+    _function("md5", exp.MD5, None, "MD5(t)"),
     # times
     _function(
         "date_trunc",
@@ -190,7 +190,6 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         "DATE_TRUNC('millisecond', p); DATE_TRUNC('microseconds', p); DATE_TRUNC('minute', q); DATE_TRUNC('day', d); "
         "DATE_TRUNC('hour', q AT TIME ZONE 'Europe/Berlin' AT TIME ZONE 'UTC')",
     ),
-    _function("date_trunc", exp.DateTrunc, None),
     _function(
         "extract date_part",
         exp.Extract,
@@ -219,9 +218,9 @@ FUNCTIONS: Sequence[ScalarFunction] = (
         rule(time.to_char, "this", "format"),
         "TO_CHAR(p, 'YYYY-MM-DD HH24:MI:SS'); TO_CHAR(d, 'DDD, MM/YYYY'); TO_CHAR(q, 'HH24.MI')",
     ),
-    _function("to_date", exp.StrToDate, None),
-    _named("age", 2, None),
-    _named("isfinite", 1, None),
+    _function("to_date", exp.StrToDate, None, "TO_DATE(t, 'YYYY-MM-DD')"),
+    _named("age", 2, None, "EXTRACT(EPOCH FROM AGE(p, p))"),
+    _named("isfinite", 1, None, "ISFINITE(d)"),
 )
 
 RULES = {row.node: row.compiled for row in FUNCTIONS if isinstance(row.compiled, Rule) and row.arguments is None}

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from rewriter.declared import Type
 from rewriter.outer.checks import check_outer, outer_sql
+from rewriter.outer.construct import Columns
 from rewriter.outer.independence import independent
 from rewriter.outer.over_replicates import replicated_sql
 from rewriter.outer.provenance import OTHER, PUBLIC, Measured, Other
@@ -16,9 +17,7 @@ from rewriter.outer.question import Question
 from rewriter.outer.row_choice import chooses
 from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
-
-Tables = Mapping[str, Mapping[str, Type]]
-"""Columns with their types, by table."""
+from rewriter.release import RunningSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class OuterSelect:
     """
 
     tree: exp.Query
-    tables: Tables
+    tables: Columns
     released: tuple[str, ...]
     traced: Traced | None
     shown_sql: str
@@ -82,18 +81,20 @@ class OuterSelect:
 
 def outer_select(
     tree: exp.Query,
-    tables: Tables,
+    running: RunningSums,
+    tables: Columns,
     outputs: Mapping[str, Sequence[Output]],
     plans: Mapping[str, Sequence[Plan]],
     zone: str,
 ) -> OuterSelect:
-    """The outer SELECT over ``tables``. ``outputs`` and ``plans`` are those of each released table.
+    """The outer SELECT over ``tables``. ``outputs`` and ``plans`` are those of each released table; ``running`` are the
+    windows of ``tree`` that are running sums of a release.
 
     Raises :class:`rewriter.refused.Refused` for what post-processing may not consist of.
     """
     check_outer(tree, tables)
     shown = outer_sql(tree, tables)
-    traced = trace(tree, outputs, tables)
+    traced = trace(tree, running, outputs, tables)
     if traced is not None:
         traced = replace(traced, columns=tuple(independent(one, traced, plans) for one in traced.columns))
     measured = frozenset(output.name for some in outputs.values() for output in some)

@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping
 
 from sqlglot import exp
 
+from rewriter.outer.allow_list import CONSTRUCTS
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.statement import is_star
 
@@ -21,12 +22,6 @@ UNKNOWN_WIDTH = 100
 """Columns of a table whose columns are not given."""
 
 _NAMED_WINDOW = "window "
-_TWICE: Mapping[type[exp.Expr], frozenset[str]] = {
-    exp.Nullif: frozenset({"this"}),
-    exp.SplitPart: frozenset({"this", "delimiter", "part_index"}),
-}
-"""Macros of DuckDB, and the arguments that they repeat."""
-
 _Sizes = Mapping[str, int]
 
 
@@ -65,7 +60,7 @@ class _Measure:
                 total += aliases.get(_NAMED_WINDOW + node.alias.lower(), 0)
             elif isinstance(node, exp.Table):
                 self._widths[id(node)] = self._stored(node, ctes)
-            twice = _TWICE.get(type(node), frozenset())
+            twice = CONSTRUCTS.of(node).repeated
             for child in node.iter_expressions():
                 if not isinstance(child, exp.With):
                     total += self.size(child, aliases, ctes) * (2 if child.arg_key in twice else 1)

@@ -14,6 +14,10 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from rewriter.dialects import call, when
+from rewriter.outer.allow_list import CONSTRUCTS
+from rewriter.outer.construct import Trait
+
 _PLAIN = (
     exp.AggFunc, exp.Connector, exp.Not, exp.Paren, exp.Alias, exp.Dot, exp.Exists, exp.Any, exp.All,
     exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls, exp.Order, exp.PropertyEQ, exp.Array,
@@ -26,7 +30,6 @@ _OPERATIONS = (exp.Func, exp.Binary, exp.Unary, exp.Between, exp.In)
 _OUTSIDE = (exp.AggFunc, exp.Window, exp.Query, exp.Filter, exp.WithinGroup)
 _OF_CALLS = (exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 _ROWS = (exp.From, exp.Join, exp.CTE, exp.Exists, exp.Any, exp.All, exp.SetOperation, exp.Subquery, exp.With)
-_SUMS = (exp.Sum, exp.Avg)
 _PARAMETER = "dpsql_tried"
 _VALUE = "dpsql_value"
 
@@ -59,11 +62,11 @@ def _make_total(node: exp.Expr, *, in_doubles: bool) -> None:
         for side in ("start", "end"):
             if isinstance(node.args.get(side), exp.Expr):
                 _raise_to(node, side, 0)
-    elif isinstance(node, exp.Ntile):
+    elif CONSTRUCTS.has(node, Trait.FROM_ONE):
         _raise_to(node, "this", 1)
     elif isinstance(node, exp.Subquery) and _is_value(node):
         _first_of_one(node)
-    elif isinstance(node, _SUMS) and in_doubles:
+    elif in_doubles and CONSTRUCTS.has(node, Trait.SUM | Trait.MEAN):
         node.set("this", _in_doubles(node.this))
     elif _may_fail(node):
         _try(node)
@@ -86,28 +89,28 @@ def _try(node: exp.Expr) -> None:
     outside = [part for part in node.iter_expressions() if any(isinstance(one, _OUTSIDE) for one in part.walk())]
     if outside and isinstance(node, exp.Case):
         return  # Its branches are total.
-    tried = exp.Try(this=exp.Null())
+    tried = call("TRY", exp.Null())
     if not outside:
         node.replace(tried)
-        tried.set("this", node)
+        tried.set("expressions", [node])
         return
     given: list[exp.Expr] = []
     for part in outside:
         place = exp.Bracket(this=exp.column(_PARAMETER), expressions=[exp.Literal.number(len(given) + 1)], offset=1)
         part.replace(place)
         given.append(part)
-    row = exp.Anonymous(this="ROW", expressions=given)
     function = exp.Lambda(this=tried, expressions=[exp.to_identifier(_PARAMETER)])
-    transformed = exp.Transform(this=exp.Array(expressions=[row]), expression=function)
+    transformed = call("LIST_TRANSFORM", exp.Array(expressions=[call("ROW", *given)]), function)
     whole = exp.Bracket(this=transformed, expressions=[exp.Literal.number(1)], offset=1)
     node.replace(whole)
-    tried.set("this", node)
+    tried.set("expressions", [node])
 
 
 def _raise_to(node: exp.Expr, part: str, least: int) -> None:
     value = node.args.get(part)
     if isinstance(value, exp.Expr) and not isinstance(value, exp.Literal):
-        node.set(part, exp.Greatest(this=value, expressions=[exp.Literal.number(least)]))
+        known = call("GREATEST", value, exp.Literal.number(least))
+        node.set(part, when(value.copy().is_(exp.Null()), exp.Null(), known))
 
 
 def _is_value(node: exp.Subquery) -> bool:
@@ -122,8 +125,8 @@ def _first_of_one(node: exp.Subquery) -> None:
     rows = exp.Subquery(
         this=node.this, alias=exp.TableAlias(this=exp.to_identifier("dpsql_rows"), columns=[exp.to_identifier(_VALUE)])
     )
-    few = exp.LTE(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
-    value = exp.Case(ifs=[exp.If(this=few, true=exp.AnyValue(this=exp.column(_VALUE)))])
+    few = exp.LTE(this=call("COUNT", exp.Star()), expression=exp.Literal.number(1))
+    value = exp.Case(ifs=[exp.If(this=few, true=call("ANY_VALUE", exp.column(_VALUE)))])
     node.set("this", exp.Select(expressions=[value]).from_(rows, copy=False))
 
 

@@ -1,95 +1,106 @@
-"""Numbers of an outer SELECT as PostgreSQL rounds and prints them: a NUMERIC that is divided is a double in DuckDB."""
+"""Numbers of an outer SELECT as PostgreSQL computes them: a NUMERIC that is divided is a double in DuckDB."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from sqlglot import exp
 
-from rewriter.declared import Kind, Type
-from rewriter.dialects import Fact
+from rewriter.dialects import Fact, call
+from rewriter.outer.construct import ConstructTable, Spelling, Trait
 
-STANDS_FOR_NUMERIC: Fact[bool] = Fact("stands for numeric")
+_STANDS_FOR_NUMERIC: Fact[bool] = Fact("stands for numeric")
 """Of a cast to DOUBLE that nobody wrote: the value is NUMERIC in PostgreSQL."""
 
-_ARITHMETIC = (exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Abs, exp.Coalesce, exp.Nullif)
-_TRUTHS = (exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean, exp.LogicalAnd, exp.LogicalOr)
-_MOST_DIGITS = 30
-_EVEN = "ROUND_EVEN"
-_Schema = Mapping[str, Mapping[str, Type]]
+_WHOLE: Fact[bool] = Fact("whole")
+"""Of a NUMERIC that is a whole number."""
+
+EVEN = "ROUND_EVEN"
+_INTEGERS = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
+_WIDE = exp.DataType.build("decimal(38, 0)")
 
 
-def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
+def is_double(node: exp.Expr, constructs: ConstructTable) -> bool:
+    """Whether PostgreSQL computes with doubles: one is written as such, and they prevail."""
+    return any(
+        isinstance(part, exp.Cast)
+        and part.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT)
+        and not _STANDS_FOR_NUMERIC.is_on(part)
+        for part in _operands(node, constructs)
+    )
+
+
+def divided(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """A plain ``/``: the database truncates integers by its own setting, knowing their types."""
+    left, right = (_exact_part(side, spelling) for side in (node.this, node.args["expression"]))
+    return exp.Div(this=left, expression=right, typed=False, safe=False)
+
+
+def whole_quotient(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """DIV(a, b), also of decimals."""
+    left, right = exp.Paren(this=node.this), exp.Paren(this=node.args["expression"])
+    whole = call("TRUNC", exp.Div(this=left, expression=right, typed=False, safe=False))
+    return _WHOLE.on(whole, True)
+
+
+def is_whole(node: exp.Expr) -> bool:
+    """Whether a NUMERIC is a whole number by the way it is spelt here."""
+    return isinstance(node, exp.Anonymous) and (node.name == EVEN or _WHOLE.is_on(node))
+
+
+def cast(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """NUMERIC without digits holds any number in PostgreSQL, and three decimals in DuckDB."""
+    to = node.args["to"]
+    if to.this in _INTEGERS:
+        _to_integer(node, spelling.constructs)
+    if to.this is not exp.DType.DECIMAL or to.expressions:
+        return node
+    return exp.Cast(this=node.this, to=_WIDE.copy()) if _WHOLE.is_on(node.this) else _double(node.this)
+
+
+def rounded(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """ROUND(x) of what PostgreSQL has as a double takes halves to the even neighbour."""
+    if node.args.get("decimals") is not None or not is_double(node.this, spelling.constructs):
+        return node
+    return call(EVEN, node.this, exp.Literal.number(0))
+
+
+def put_under(node: exp.Expr, wrapper: exp.Expr) -> None:
+    """Put ``node`` itself, not a copy of it, under ``wrapper``, in the place of its first operand: rules for the parts
+    of the node may be still to come."""
+    node.replace(wrapper)
+    if isinstance(wrapper, exp.Anonymous):
+        wrapper.set("expressions", [node, *wrapper.expressions[1:]])
+    else:
+        wrapper.set("this", node)
+
+
+def _operands(node: exp.Expr, constructs: ConstructTable) -> Iterator[exp.Expr]:
     """The operands from which arithmetic computes a number, and the steps in between."""
     stack = [node]
     while stack:
         found = stack.pop()
         yield found
-        if isinstance(found, _ARITHMETIC):
+        if constructs.has(found, Trait.OPERAND_TYPE):
             stack.extend(found.iter_expressions())
 
 
-def _is_double(node: exp.Expr) -> bool:
-    """Whether PostgreSQL computes with doubles: one is written as such, and they prevail."""
-    return any(
-        isinstance(part, exp.Cast)
-        and part.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT)
-        and not STANDS_FOR_NUMERIC.is_on(part)
-        for part in _operands(node)
-    )
+def _exact_part(operand: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """EXTRACT is NUMERIC in PostgreSQL and an integer in DuckDB, which shows when it is divided."""
+    bare = operand
+    while isinstance(bare, exp.Paren | exp.Neg | exp.Add | exp.Sub | exp.Mul):
+        bare = bare.this
+    return _double(operand) if spelling.constructs.has(bare, Trait.FIELD) else operand
 
 
-def to_integer(node: exp.Expr) -> None:
+def _double(operand: exp.Expr) -> exp.Expr:
+    """What is NUMERIC in PostgreSQL."""
+    return _STANDS_FOR_NUMERIC.on(exp.Cast(this=operand, to=exp.DataType.build("double")), True)
+
+
+def _to_integer(node: exp.Expr, constructs: ConstructTable) -> None:
     """A NUMERIC becomes an integer with halves rounded away from zero; DuckDB takes those of its doubles to even."""
     operand = node.this
-    divided = any(isinstance(part, exp.Div | exp.Avg) for part in _operands(operand))
-    if divided and not _is_double(operand):
-        node.set("this", exp.Round(this=operand))
-
-
-def rounded(node: exp.Expr) -> exp.Expr:
-    """ROUND(x) of what PostgreSQL has as a double takes halves to the even neighbour."""
-    if node.args.get("decimals") is not None or not _is_double(node.this):
-        return node
-    return exp.Anonymous(this=_EVEN, expressions=[node.this, exp.Literal.number(0)])
-
-
-def printed(node: exp.Expr, schema: _Schema, *, short: bool = False) -> exp.Expr:
-    """An operand of a text, as PostgreSQL prints it. ``short``: a boolean is t or f, as CONCAT has it."""
-    bare = node
-    while isinstance(bare, exp.Paren):
-        bare = bare.this
-    digits = _digits(bare)
-    type_ = _type_of(bare, schema)
-    if digits is not None:
-        to = exp.DataType.build(f"decimal(38, {digits})")
-        return exp.TryCast(this=node, to=to)
-    if short and (isinstance(bare, _TRUTHS) or (type_ is not None and type_.kind is Kind.BOOLEAN)):
-        return exp.Left(this=_as_text(node), expression=exp.Literal.number(1))
-    if _is_double(bare) or (type_ is not None and type_.kind is Kind.DOUBLE):
-        whole = [_as_text(node), exp.Literal.string(r"\.0$"), exp.Literal.string("")]
-        return exp.Anonymous(this="REGEXP_REPLACE", expressions=whole)
-    return node
-
-
-def _digits(node: exp.Expr) -> int | None:
-    """How many decimals it is printed with, where that follows from the text: ROUND(x, 2) has two of them."""
-    if isinstance(node, exp.Floor | exp.Ceil) or (isinstance(node, exp.Anonymous) and node.name == _EVEN):
-        return 0
-    if not isinstance(node, exp.Round | exp.Trunc):
-        return None
-    decimals = node.args.get("decimals")
-    if decimals is None or isinstance(decimals, exp.Neg):
-        return 0
-    if isinstance(decimals, exp.Literal) and decimals.is_int and int(decimals.name) <= _MOST_DIGITS:
-        return int(decimals.name)
-    return None
-
-
-def _type_of(node: exp.Expr, schema: _Schema) -> Type | None:
-    """The type of a column of a release, which is named by its table."""
-    return schema.get(node.table, {}).get(node.name) if isinstance(node, exp.Column) else None
-
-
-def _as_text(node: exp.Expr) -> exp.Expr:
-    return exp.Cast(this=node, to=exp.DataType.build("text"))
+    fraction = any(constructs.has(part, Trait.DIVIDED) for part in _operands(operand, constructs))
+    if fraction and not is_double(operand, constructs):
+        node.set("this", call("ROUND", operand))

@@ -1,119 +1,24 @@
-"""The allow-list of the outer SELECT: syntax and functions that read only their inputs.
+"""Scalar functions above releases: those of the one table of functions, with what is particular to some of them.
 
-A wide list, for the service's protection and not for privacy's: the outer SELECT runs where nothing secret is. Still
-it is a list of what may, since DuckDB has functions that read files, settings and clocks. Not on it, besides those:
-whatever has no type among ours (arrays), and nodes that sqlglot spells by repeating an operand (INITCAP,
-BETWEEN SYMMETRIC), which grow without bound when they are nested.
+What could make one value grow without bound (REPEAT, LPAD, REPLACE) takes literals of limited size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from rewriter.expressions import FUNCTIONS
+from rewriter.outer import numbers, printed_texts
+from rewriter.outer import provenance_rules as rules
+from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spelling, Trait
+from rewriter.outer.outer_syntax import whole_literal
+from rewriter.refused import BAD_PARAMETER, TOO_COMPLEX, Refused
 
-_QUERIES = (
-    exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.With, exp.CTE, exp.Values, exp.Tuple,
-    exp.From, exp.Join, exp.Table, exp.TableAlias, exp.Alias, exp.Identifier, exp.Column, exp.Star,
-    exp.Where, exp.Group, exp.GroupingSets, exp.Rollup, exp.Cube, exp.Having, exp.Order, exp.Ordered,
-    exp.Distinct, exp.Limit, exp.Offset, exp.Fetch, exp.LimitOptions, exp.Window, exp.WindowSpec,
-)  # fmt: skip
-
-_OPERATORS = (
-    exp.And, exp.Or, exp.Not, exp.Paren, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE,
-    exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Escape,
-    exp.RegexpLike, exp.RegexpILike, exp.Exists, exp.Any, exp.All, exp.Array,
-    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Pow, exp.DPipe,
-    exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot,
-    exp.Case, exp.If, exp.AtTimeZone,
-)  # fmt: skip
-
-_VALUES = (
-    exp.Literal, exp.ByteString, exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.DataTypeParam,
-    exp.Interval, exp.Var,
-)  # fmt: skip
-
-_AGGREGATES = (
-    exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance,
-    exp.VariancePop, exp.Corr, exp.CovarPop, exp.CovarSamp, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2,
-    exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy, exp.RegrSxx, exp.RegrSxy, exp.RegrSyy, exp.GroupConcat,
-    exp.LogicalAnd, exp.LogicalOr, exp.BitwiseAndAgg, exp.BitwiseOrAgg, exp.BitwiseXorAgg,
-    exp.Median, exp.Mode, exp.PercentileCont, exp.PercentileDisc, exp.WithinGroup, exp.AnyValue, exp.Grouping,
-    exp.Filter, exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead,
-    exp.FirstValue, exp.LastValue, exp.NthValue, exp.IgnoreNulls, exp.RespectNulls,
-)  # fmt: skip
-
-_ABOVE = [row for row in FUNCTIONS if row.above]
-
-FORMS: frozenset[type[exp.Expr]] = frozenset(
-    [*_QUERIES, *_OPERATORS, *_VALUES, *_AGGREGATES, *(row.node for row in _ABOVE if row.arguments is None)]
-)
-"""Every node class that may appear. A subclass of one of them may not."""
-
-NAMED: Mapping[str, int] = {
-    "EVERY": 1,
-    **{row.names[0].upper(): row.arguments for row in _ABOVE if row.arguments is not None},
-}
-"""Functions that the parser has no class for, with their number of arguments."""
-
-_SETS = frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"})
-
-PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
-    exp.Select: frozenset(
-        [
-            "with_",
-            "expressions",
-            "distinct",
-            "from_",
-            "joins",
-            "where",
-            "group",
-            "having",
-            "windows",
-            "order",
-            "limit",
-            "offset",
-        ]
-    ),
-    exp.Union: _SETS,
-    exp.Except: _SETS,
-    exp.Intersect: _SETS,
-    exp.Subquery: frozenset({"this", "alias"}),
-    exp.With: frozenset({"expressions"}),
-    exp.CTE: frozenset({"this", "alias", "materialized"}),
-    exp.Table: frozenset({"this", "alias"}),
-    exp.TableAlias: frozenset({"this", "columns"}),
-    exp.Values: frozenset({"expressions", "alias"}),
-    exp.Join: frozenset({"this", "side", "kind", "method", "on", "using"}),
-    exp.Group: frozenset({"expressions", "grouping_sets", "rollup", "cube"}),
-    exp.Column: frozenset({"this", "table"}),
-    exp.Star: frozenset(),
-    exp.Limit: frozenset({"expression"}),
-    exp.Fetch: frozenset({"direction", "count", "limit_options"}),
-    exp.LimitOptions: frozenset({"rows"}),
-    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
-    exp.Between: frozenset({"this", "low", "high"}),
-    exp.Cast: frozenset({"this", "to"}),
-    exp.In: frozenset({"this", "expressions", "query"}),
-    exp.Trim: frozenset({"this", "expression", "position"}),
-    exp.TimestampTrunc: frozenset({"this", "unit"}),
-    exp.DateTrunc: frozenset({"this", "unit"}),
-    exp.RegexpReplace: frozenset({"this", "expression", "replacement", "modifiers", "single_replace"}),
-    exp.StrPosition: frozenset({"this", "substr"}),
-    exp.Mode: frozenset(),
-}
-"""Where a node has parts that PostgreSQL has not, or that are not carried over: the parts that may be set."""
-
-CASTS = frozenset(
-    {
-        exp.DType.BOOLEAN, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT, exp.DType.DECIMAL, exp.DType.FLOAT,
-        exp.DType.DOUBLE, exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.BPCHAR, exp.DType.DATE, exp.DType.TIMESTAMP,
-        exp.DType.TIMESTAMPTZ, exp.DType.INTERVAL,
-    }
-)  # fmt: skip
-"""Types that may be cast to; BPCHAR is PostgreSQL's name for text without a length."""
+MAX_PADDED = 1_000
+MAX_REPLACEMENT = 20
 
 PARTS_OF_TIME = frozenset(
     [
@@ -126,19 +31,131 @@ PARTS_OF_TIME = frozenset(
 UNITS = frozenset(["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "DECADE", "CENTURY"])
 """What DATE_TRUNC may take."""
 
-CLOCKS: Mapping[type[exp.Expr], str] = {
-    exp.CurrentDate: "CURRENT_DATE",
-    exp.CurrentTimestamp: "now()",
-    exp.CurrentTime: "CURRENT_TIME",
-    exp.Localtime: "LOCALTIME",
-    exp.Localtimestamp: "LOCALTIMESTAMP",
-}
-"""Clocks, for a hint of their own."""
+_FORMAT = re.compile(r"(?:%[YymdHIMSfjBbAa]|[^A-Za-z%\"])*")
+"""A time format that was understood as a whole: what is left of PostgreSQL's own letters was not."""
 
-PSEUDO_COLUMNS = frozenset(
-    [
-        "current_catalog", "current_date", "current_schema", "current_role", "current_time", "current_timestamp",
-        "current_user", "localtime", "localtimestamp", "session_user", "user", "rowid",
-    ]
-)  # fmt: skip
-"""Names that DuckDB takes for more than columns."""
+# Checks
+
+
+def _check_extract(node: exp.Expr) -> None:
+    if node.this.name.upper() not in PARTS_OF_TIME:
+        raise Refused(
+            f"EXTRACT({node.this.name[:40]} …) is not answered", hint="extract YEAR, MONTH, DAY, HOUR, DOW or EPOCH"
+        )
+
+
+def _check_trunc(node: exp.Expr) -> None:
+    unit = node.args.get("unit")
+    if unit is None or unit.name.upper() not in UNITS:
+        raise Refused("DATE_TRUNC needs a unit", hint="write DATE_TRUNC('month', x)", sqlstate=BAD_PARAMETER)
+
+
+def _check_format(node: exp.Expr) -> None:
+    written = node.args.get("format")
+    if not isinstance(written, exp.Literal) or not written.is_string or _FORMAT.fullmatch(written.name) is None:
+        raise Refused("this format is not answered", hint="use YYYY, MM, DD, HH24, MI and SS, e.g. 'YYYY-MM'")
+
+
+def _check_substring(node: exp.Expr) -> None:
+    start = node.args.get("start")
+    if start is None or isinstance(start, exp.Neg) or (isinstance(start, exp.Literal) and start.is_string):
+        raise Refused("SUBSTRING needs a position from 1", hint="use RIGHT(x, n), or REGEXP_REPLACE")
+
+
+def _check_repeat(node: exp.Expr) -> None:
+    times = whole_literal(node.args.get("times"))
+    text = node.this
+    if not isinstance(text, exp.Literal) or times is None or len(text.name) * times > MAX_PADDED:
+        raise Refused(
+            f"REPEAT gives at most {MAX_PADDED} characters, of literals",
+            hint="a bar of n characters is LEFT(REPEAT('#', 100), n)",
+            sqlstate=TOO_COMPLEX,
+        )
+
+
+def _check_pad(node: exp.Expr) -> None:
+    length = whole_literal(node.args.get("expression"))
+    if length is None or length > MAX_PADDED:
+        raise Refused(f"LPAD and RPAD take a number up to {MAX_PADDED}", hint="write LPAD(x, 10)", sqlstate=TOO_COMPLEX)
+
+
+def _check_replace(node: exp.Expr) -> None:
+    replacement = node.args.get("replacement")
+    if replacement is not None and not (
+        isinstance(replacement, exp.Literal) and len(replacement.name) <= MAX_REPLACEMENT
+    ):
+        raise Refused(
+            f"a replacement is a literal of at most {MAX_REPLACEMENT} characters",
+            hint="use CASE for whole values",
+            sqlstate=TOO_COMPLEX,
+        )
+
+
+# Spellings
+
+
+def _regexp_replace(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """In PostgreSQL the dot matches a line's end too."""
+    flags = node.args.get("modifiers")
+    if flags is None or (isinstance(flags, exp.Literal) and not set(flags.name) - set("gi")):
+        node.set("modifiers", exp.Literal.string((flags.name if flags is not None else "") + "s"))
+    return printed_texts.limited(node, spelling)
+
+
+# The table
+
+_PADDED = Construct(check=_check_pad)
+_WHOLE = Construct(decimals=printed_texts.no_decimals)
+_NEVER_NEGATIVE = Construct(nonnegative=rules.always)
+_JOINED = Construct(spelling=printed_texts.concatenated, traits=Trait.JOINS_TEXTS)
+
+PARTICULAR: Mapping[str, Construct] = {
+    "coalesce": Construct(provenance=rules.first_not_null, nonnegative=rules.of_all, traits=Trait.OPERAND_TYPE),
+    "nullif": Construct(
+        provenance=rules.first,
+        nonnegative=rules.of_first,
+        traits=Trait.NULLIF | Trait.OPERAND_TYPE,
+        repeated=frozenset({"this"}),
+    ),
+    "abs": Construct(nonnegative=rules.always, traits=Trait.OPERAND_TYPE),
+    "floor": _WHOLE,
+    "ceil": _WHOLE,
+    "round": Construct(
+        provenance=rules.rounded_number,
+        nonnegative=rules.of_first,
+        spelling=numbers.rounded,
+        decimals=printed_texts.decimals,
+        traits=Trait.ROUNDED,
+    ),
+    "trunc": Construct(decimals=printed_texts.decimals),
+    "mod": Construct(traits=Trait.OPERAND_TYPE),
+    "div": Construct(spelling=numbers.whole_quotient),
+    "sqrt": _NEVER_NEGATIVE,
+    "exp": _NEVER_NEGATIVE,
+    "trim": Construct(frozenset({"this", "expression", "position"})),
+    "substring": Construct(check=_check_substring),
+    "replace": Construct(check=_check_replace, spelling=printed_texts.limited, traits=Trait.REPLACES_TEXT),
+    "regexp_replace": Construct(
+        frozenset({"this", "expression", "replacement", "modifiers", "single_replace"}),
+        _check_replace,
+        spelling=_regexp_replace,
+        traits=Trait.REPLACES_TEXT,
+    ),
+    "concat": _JOINED,
+    "concat_ws": _JOINED,
+    "position": Construct(frozenset({"this", "substr"})),
+    "split_part": Construct(repeated=frozenset({"this", "delimiter", "part_index"})),
+    "lpad": _PADDED,
+    "repeat": Construct(check=_check_repeat),
+    "date_trunc": Construct(frozenset({"this", "unit"}), _check_trunc),
+    "extract": Construct(check=_check_extract, traits=Trait.FIELD),
+    "to_char": Construct(check=_check_format),
+    "to_date": Construct(check=_check_format),
+}
+"""What is particular to a function, by its first name in the one table of functions."""
+
+SCALARS: Sequence[OuterFunction] = tuple(
+    OuterFunction(row.names, row.node, row.examples, PARTICULAR.get(row.names[0], ORDINARY), row.arguments)
+    for row in FUNCTIONS
+    if row.above
+)

@@ -11,12 +11,14 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from rewriter.outer.allow_list import CONSTRUCTS
+from rewriter.outer.construct import Trait
 from rewriter.outer.provenance import Measured
 
 
 def most_of(node: exp.Expr, parts: Sequence[Measured]) -> Fraction | None:
     """The greatest number that an expression can be; ``parts`` are what is known of its operands. None: unknown."""
-    if isinstance(node, exp.Alias | exp.Paren | exp.Nullif | exp.Cast | exp.Round):
+    if isinstance(node, exp.Alias | exp.Paren | exp.Cast) or CONSTRUCTS.has(node, Trait.NULLIF | Trait.ROUNDED):
         return _kept(node, parts)
     if isinstance(node, exp.Mul):
         for one, other in (parts, parts[::-1]):
@@ -34,11 +36,12 @@ def most_of(node: exp.Expr, parts: Sequence[Measured]) -> Fraction | None:
 def _kept(node: exp.Expr, parts: Sequence[Measured]) -> Fraction | None:
     """Rounded to digits, a number is no larger than the largest where this has so few digits itself."""
     most = parts[0].most if parts else None
-    if most is None or not isinstance(node, exp.Cast | exp.Round):
+    is_rounded = CONSTRUCTS.has(node, Trait.ROUNDED)
+    if most is None or not (is_rounded or isinstance(node, exp.Cast)):
         return most
     if isinstance(node, exp.Cast) and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT):
         return most
-    return most if most.denominator == 1 and (isinstance(node, exp.Cast) or _has_digits(parts)) else None
+    return most if most.denominator == 1 and (not is_rounded or _has_digits(parts)) else None
 
 
 def _has_digits(parts: Sequence[Measured]) -> bool:
@@ -61,11 +64,11 @@ def _scaled(node: exp.Expr) -> tuple[Fraction, exp.Expr]:
 def _is_sum_with(node: exp.Expr, part: exp.Expr) -> bool:
     """Whether ``part`` is one of the terms of a sum."""
     whole = _bare(node)
-    while isinstance(whole, exp.Nullif):
+    while CONSTRUCTS.has(whole, Trait.NULLIF):
         whole = _bare(whole.this)
     if isinstance(whole, exp.Window):
         # SQL's own frame has the row itself.
-        summed = isinstance(whole.this, exp.Sum) and whole.args.get("spec") is None and not whole.args.get("alias")
+        summed = _is_sum(whole.this) and whole.args.get("spec") is None and not whole.args.get("alias")
         return summed and _bare(whole.this.this) == part
     if isinstance(whole, exp.Subquery):
         whole = whole.this
@@ -75,10 +78,14 @@ def _is_sum_with(node: exp.Expr, part: exp.Expr) -> bool:
     if {name for name, value in whole.args.items() if value} != {"expressions", "from_"}:
         return False
     total = [_bare(item.this if isinstance(item, exp.Alias) else item) for item in whole.expressions]
-    if len(total) != 1 or not isinstance(total[0], exp.Sum) or not isinstance(_bare(total[0].this), exp.Column):
+    if len(total) != 1 or not _is_sum(total[0]) or not isinstance(_bare(total[0].this), exp.Column):
         return False
     table, own = (_only_table(select) for select in (whole, around))
     return table is not None and table == own and _bare(total[0].this).name == part.name
+
+
+def _is_sum(node: exp.Expr) -> bool:
+    return CONSTRUCTS.has(node, Trait.SUM)
 
 
 def _only_table(select: exp.Select) -> str | None:

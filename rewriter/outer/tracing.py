@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.declared import Type
+from rewriter.outer.construct import Columns
+from rewriter.outer.name_scope import Ctes, NameScope, TracedTable, expression
 from rewriter.outer.provenance import PUBLIC, Measured, either, output, shifted_slots, unknown
-from rewriter.outer.provenance_rules import Ctes, NameScope, TracedTable, expression
 from rewriter.outer.released_columns import row_column
 from rewriter.plan import Output
+from rewriter.release import RunningSum, RunningSums
 from rewriter.statement import folded, from_items, is_grouped, is_star, nodes_of
 
 MOST_SLOTS = 16
-
-_Schema = Mapping[str, Mapping[str, Type]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +46,18 @@ class _Untraceable(Exception):
     """Columns of slots would change what the query means."""
 
 
-def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Schema) -> Traced | None:
-    """Read an outer tree over released tables; ``schema`` has the columns of all tables. None where columns get lost.
+def trace(
+    tree: exp.Query, running: RunningSums, released: Mapping[str, Sequence[Output]], schema: Columns
+) -> Traced | None:
+    """Read an outer tree over released tables; ``schema`` has the columns of all tables, and ``running`` are windows of
+    the tree itself. None where columns get lost.
 
     >>> import sqlglot
     >>> from rewriter.plan import Linear
     >>> from rewriter.declared.types import BIGINT
     >>> n = Output("a0", BIGINT, Linear(()), "COUNT(*)")
     >>> tree = sqlglot.parse_one("SELECT a0 / 2.0 AS half FROM r WHERE a0 > 5")
-    >>> found = trace(tree, {"r": [n]}, {"r": {"a0": BIGINT}})
+    >>> found = trace(tree, (), {"r": [n]}, {"r": {"a0": BIGINT}})
     >>> found.tree.sql()
     'SELECT a0 / 2.0 AS half, "r"."dpsql_row_0" AS "dpsql_row_0" FROM r WHERE a0 > 5'
     >>> found.columns[0].form.terms
@@ -71,21 +73,29 @@ def trace(tree: exp.Query, released: Mapping[str, Sequence[Output]], schema: _Sc
         tables[name] = TracedTable(columns, (frozenset([name]),))
     try:
         copy: exp.Query = tree.copy()
-        found = _Tracer(tables, write=True).query(copy, {}, carry=True)
+        found = _Tracer(tables, _copied(running, tree, copy), write=True).query(copy, {}, carry=True)
     except _Untraceable:
         copy = tree
-        found = _Tracer(tables, write=False).query(tree, {}, carry=False)
+        found = _Tracer(tables, _copied(running, tree, tree), write=False).query(tree, {}, carry=False)
         found = replace(found, columns=tuple((name, unknown(one)) for name, one in found.columns), origins=())
     except (_Lost, RecursionError):
         return None
     return Traced(copy, tuple(one for _, one in found.columns), found.origins)
 
 
+def _copied(running: RunningSums, tree: exp.Query, copy: exp.Query) -> Mapping[int, RunningSum]:
+    """The running sums of a copy of a tree, by the id of the window; a window of another tree is an error."""
+    windows = zip(tree.find_all(exp.Window), copy.find_all(exp.Window), strict=True)
+    twins = {id(own): id(twin) for own, twin in windows}
+    return {twins[id(window)]: sums for window, sums in running}
+
+
 class _Tracer:
     """``write``: whether the trees are changed, or only looked at."""
 
-    def __init__(self, tables: Mapping[str, TracedTable], *, write: bool) -> None:
+    def __init__(self, tables: Mapping[str, TracedTable], running: Mapping[int, RunningSum], *, write: bool) -> None:
         self._tables = tables
+        self._running = running
         self._write = write
 
     # Queries
@@ -117,7 +127,7 @@ class _Tracer:
         return known
 
     def _set_operation(self, node: exp.SetOperation, ctes: Ctes, carry: bool, outside: NameScope | None) -> TracedTable:
-        looking = _Tracer(self._tables, write=False)
+        looking = _Tracer(self._tables, self._running, write=False)
         together = isinstance(node, exp.Union) and not node.args.get("distinct")
         left, right = (looking.query(side, ctes, carry=False, outside=outside) for side in (node.this, node.expression))
         if len(left.columns) != len(right.columns):
@@ -202,7 +212,7 @@ class _Tracer:
         natural = any(join.args.get("method") for join in select.args.get("joins") or ())
         if natural and self._write and sum(bool(table.slots) for _, table in sources) > 1:
             raise _Untraceable
-        return NameScope(tuple(sources), outside)
+        return NameScope(tuple(sources), self._running, outside)
 
     def _expanded(self, select: exp.Select, scope: NameScope) -> list[exp.Expr]:
         """The select list without stars: a star would show the slots of what it stands over."""

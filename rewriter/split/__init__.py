@@ -1,8 +1,7 @@
 """Where the private part of a statement ends: releases, and the outer SELECT over them."""
 
-from rewriter.split.cumulative_windows import RUNNING
 from rewriter.split.other_groups import label
 from rewriter.split.presence import Empty
 from rewriter.split.splitter import split
 
-__all__ = ["RUNNING", "Empty", "label", "split"]
+__all__ = ["Empty", "label", "split"]

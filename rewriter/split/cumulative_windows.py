@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import AVG, SUM, function_of
-from rewriter.dialects import Fact
-from rewriter.release import Along, Cumulative, Frame, Query, release_name
+from rewriter.release import Along, Cumulative, Frame, Query, RunningSum, RunningSums, release_name
 from rewriter.statement import folded, output_name, walk
 
 
@@ -40,18 +39,6 @@ class _Running:
     mean: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RunningSum:
-    """A window is the sum of the output ``name`` over all groups that it names, and of nothing less."""
-
-    release: int
-    name: str
-    window: Along
-
-
-RUNNING: Fact[RunningSum] = Fact("running sum")
-"""Of a window of the outer SELECT that is one."""
-
 _FILTERS = ("where", "group", "having")
 _CUTS = ("distinct", "limit", "offset", "qualify")
 
@@ -59,14 +46,16 @@ _Columns = Mapping[str, _Column]
 """What a query answers, by name; columns that are computed are not among them."""
 
 
-def with_running_sums(releases: Sequence[Query], outer: exp.Query) -> tuple[Query, ...]:
-    """The releases, each with the running sums that ``outer`` makes of it, where they all run along the same keys."""
+def with_running_sums(releases: Sequence[Query], outer: exp.Query) -> tuple[tuple[Query, ...], RunningSums]:
+    """The releases, each with the running sums that ``outer`` makes of it, where they all run along the same keys; and
+    the windows of ``outer`` that are such sums."""
     reader = _Reader(releases)
     reader.show(reader.query(outer, {}))
-    return tuple(
+    found = tuple(
         replace(query, cumulative=reader.sums(number)) if number in reader.found else query
         for number, query in enumerate(releases)
     )
+    return found, tuple(reader.windows.values())
 
 
 class _Reader:
@@ -76,6 +65,7 @@ class _Reader:
         self._releases = releases
         self._tables = {release_name(number): _columns(number, query) for number, query in enumerate(releases)}
         self.found: dict[int, Cumulative] = {}
+        self.windows: dict[int, tuple[exp.Window, RunningSum]] = {}
         self._shown: set[tuple[int, int]] = set()
 
     def sums(self, release: int) -> Cumulative:
@@ -149,7 +139,7 @@ class _Reader:
             node = stack.pop()
             if (found := _column(node, columns)) is not None:
                 self.show({"": found})
-            elif not isinstance(node, exp.Query) and not RUNNING.is_on(node):
+            elif not isinstance(node, exp.Query) and id(node) not in self.windows:
                 stack.extend(node.iter_expressions())
 
     def _note(self, window: exp.Window, running: _Running | None, *, filtered: bool) -> None:
@@ -172,7 +162,8 @@ class _Reader:
             return
         if running.whole and not filtered and len(running.apart) + len(one.order) == len(query.keys):
             name = f"a{one.aggregates[0]}"
-            RUNNING.on(window, RunningSum(number, name, Along(one.order, one.descending, one.frame, running.mean)))
+            rows = Along(one.order, one.descending, one.frame, running.mean)
+            self.windows[id(window)] = (window, RunningSum(number, name, rows))
 
 
 def _columns(number: int, query: Query) -> _Columns:

@@ -106,7 +106,7 @@ def _keep(table: exp.Table, presence: Presence) -> None:
         test: exp.Expr = exp.column(presence.column, table.alias_or_name)
         where = select.args.get("where")
         if where is not None:
-            test = exp.and_(where.this.copy(), test, copy=False)
+            test = exp.and_(where.this, test, copy=False)
         select.set("where", exp.Where(this=test))
         return
     rows = exp.Select(expressions=[exp.Star()]).from_(exp.to_table(table.name), copy=False)

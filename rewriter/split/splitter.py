@@ -105,9 +105,9 @@ def split(
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     one = merged(splitter.releases, splitter.sites)
     outer = flattened(one.renamed(resolved.tree), single(one.releases))
-    releases = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
+    releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
-    return Split(together(releases), outer, frozenset(splitter.tables), tuple(splitter.notes))
+    return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes))
 
 
 class _Splitter:

@@ -9,6 +9,7 @@ from rewriter.statement.and_branches import (
     unparenthesised,
 )
 from rewriter.statement.fold_constants import plain_constants
+from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
@@ -31,11 +32,10 @@ from rewriter.statement.select_shape import (
     star_of,
     walk,
 )
-from rewriter.statement.spell_quantiles import LISTED, plain_quantiles
+from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.three_part_names import plain_names, written
 
 __all__ = [
-    "LISTED",
     "MAX_BYTES",
     "Explain",
     "Parameters",
@@ -49,6 +49,7 @@ __all__ = [
     "conjuncts",
     "folded",
     "from_items",
+    "function_name",
     "grouped_item",
     "has_aggregate",
     "is_aggregate",
@@ -56,6 +57,7 @@ __all__ = [
     "is_grouped",
     "is_star",
     "is_window_function",
+    "listed_items",
     "nodes_of",
     "only",
     "output_name",

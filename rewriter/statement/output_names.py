@@ -7,23 +7,11 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from rewriter.expressions import word_of
+from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import folded, unaliased
 
 NAMELESS = "?column?"
 
-_NAMES: Mapping[type[exp.Expr], str] = {
-    exp.ApproxDistinct: "approx_count_distinct",
-    exp.DateTrunc: "date_trunc",
-    exp.GroupConcat: "string_agg",
-    exp.Interval: "interval",
-    exp.LogicalAnd: "bool_and",
-    exp.LogicalOr: "bool_or",
-    exp.StrPosition: "position",
-    exp.StrToDate: "to_date",
-    exp.TimeToStr: "to_char",
-    exp.TimestampTrunc: "date_trunc",
-    exp.VariancePop: "var_pop",
-}
 _TYPES: Mapping[str, str] = {
     "bigint": "int8",
     "boolean": "bool",
@@ -86,17 +74,18 @@ def _of_case(node: exp.Case) -> str:
 def _of_function(node: exp.Expr) -> str:
     if (word := word_of(node)) is not None:
         return word
-    if (known := _NAMES.get(type(node))) is not None:
-        return known
     if isinstance(node, exp.Trim):
         return _TRIMS.get(str(node.args.get("position") or "").upper(), "btrim")
     if isinstance(node, exp.Pad):
         return "lpad" if node.args.get("is_left") else "rpad"
-    if isinstance(node, exp.AggFunc):
-        # Some of them are binary operators for the parser, as CORR(y, x) is.
-        return node.sql_name().lower()
-    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary | exp.Unary):
-        return str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower()
+    # Some aggregates are binary operators for the parser, as CORR(y, x) is.
+    is_operator = isinstance(node, exp.Connector | exp.Binary | exp.Unary) and not isinstance(node, exp.AggFunc)
+    if isinstance(node, exp.Func) and not is_operator:
+        return function_name(type(node))
+    if isinstance(node, exp.Interval):
+        return "interval"
     return NAMELESS
 
 

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewriter.dialects import Fact
 from rewriter.refused import Refused
 
 MOST_FRACTIONS = 100
-
-LISTED: Fact[bool] = Fact("listed")
-"""Of the text of an array, which is made of ``COALESCE(CAST(item AS TEXT), 'NULL')``."""
 
 _FORMS: dict[str, type[exp.Expr]] = {
     "quantile_cont": exp.PercentileCont,
@@ -104,8 +100,27 @@ def _array(quantiles: list[exp.Expr]) -> exp.Expr:
         one = exp.Coalesce(this=exp.cast(quantile, "text"), expressions=[exp.Literal.string("NULL")])
         comma = exp.DPipe(this=text, expression=exp.Literal.string(",")) if place else text
         text = exp.DPipe(this=comma, expression=one)
-    array = exp.Paren(this=exp.DPipe(this=text, expression=exp.Literal.string("}")))
-    return LISTED.on(array, True)
+    return exp.Paren(this=exp.DPipe(this=text, expression=exp.Literal.string("}")))
+
+
+def listed_items(node: exp.Expr) -> list[exp.Expr] | None:
+    """The items of what is written as the text of an array; None where a node is written in any other way.
+
+    >>> import sqlglot
+    >>> sql = "SELECT PERCENTILE_CONT(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY y) FROM t"
+    >>> (text,) = plain_quantiles(sqlglot.parse_one(sql, read="postgres")).expressions
+    >>> [item.sql("postgres") for item in listed_items(text.this)]
+    ['PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY y)', 'PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY y)']
+    """
+    parts = list(node.this.flatten()) if _is_braced(node) else []
+    items = [part.this.this for part in parts[1::2] if isinstance(part, exp.Coalesce)]
+    return items if items and node == _array([item.copy() for item in items]) else None
+
+
+def _is_braced(node: exp.Expr) -> bool:
+    """Whether a text in parentheses ends as that of an array does."""
+    text = node.this if isinstance(node, exp.Paren) else None
+    return isinstance(text, exp.DPipe) and text.expression == exp.Literal.string("}")
 
 
 def _subscript(whole: exp.Expr) -> tuple[exp.Expr, int] | None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.dialects import call
+from rewriter.statement.function_names import SPELT_AS_ANOTHER, function_name
 from rewriter.statement.identifiers import folded
 
 SCHEMAS = frozenset({"public", "main"})
@@ -90,8 +92,8 @@ def written(node: exp.Expr) -> str:
         column.set("table", None)
         if isinstance(column.this, exp.Identifier) and column.name == column.name.lower():
             column.this.set("quoted", False)
-    for median in list(copy.find_all(exp.Median)):
-        call = exp.Anonymous(this="MEDIAN", expressions=[median.this])
-        copy = median.replace(call) if median is copy else copy
-        median.replace(call)
+    for node in list(copy.find_all(*SPELT_AS_ANOTHER)):
+        spelt = call(function_name(type(node)).upper(), node.this)
+        copy = node.replace(spelt) if node is copy else copy
+        node.replace(spelt)
     return copy.sql(dialect="postgres", comments=False)

@@ -28,6 +28,7 @@ from dpsql.finish.remembered import Finished
 from dpsql.ledger.ledger import Ledger
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
+from dpsql.mechanisms.mechanism import Draws
 from dpsql.mechanisms.quantiles.mode import Commonest
 from dpsql.mechanisms.quantiles.one import Quantile
 from dpsql.mechanisms.sampling.sampler import Sampler
@@ -59,8 +60,8 @@ class Bug:
 
 
 def _halved_noise(patch: Patch) -> None:
-    patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.laplace(self.scale / 2, count))
-    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.gaussian(self.scale / 2, count))
+    patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.draw(Draws(Laplace(self.scale / 2), count)))
+    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.draw(Draws(Gaussian(self.scale / 2), count)))
 
 
 def _wide_values(patch: Patch) -> None:
@@ -114,8 +115,8 @@ def _half_is_charged(patch: Patch) -> None:
 
 
 def _one_draw_for_all(patch: Patch) -> None:
-    patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.laplace(self.scale, 1) * count)
-    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.gaussian(self.scale, 1) * count)
+    patch.setattr(Laplace, "sample", lambda self, sampler, count: sampler.draw(Draws(self, 1)) * count)
+    patch.setattr(Gaussian, "sample", lambda self, sampler, count: sampler.draw(Draws(self, 1)) * count)
 
 
 def _one_draw_for_two_columns(patch: Patch) -> None:

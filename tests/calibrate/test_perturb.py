@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.errors import InternalError
 from dpsql.mechanisms.gaussian import Gaussian
+from dpsql.mechanisms.mechanism import Draws
 from dpsql.mechanisms.sampling.sampler import OpenDPSampler
 from dpsql.perturb import perturb
 from dpsql.releases.tables import ExactTable
@@ -32,15 +34,9 @@ class Counting:
         self.next = 1
         self.log = log if log is not None else []
 
-    def laplace(self, scale: Fraction, count: int) -> list[int]:
-        return self._draw("laplace", scale, count)
-
-    def gaussian(self, sigma: Fraction, count: int) -> list[int]:
-        return self._draw("gaussian", sigma, count)
-
-    def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
-        self.log.append("draw")
-        return 0, 0
+    def draw(self, law: Any) -> Any:
+        assert isinstance(law, Draws)
+        return self._draw(law.mechanism.name, law.mechanism.scale, law.count)
 
     def _draw(self, kind: str, scale: Fraction, count: int) -> list[int]:
         self.asked.append((kind, scale, count))

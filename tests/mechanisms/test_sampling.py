@@ -14,6 +14,7 @@ import pytest
 
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
+from dpsql.mechanisms.mechanism import Draws
 from dpsql.mechanisms.sampling.sampler import WIDEST, OpenDPSampler, TooWide, float_at_least
 from rewriter.declared.sensitivity import Sensitivity
 from tests.mechanisms.laws import chi_square
@@ -24,8 +25,11 @@ WIDE = Fraction(2**49)
 
 
 def sample(kind: str, scale: Fraction, count: int) -> list[int]:
-    sampler = OpenDPSampler()
-    return sampler.laplace(scale, count) if kind == "laplace" else sampler.gaussian(scale, count)
+    return OpenDPSampler().draw(draws_of(kind, scale, count))
+
+
+def draws_of(kind: str, scale: Fraction, count: int) -> Draws:
+    return Draws(Laplace(scale) if kind == "laplace" else Gaussian(scale), count)
 
 
 @pytest.mark.quick
@@ -70,8 +74,7 @@ def test_no_draw_repeats_from_call_to_call_whatever_is_seeded(kind: str) -> None
     assert len({draw for run in runs for draw in run}) == 600
     # Nor when the same sampler, as a proxy has one, is asked the same again.
     one = OpenDPSampler()
-    draw_ = {"laplace": one.laplace, "gaussian": one.gaussian}[kind]
-    again = [draw_(WIDE, 200) for _ in range(3)]
+    again = [one.draw(draws_of(kind, WIDE, 200)) for _ in range(3)]
     assert len({draw for run in again for draw in run}) == 600
 
 

@@ -42,9 +42,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "noise is drawn once and remembered",
-        "dpsql.mechanisms.sampling.sampler:OpenDPSampler.laplace",
-        "    def laplace(self, scale: Fraction, count: int) -> list[int]:\n        return _laplace",
-        "    @functools.lru_cache\n    def laplace(self, scale: Fraction, count: int) -> list[int]:\n        return _laplace",
+        "dpsql.mechanisms.laplace:Laplace.draws",
+        "    def draws(self, count: int) -> list[int]:\n        return _noise",
+        "    @functools.lru_cache\n    def draws(self, count: int) -> list[int]:\n        return _noise",
         f"{SAMPLING}::test_no_draw_repeats_from_call_to_call_whatever_is_seeded",
     ),
     bug(
@@ -115,7 +115,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "quantiles are picked beside the price",
         "dpsql.calibrate.calibration:calibrate",
-        "    whole += sum(max(len(choice.fractions), 1) for choice in plan.choices)\n",
+        "    whole += sum(choice.size for choice in plan.choices)\n",
         "    whole = whole or Fraction(1)\n",
         f"{MODE}::test_without_noise_it_is_the_most_common_declared_value",
     ),
@@ -223,7 +223,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "the weight of a group is measured for nothing",
-        "dpsql.calibrate.picks:joint_cost",
+        "dpsql.calibrate.quantile_picks:joint_cost",
         "return 1 + COUNT + share + extremes, 1 + 4 * COUNT**2 + share**2 + extremes",
         "return 1 + share + extremes, 1 + share**2 + extremes",
         f"{JOINT}::test_all_that_is_picked_is_paid",

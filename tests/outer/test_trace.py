@@ -19,9 +19,10 @@ from dpsql.sandbox.sandbox import Sandbox
 from rewriter.declared.types import BIGINT, DOUBLE, INTEGER, TEXT, Type, decimal
 from rewriter.outer.checks import check_outer, outer_sql
 from rewriter.outer.over_replicates import REPLICATE, REPLICATES, replicated_sql
-from rewriter.outer.provenance import Affine, Form, Mean, Measured, Public, Quotient, Rounding
+from rewriter.outer.provenance import Affine, Form, Mean, Measured, Public, Quotient, Rounding, Running
 from rewriter.outer.tracing import Traced, row_column, trace
 from rewriter.plan import Linear, Output, Ratio
+from rewriter.release import Along, RunningSum
 
 COUNT = Output("a0", BIGINT, Linear((("s", Fraction(1)),), integer=True, minimum=0), "COUNT(*)")
 SUM = Output("a1", decimal(38, 2), Linear((("t", Fraction(1, 100)),)), "SUM(x)")
@@ -164,7 +165,7 @@ def traced(sql: str) -> tuple[exp.Query, Traced]:
     tree = sqlglot.parse_one(sql, read="postgres")
     assert isinstance(tree, exp.Query)
     check_outer(tree, SCHEMA)
-    found = trace(tree, dict.fromkeys(NAMES, OUTPUTS), SCHEMA)
+    found = trace(tree, (), dict.fromkeys(NAMES, OUTPUTS), SCHEMA)
     assert found is not None, sql
     return tree, found
 
@@ -257,3 +258,18 @@ def test_what_no_number_was_measured_for_is_public(sandbox: Sandbox) -> None:
 def test_a_scalar_subquery_over_a_release_is_measured(sandbox: Sandbox) -> None:
     _, found = traced("SELECT k0, (SELECT SUM(a0) FROM dpsql_release_1) FROM dpsql_release_0")
     assert [column.noisy for column in found.columns] == [False, True]
+
+
+def test_a_running_sum_of_another_tree_is_an_error() -> None:
+    """The windows that are running sums are nodes of the tree: where it was copied on the way, they are lost."""
+    tree = sqlglot.parse_one("SELECT SUM(a0) OVER (ORDER BY k0) AS s FROM r")
+    assert isinstance(tree, exp.Query)
+    window = tree.find(exp.Window)
+    assert window is not None
+    sums = RunningSum(0, "a0", Along((0,), descending=False))
+    released, schema = {"r": [Output("a0", BIGINT, Linear(()), "COUNT(*)")]}, {"r": {"k0": TEXT, "a0": BIGINT}}
+    found = trace(tree, ((window, sums),), released, schema)
+    assert found is not None
+    assert isinstance(found.columns[0].form, Running)
+    with pytest.raises(KeyError):
+        trace(tree.copy(), ((window, sums),), released, schema)

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -21,6 +22,7 @@ from dpsql.calibrate.calibration import calibrate
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.running_estimates import group_variances, prefix_variances, running_half_widths
 from dpsql.mechanisms import Gaussian
+from dpsql.mechanisms.mechanism import Draws
 from dpsql.perturb import perturb
 from dpsql.proxy import Proxy
 from dpsql.releases.tables import ExactTable, NoisyTable
@@ -28,7 +30,6 @@ from dpsql.testing import Measurement, measure
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.dialects.duckdb import DUCKDB
-from rewriter.split.cumulative_windows import RUNNING as MARK
 from rewriter.split.splitter import split
 from rewriter.statement.parser import Select, parse
 from rewriter.strategies.prefix_strategies import Prefix, PrefixStrategy, Toeplitz, Tree, best_tree, convolved
@@ -351,12 +352,13 @@ class Fast:
     def __init__(self) -> None:
         self._rng = np.random.default_rng(20261121)
 
-    def laplace(self, scale: Fraction, count: int) -> list[int]:
-        return [int(n) for n in draw(self._rng, "laplace", float(scale), count)]
-
-    def gaussian(self, sigma: Fraction, count: int) -> list[int]:
-        assert sigma > 1000
-        return [round(n) for n in self._rng.normal(0, float(sigma), count).tolist()]
+    def draw(self, law: Any) -> Any:
+        assert isinstance(law, Draws)
+        name, scale = law.mechanism.name, law.mechanism.scale
+        if name == "laplace":
+            return [int(n) for n in draw(self._rng, name, float(scale), law.count)]
+        assert scale > 1000
+        return [round(n) for n in self._rng.normal(0, float(scale), law.count).tolist()]
 
 
 def released(measured: Measurement, accounting: Accounting, consistent: bool, times: int) -> Iterator[np.ndarray]:
@@ -460,10 +462,11 @@ def test_only_what_adds_up_whole_series_has_their_margin(sql: str, marked: bool,
     with opened(policy(folder)) as catalog:
         statement = parse(sql)
         assert isinstance(statement, Select)
-        outer = split(statement.tree, catalog, DUCKDB).outer.copy()
-    marks = [mark for window in outer.find_all(exp.Window) if (mark := MARK.of(window)) is not None]
+        parted = split(statement.tree, catalog, DUCKDB)
+    windows = {id(window) for window in parted.outer.find_all(exp.Window)}
+    assert all(id(window) in windows for window, _ in parted.running)
     several = "FILTER" in sql
-    assert [(mark.release, mark.name) for mark in marks] == (
+    assert [(sums.release, sums.name) for _, sums in parted.running] == (
         [(0, "a0"), (0, "a1")] if several else [(0, "a0")]
     ) * marked
 

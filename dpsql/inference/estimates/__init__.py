@@ -6,7 +6,7 @@ from dpsql.inference.estimates.kinds_of_estimates import estimate_of
 from dpsql.inference.estimates.learned_bounds import learned, threshold
 from dpsql.inference.estimates.other_row import completed, named
 from dpsql.inference.estimates.parts import Column, finished, measured, spread
-from dpsql.inference.estimates.picked_quantiles import reaches_of, value_of
+from dpsql.inference.estimates.picked_quantiles import released_picks, value_of
 from dpsql.inference.estimates.rounding import EXACT, nearest
 from dpsql.inference.estimates.running_estimates import decoded, group_noise, running_half_widths, running_margins
 from dpsql.inference.estimates.weighted_sums import sum_half_width
@@ -25,7 +25,7 @@ __all__ = [
     "measured",
     "named",
     "nearest",
-    "reaches_of",
+    "released_picks",
     "running_half_widths",
     "running_margins",
     "spread",

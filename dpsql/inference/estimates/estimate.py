@@ -9,11 +9,14 @@ from typing import Generic, TypeVar
 
 from dpsql.inference.estimates.parts import Column
 from dpsql.inference.numeric import FloatArray
+from dpsql.mechanisms.quantiles import Pick
 from dpsql.releases import Additive, Noise, NoisyTable, ReleasedColumn
 from rewriter.plan import Estimator, Output, Plan
 
 E = TypeVar("E", bound=Estimator)
 Noises = Mapping[str, Additive]
+Picks = Mapping[str, Pick]
+"""How values are picked, by the names of their choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,8 @@ class Estimate(ABC, Generic[E]):
         """The values of every group, and how far the true ones may be."""
 
     @abstractmethod
-    def expected_half_width(self, noise: Noises, rows: int) -> float:
-        """The 95 % half-width to expect; of a mean, the most it may be in a group of so many rows."""
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
+        """The 95 % half-width to expect; of a mean, the most it may be in a group of so many rows. A mode has none."""
 
     @abstractmethod
     def nominal_size(self, plan: Plan, rows: int) -> float:

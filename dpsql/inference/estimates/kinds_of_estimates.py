@@ -23,9 +23,8 @@ _KINDS: Mapping[type[Estimator], type[Estimate[Any]]] = {
 def estimate_of(estimator: Estimator) -> Estimate[Any]:
     """What the privacy knows of an estimator.
 
-    >>> estimate_of(Chosen("q0", 0)).expected_half_width({}, 1000)
-    Traceback (most recent call last):
-    ValueError: how far a quantile is off depends on the data
+    >>> type(estimate_of(Chosen("q0", 0))).__name__
+    'PickEstimate'
     >>> {kind.__name__ for kind in Estimator.__subclasses__()} == {kind.__name__ for kind in _KINDS}
     True
     """

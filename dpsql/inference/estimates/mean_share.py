@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
 from dpsql.inference.numeric import FloatArray
@@ -118,7 +118,7 @@ class MeanEstimate(Estimate[Ratio]):
         found = quotients(output.type)(numerators, weighted([(rows, unit)], len(rows)))
         return found if known.all() else found.spread_out(known)
 
-    def expected_half_width(self, noise: Noises, rows: int) -> float:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
         share = Share.of(self.estimator)
         return float(self.estimator.high - self.estimator.low) * share.widest(rows, noise)
 
@@ -130,7 +130,7 @@ class MeanEstimate(Estimate[Ratio]):
         return [width for width in column.margins or () if width is not None and math.isfinite(width)]
 
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
-        return self.expected_half_width(noise, rows)
+        return self.expected_half_width(noise, {}, rows)
 
 
 def _enlarged(

@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray
 from dpsql.releases import Additive, Noise, ReleasedColumn
@@ -339,7 +339,7 @@ class MomentEstimate(Estimate[Moment]):
         )
         return ReleasedColumn(output.name, output.type, tuple(found), tuple(map(max, reaches)), reaches)
 
-    def expected_half_width(self, noise: Noises, rows: int) -> float:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
         cells = self._even(rows)
         value = moment_values(self.estimator, cells)[0]
         low, high = moment_ends(self.estimator, cells, self._noises(noise))
@@ -353,7 +353,7 @@ class MomentEstimate(Estimate[Moment]):
         return [width for width in column.margins or () if width is not None and math.isfinite(width)]
 
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
-        return self.expected_half_width(noise, rows)
+        return self.expected_half_width(noise, {}, rows)
 
     def _even(self, rows: int) -> list[list[int]]:
         """The cells of one group of so many rows, spread evenly over the ranges."""

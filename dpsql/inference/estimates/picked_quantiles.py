@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import datetime
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
-from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.intervals import reach
-from dpsql.mechanisms.quantiles import SHARE, Around, Exponential, Joint
+from dpsql.mechanisms.quantiles import SHARE, Around, Columns, Exponential, Joint
 from dpsql.releases import Noise, NoisyTable, ReleasedColumn
 from rewriter.declared import Kind, Scalar, Type
 from rewriter.plan import Choice, Chosen, Output, Plan
+
+Row = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,8 @@ class PickEstimate(Estimate[Chosen]):
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         return chosen_column(groups.noisy, groups.plan, output, self.estimator, ordered=groups.parts is not None)
 
-    def expected_half_width(self, noise: Noises, rows: int) -> float:
-        raise ValueError("how far a quantile is off depends on the data")
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float | None:
+        return picks[self.estimator.choice].half_width(self.estimator.place, rows)
 
     def nominal_size(self, plan: Plan, rows: int) -> float:
         """Half of the range's larger end."""
@@ -42,55 +45,133 @@ class PickEstimate(Estimate[Chosen]):
 
 
 def chosen_column(noisy: NoisyTable, plan: Plan, output: Output, chosen: Chosen, *, ordered: bool) -> ReleasedColumn:
-    """One quantile of every group. ``ordered``: a greater fraction never has a smaller value.
-
-    ``reaches`` are the ends of an interval that has the true quantile in it 95 times in 100, however the values of
-    people lie: between them or upon each other, dense or far apart. Why: it goes from one value that was picked to
-    another, and these aim so many rows below and above the quantile that they are hardly ever on its other side. Of
-    times, in days. The interval of MIN and MAX goes to the end of the declared range.
-    """
+    """One picked value of every group. ``ordered``: a greater fraction never has a smaller value."""
     choice = next(one for one in plan.choices if one.name == chosen.choice)
+    return released_picks(noisy, choice).column(output, chosen.place, ordered=ordered)
+
+
+def released_picks(noisy: NoisyTable, choice: Choice) -> ReleasedPicks:
+    """What was picked of a choice, by the columns that were released."""
     columns = noisy.chosen[choice.name]
-    if choice.candidates:
-        common = tuple(None if place is None else choice.candidates[place] for place in columns[0])
+    kind = next(kind for kind in _KINDS if kind.wrote(choice, columns))
+    return kind(choice, columns, noisy.picking.get(choice.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedPicks(ABC):
+    """The ``columns`` that one way to pick a choice has released, and the ``noise`` that it has."""
+
+    choice: Choice
+    columns: Columns
+    noise: Noise | None
+
+    @classmethod
+    @abstractmethod
+    def wrote(cls, choice: Choice, columns: Columns) -> bool:
+        """Whether columns are of this kind."""
+
+    @abstractmethod
+    def column(self, output: Output, place: int, *, ordered: bool) -> ReleasedColumn:
+        """One value of every group, and how far away the true one may be."""
+
+    @abstractmethod
+    def reaches(self, place: int, picked: Sequence[int | None]) -> list[tuple[float, float]]:
+        """How many steps the interval of a value goes down and up, in each group."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedModes(ReleasedPicks):
+    """One column of places among the candidates. No distance is known."""
+
+    @classmethod
+    def wrote(cls, choice: Choice, columns: Columns) -> bool:
+        return bool(choice.candidates)
+
+    def column(self, output: Output, place: int, *, ordered: bool) -> ReleasedColumn:
+        common = tuple(None if one is None else self.choice.candidates[one] for one in self.columns[0])
         return ReleasedColumn(output.name, output.type, common)
-    size = len(choice.fractions)
-    rows = list(zip(*columns[:size], strict=True)) if columns else []
-    if ordered:
-        rows = [in_order(row) for row in rows]
-    picked = [row[chosen.place] for row in rows]
-    values = tuple(value_of(value, choice.granularity, output.type) for value in picked)
-    step = float(choice.granularity)
-    reaches = tuple((down * step, up * step) for down, up in reaches_of(noisy, choice, chosen.place, picked))
-    return ReleasedColumn(output.name, output.type, values, None, reaches)
+
+    def reaches(self, place: int, picked: Sequence[int | None]) -> list[tuple[float, float]]:
+        return [(math.inf, math.inf)] * len(picked)
 
 
-def reaches_of(
-    noisy: NoisyTable, choice: Choice, place: int, picked: Sequence[int | None]
-) -> list[tuple[float, float]]:
-    """How many steps the interval of a quantile goes down and up, in each group; to the ends of the range where nothing
-    is known."""
-    columns, size = noisy.chosen[choice.name], len(choice.fractions)
-    values = list(zip(*columns[:size], strict=True)) or [()] * len(picked)
-    beside = list(zip(*columns[size : 3 * size], strict=True)) if len(columns) >= 3 * size else [()] * len(picked)
-    totals: Sequence[int | None] = columns[-1] if len(columns) > 3 * size else ()
-    found: list[tuple[float, float]] = []
-    for group, value in enumerate(picked):
-        ends: Sequence[int | None] = beside[group] or (None,) * (2 * size)
-        if totals:
-            ends = _chained(choice, values[group], _stretched(choice, noisy, ends, values[group], totals[group] or 0))
-        found.append(_reach(value, ends[2 * place : 2 * place + 2], choice, place))
-    return found
+@dataclass(frozen=True, slots=True)
+class ReleasedQuantiles(ReleasedPicks):
+    """A column for each fraction; then two, of what is below and above each of them, where the price was enough."""
+
+    @classmethod
+    def wrote(cls, choice: Choice, columns: Columns) -> bool:
+        return len(columns) <= 3 * len(choice.fractions)
+
+    def column(self, output: Output, place: int, *, ordered: bool) -> ReleasedColumn:
+        """The values of a fraction, each with its interval.
+
+        ``reaches`` are the ends of an interval that has the true quantile in it 95 times in 100, however the values of
+        people lie: between them or upon each other, dense or far apart. Why: it goes from one value that was picked to
+        another, and these aim so many rows below and above the quantile that they are hardly ever on its other side.
+        Of times, in days. The interval of MIN and MAX goes to the end of the declared range.
+        """
+        rows = [in_order(row) for row in self.values] if ordered else self.values
+        picked = [row[place] for row in rows]
+        values = tuple(value_of(value, self.choice.granularity, output.type) for value in picked)
+        step = float(self.choice.granularity)
+        reaches = tuple((down * step, up * step) for down, up in self.reaches(place, picked))
+        return ReleasedColumn(output.name, output.type, values, None, reaches)
+
+    def reaches(self, place: int, picked: Sequence[int | None]) -> list[tuple[float, float]]:
+        """To the ends of the range where nothing is known."""
+        ends = self.ends()
+        return [
+            _reach(value, ends[group][2 * place : 2 * place + 2], self.choice, place)
+            for group, value in enumerate(picked)
+        ]
+
+    @property
+    def values(self) -> list[Row]:
+        """Of each group, a value for each fraction."""
+        return list(zip(*self.columns[: len(self.choice.fractions)], strict=True))
+
+    @property
+    def beside(self) -> list[Row]:
+        """Of each group, what is below and above each value."""
+        size = len(self.choice.fractions)
+        if len(self.columns) < 3 * size:
+            return [(None,) * (2 * size)] * len(self.values)
+        return list(zip(*self.columns[size : 3 * size], strict=True))
+
+    def ends(self) -> list[Row]:
+        """Of each group, the ends of the interval of each value."""
+        return self.beside
 
 
-def _stretched(
-    choice: Choice, noisy: NoisyTable, ends: Sequence[int | None], values: Sequence[int | None], total: int
-) -> list[int | None]:
+@dataclass(frozen=True, slots=True)
+class ReleasedJoint(ReleasedQuantiles):
+    """Quantiles that were picked together, with the noisy weight of every group in a last column."""
+
+    @classmethod
+    def wrote(cls, choice: Choice, columns: Columns) -> bool:
+        return bool(choice.fractions) and len(columns) > 3 * len(choice.fractions)
+
+    def ends(self) -> list[Row]:
+        if self.noise is None:
+            raise AssertionError("a release tells the noise of its picks")
+        joint = joint_of(self.choice, self.noise)
+        return [
+            _chained(self.choice, values, _stretched(joint, beside, values, total or 0))
+            for values, beside, total in zip(self.values, self.beside, self.columns[-1], strict=True)
+        ]
+
+
+_KINDS: tuple[type[ReleasedPicks], ...] = (ReleasedModes, ReleasedJoint, ReleasedQuantiles)
+"""How the columns of each way to pick are read."""
+
+
+def _stretched(joint: Joint, ends: Row, values: Row, total: int) -> list[int | None]:
     """The ends beside quantiles that were picked together, moved away where they are too near for their error.
 
     Where rows lie at random, errors fall off like E exp(-rN) for a Poisson number N of rows.
     """
-    joint = joint_of(choice, noisy.picking[choice.name])
+    choice = joint.choice
     size, row = len(joint.fractions), -math.expm1(-float(joint.rate * choice.row))
     scale = row / -math.expm1(-float(joint.rate * SHARE * choice.row))
     found = list(ends)
@@ -107,7 +188,7 @@ def _stretched(
     return found
 
 
-def _chained(choice: Choice, values: Sequence[int | None], ends: Sequence[int | None]) -> list[int | None]:
+def _chained(choice: Choice, values: Row, ends: Sequence[int | None]) -> Row:
     """Ends that do not stop half-way to a neighbour, which is as far as was looked: beyond, the neighbour's own holds,
     since a greater fraction never has a smaller value."""
     known = [at for at, q in enumerate(choice.fractions) if q not in (0, 1) and values[at] is not None]
@@ -119,7 +200,7 @@ def _chained(choice: Choice, values: Sequence[int | None], ends: Sequence[int | 
                 continue
             if end is None or abs(end - value) + 1 >= abs(value - other) // 2:
                 found[2 * at + side] = found[2 * before + side]
-    return found
+    return tuple(found)
 
 
 def joint_of(choice: Choice, noise: Noise) -> Joint:

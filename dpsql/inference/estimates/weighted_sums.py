@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpsql.inference.estimates.estimate import Estimate, Groups, Noises
+from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.parts import measured, values
 from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.intervals import ALPHA, half_width
@@ -41,7 +41,7 @@ class SumEstimate(Estimate[Linear]):
         margins = self._margins(noisy, groups.shrunk if output.parts else None)
         return ReleasedColumn(output.name, output.type, found, margins)
 
-    def expected_half_width(self, noise: Noises, rows: int) -> float:
+    def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
         return sum_half_width(self.estimator, noise)
 
     def nominal_size(self, plan: Plan, rows: int) -> float:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.mechanisms.quantiles.one import NOBODY, Exponential, unit_weight
-from dpsql.mechanisms.sampling import Sampler
+from dpsql.mechanisms.sampling import ExponentialPick, PermuteAndFlip, Sampler
 from dpsql.releases import Rank
 from rewriter.plan import Choice
 
@@ -30,7 +30,6 @@ class Commonest:
 
     choice: Choice
     mechanism: Exponential
-    is_extreme: bool = False
 
     @property
     def rate(self) -> Fraction:
@@ -56,9 +55,9 @@ class Commonest:
         """The place of a candidate, or None for nobody. The answer is releasable; ``ranks`` are not."""
         distances = self.distances(ranks)
         if self.mechanism.concentrated:
-            place, _ = sampler.pick([1] * len(distances), distances, self.rate)
+            place, _ = sampler.draw(ExponentialPick([1] * len(distances), distances, self.rate))
         else:
-            place = sampler.permute_and_flip(distances, self.rate)
+            place = sampler.draw(PermuteAndFlip(distances, self.rate))
         return place if place < len(self.choice.candidates) else None
 
     def distances(self, ranks: Sequence[Rank]) -> list[int]:

@@ -42,7 +42,7 @@ from fractions import Fraction
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.picking import Picking
 from dpsql.mechanisms.quantiles.roundness import PLAIN, Roundness
-from dpsql.mechanisms.sampling import Sampler
+from dpsql.mechanisms.sampling import ExponentialPick, Sampler
 from dpsql.releases import Rank
 from rewriter.declared import Sensitivity
 from rewriter.plan import Choice
@@ -227,7 +227,7 @@ class Quantile:
         """A lattice value, or None for nobody. The answer is releasable; ``ranks`` are not."""
         stretches, roundness = self.stretches(ranks), self.roundness
         masses = [count if first is None else roundness.mass(first, count) for first, count, _ in stretches]
-        place, which = sampler.pick(masses, [distance for _, _, distance in stretches], self.rate)
+        place, which = sampler.draw(ExponentialPick(masses, [distance for _, _, distance in stretches], self.rate))
         first, count, _ = stretches[place]
         return None if first is None else roundness.at(first, count, which)
 

@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.quantiles.one import NOBODY, Exponential, TooFar, unit_weight
 from dpsql.mechanisms.sampling import Chain, Positions, Sampler, TooWide, float_at_least
 from dpsql.releases import Rank
@@ -145,8 +146,8 @@ class Joint:
 
         Both are releasable; ``ranks`` are not.
         """
-        total = (ranks[0][3] if ranks else 0) + sampler.laplace(self.count_scale, 1)[0]
-        found = sampler.vector(self.chain(ranks, total))
+        total = (ranks[0][3] if ranks else 0) + Laplace(self.count_scale).sample(sampler, 1)[0]
+        found = sampler.draw(self.chain(ranks, total))
         return total, None if found is None else tuple(LatticePart(*one) for one in found)
 
     def chain(self, ranks: Sequence[Rank], total: int) -> Chain:

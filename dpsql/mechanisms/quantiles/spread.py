@@ -84,7 +84,7 @@ class Around:
         """A lattice value below and above each part. Releasable, where the total and the parts are."""
         measured = self._sides(parts, total)
         product = self.product(ranks, total, parts)
-        places = iter(sampler.product(product) if product.tables else ())
+        places = iter(sampler.draw(product) if product.tables else ())
         found: list[Ends] = []
         for part, pair in zip(parts, measured, strict=True):
             down, up = (None if side is None else side[1][next(places)] for side in pair)

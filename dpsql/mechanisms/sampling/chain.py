@@ -26,6 +26,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.mechanisms.sampling.exponential import exp_bounds, happens
+from dpsql.mechanisms.sampling.law import Law
 from dpsql.mechanisms.sampling.positions import Near, Positions
 from dpsql.mechanisms.sampling.walks import Candidate, Walks
 
@@ -33,7 +34,7 @@ _DIGITS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Law[tuple[Candidate, ...] | None]):
     """The distribution of a vector. Secret, but for ``few`` and ``targets``, the rate and the cap.
 
     What all positions are measured against ends at ``end``. ``few``: there is nobody to draw from.

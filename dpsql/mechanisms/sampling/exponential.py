@@ -21,12 +21,34 @@ import functools
 import secrets
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import accumulate
 
+from dpsql.mechanisms.sampling.law import Law
+
 BITS = 128
 SLACK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialPick(Law[tuple[int, int]]):
+    """One of many candidates, each with a probability ∝ exp(-rate · distance); ``counts[i]`` of them are at the
+    distance ``distances[i]``. A draw is i, and which of them."""
+
+    counts: Sequence[int]
+    distances: Sequence[int]
+    rate: Fraction
+
+    def draw(self) -> tuple[int, int]:
+        return pick(self.counts, self.distances, self.rate)
+
+    def nearest(self) -> tuple[int, int]:
+        """The first of the nearest; where all are as near, the last, which is NULL: there is nobody."""
+        if len(set(self.distances)) == 1:
+            return len(self.distances) - 1, 0
+        return min(range(len(self.distances)), key=self.distances.__getitem__), 0
 
 
 def pick(counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:

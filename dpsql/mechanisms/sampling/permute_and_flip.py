@@ -20,12 +20,28 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpsql.mechanisms.sampling.exponential import exp_bounds
+from dpsql.mechanisms.sampling.law import Law
 
 _DOUBT = 1e-9
 """Far more than a float's exp can be wrong by."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermuteAndFlip(Law[int]):
+    """The place of one of many candidates at distances of which one is 0, none negative."""
+
+    distances: Sequence[int]
+    rate: Fraction
+
+    def draw(self) -> int:
+        return permute_and_flip(self.distances, self.rate)
+
+    def nearest(self) -> int:
+        return min(range(len(self.distances)), key=self.distances.__getitem__)
 
 
 def permute_and_flip(distances: Sequence[int], rate: Fraction) -> int:

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpsql.mechanisms.sampling.exponential import exp_bounds, happens
+from dpsql.mechanisms.sampling.law import Law
 
 _TABLE = 1 << 40
 _ROOM = Fraction(1_000_001, 1_000_000)
@@ -22,7 +23,7 @@ _DIGITS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class Product(Law[tuple[int, ...]]):
     """``tables`` hold the distance of each place of each choice; secret."""
 
     tables: tuple[Sequence[int], ...]

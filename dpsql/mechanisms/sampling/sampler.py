@@ -1,31 +1,24 @@
-"""Exact discrete noise from a cryptographic source that nobody can seed.
+"""The source of all draws: cryptographic, and seeded by nobody.
 
-Why OpenDP and nothing of our own: its samplers follow Canonne, Kamath, Steinke 2020 in exact
+Why OpenDP's noise and nothing of our own: its samplers follow Canonne, Kamath, Steinke 2020 in exact
 rational arithmetic, so a sample has the stated distribution and not one near it.
 Why not ``opendp.prelude``: it imports every data frame library that is installed, a fifth of a second.
-Why noise on zeros: a sampler is handed a number of draws and a scale, never a value, so neither its answer nor the time
+Why noise on zeros: what is drawn has a scale and a number of draws, never a value, so neither the noise nor the time
 it takes can depend on the value that is hidden. The time still tells a little about the noise itself (Jin, McMurtry,
 Rubinstein, Ohrimenko 2022); timing is outside the promise.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
 
 from opendp.domains import atom_domain, vector_domain
-from opendp.measurements import make_gaussian, make_laplace
-from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
-from dpsql.mechanisms.sampling.chain import Chain
-from dpsql.mechanisms.sampling.exponential import pick
-from dpsql.mechanisms.sampling.permute_and_flip import permute_and_flip
-from dpsql.mechanisms.sampling.product import Product
-from dpsql.mechanisms.sampling.walks import Candidate
+from dpsql.mechanisms.sampling.law import Drawn, Law
 
 WIDEST = 1 << 50
 """Noise is drawn as 64-bit integers, clamped at their ends. Below this scale a Laplace draw reaches an end
@@ -37,66 +30,24 @@ class TooWide(ValueError):
 
 
 class Sampler(Protocol):
-    """A source of independent noise."""
+    """A source of draws, each independent of all others."""
 
-    def laplace(self, scale: Fraction, count: int) -> list[int]:
-        """``count`` draws of the discrete Laplace, P(x) ∝ exp(-|x|/scale)."""
-        ...
-
-    def gaussian(self, sigma: Fraction, count: int) -> list[int]:
-        """``count`` draws of the discrete Gaussian, P(x) ∝ exp(-x²/2σ²)."""
-        ...
-
-    def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
-        """One of many candidates, each with a probability ∝ exp(-rate · distance).
-
-        ``counts[i]`` candidates are at the distance ``distances[i]``. The answer is i, and which of them.
-        """
-        ...
-
-    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
-        """One of many vectors of candidates, each with a probability ∝ exp(-rate · distance); None for nobody."""
-        ...
-
-    def product(self, product: Product) -> tuple[int, ...]:
-        """One place of each of many tables, with a probability ∝ exp(-rate · distance) for the sum of distances."""
-        ...
-
-    def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
-        """The place of one candidate, by permute-and-flip (:mod:`dpsql.mechanisms.sampling.permute_and_flip`)."""
+    def draw(self, law: Law[Drawn]) -> Drawn:
+        """A draw of a law."""
         ...
 
 
 class OpenDPSampler:
     """The sampler that guards people. It has no state and no seed, and forks and threads may share it.
 
-    A scale that is not a float is rounded up to the next one: noise may be wider than asked, never narrower.
-
-    >>> noise = OpenDPSampler().laplace(Fraction(1000), 600)
+    >>> from dpsql.mechanisms import Laplace
+    >>> noise = Laplace(Fraction(1000)).sample(OpenDPSampler(), 600)
     >>> len(noise), len(set(noise)) > 100
     (600, True)
-    >>> OpenDPSampler().gaussian(Fraction(0), 1)
-    Traceback (most recent call last):
-    ValueError: no noise at scale 0
     """
 
-    def laplace(self, scale: Fraction, count: int) -> list[int]:
-        return _laplace(_float(scale))([0] * count)
-
-    def gaussian(self, sigma: Fraction, count: int) -> list[int]:
-        return _gaussian(_float(sigma))([0] * count)
-
-    def pick(self, counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tuple[int, int]:
-        return pick(counts, distances, rate)
-
-    def vector(self, chain: Chain) -> tuple[Candidate, ...] | None:
-        return chain.draw()
-
-    def product(self, product: Product) -> tuple[int, ...]:
-        return product.draw()
-
-    def permute_and_flip(self, distances: Sequence[int], rate: Fraction) -> int:
-        return permute_and_flip(distances, rate)
+    def draw(self, law: Law[Drawn]) -> Drawn:
+        return law.draw()
 
 
 def check_scale(scale: Fraction) -> None:
@@ -117,25 +68,16 @@ def float_at_least(number: Fraction) -> float:
     return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
 
 
-def _float(scale: Fraction) -> float:
+Vector = Callable[[list[int]], list[int]]
+"""Adds noise to each of some integers."""
+
+
+def opendp_noise(make: Callable[..., Vector], metric: object, scale: Fraction) -> Vector:
+    """OpenDP's noise of a scale, for a vector of integers.
+
+    A scale that is not a float is rounded up to the next one: noise may be wider than asked, never narrower.
+    """
     if scale <= 0:
         raise ValueError(f"no noise at scale {scale}")
-    return float_at_least(scale)
-
-
-Vector = Callable[[list[int]], list[int]]
-
-
-@functools.lru_cache(maxsize=1024)
-def _laplace(scale: float) -> Vector:
-    return _measurement(make_laplace, l1_distance(T="i64"), scale)
-
-
-@functools.lru_cache(maxsize=1024)
-def _gaussian(scale: float) -> Vector:
-    return _measurement(make_gaussian, l2_distance(T="i64"), scale)
-
-
-def _measurement(make: Callable[..., Vector], metric: object, scale: float) -> Vector:
     enable_features("contrib")
-    return make(vector_domain(atom_domain(T="i64")), metric, scale=scale)
+    return make(vector_domain(atom_domain(T="i64")), metric, scale=float_at_least(scale))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -11,6 +11,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from rewriter.declared import BIGINT, INTEGER, Kind, Type
 from rewriter.dialects import Fact
+from rewriter.outer.construct import Columns
 
 _NUMBER: Fact[int] = Fact("number of the sum")
 _NARROW = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT})
@@ -18,9 +19,11 @@ _WIDE = frozenset({exp.DType.BIGINT, exp.DType.INT128})
 _WORDS = {16: "smallint", 32: "int", 64: "bigint", 128: "int128"}
 
 
-def sum_types(tree: exp.Expr, schema: Mapping[str, Mapping[str, Type]]) -> Mapping[int, Type]:
-    """The type of what each SUM of integers adds up, by the id of its node. What is not known is left out."""
-    sums = list(tree.find_all(exp.Sum))
+def summed_types(tree: exp.Expr, sums: Sequence[exp.Expr], schema: Columns) -> Mapping[int, Type]:
+    """The type of the integers that each of the ``sums`` of a tree adds up, by the id of its node. What is not known is
+    left out."""
+    if not sums:
+        return {}
     for number, node in enumerate(sums):
         _NUMBER.on(node, number)
     scratch = tree.copy()
@@ -37,10 +40,12 @@ def sum_types(tree: exp.Expr, schema: Mapping[str, Mapping[str, Type]]) -> Mappi
     except (SqlglotError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         return {}
     found: dict[int, Type] = {}
-    for node in scratch.find_all(exp.Sum):
-        kind = node.this.type.this if node.this.type is not None else None
+    for node in scratch.walk():
         place = _NUMBER.of(node)
-        if place is not None and kind in _NARROW | _WIDE:
+        if place is None:
+            continue
+        kind = node.this.type.this if node.this.type is not None else None
+        if kind in _NARROW | _WIDE:
             found[id(sums[place])] = INTEGER if kind in _NARROW else BIGINT
     return found
 

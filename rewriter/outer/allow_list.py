@@ -1,0 +1,71 @@
+"""The allow-list of the outer SELECT: every construct that may appear, and what is said of others.
+
+A wide list, for the service's protection and not for privacy's: the outer SELECT runs where nothing secret is. Still
+it is a list of what may, since DuckDB has functions that read files, settings and clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from rewriter.outer.construct import ConstructTable, OuterFunction
+from rewriter.outer.outer_aggregates import AGGREGATES, WITHIN_GROUP
+from rewriter.outer.outer_functions import SCALARS
+from rewriter.outer.outer_syntax import SYNTAX
+from rewriter.refused import BAD_PARAMETER, NOT_ANSWERED, Refused
+
+OUTER_FUNCTIONS: Sequence[OuterFunction] = (*SCALARS, *AGGREGATES)
+"""Every function, aggregate and window function that may appear."""
+
+NAMED: Mapping[str, OuterFunction] = {one.names[0].upper(): one for one in OUTER_FUNCTIONS if one.arguments is not None}
+"""Those that the parser has no class for."""
+
+CONSTRUCTS = ConstructTable(
+    {
+        **SYNTAX,
+        exp.WithinGroup: WITHIN_GROUP,
+        **{one.node: one.construct for one in OUTER_FUNCTIONS if one.arguments is None},
+    },
+    {name: one.construct for name, one in NAMED.items()},
+)
+"""All that may appear. A subclass of a node that may appear may not."""
+
+_CLOCK = "write the date as a literal: DATE '2025-01-31'"
+_ROWS = "join a subquery or VALUES instead"
+_RANDOM = ("random numbers are not answered", "ROW_NUMBER() OVER (ORDER BY …) numbers rows")
+_NO_VALUE = ("a parameter has no value", "pass one value for each")
+
+_INSTEAD: Mapping[type[exp.Expr], tuple[str, str]] = {
+    exp.CurrentDate: ("CURRENT_DATE is not answered", _CLOCK),
+    exp.CurrentTimestamp: ("now() is not answered", _CLOCK),
+    exp.CurrentTime: ("CURRENT_TIME is not answered", _CLOCK),
+    exp.Localtime: ("LOCALTIME is not answered", _CLOCK),
+    exp.Localtimestamp: ("LOCALTIMESTAMP is not answered", _CLOCK),
+    exp.Rand: _RANDOM,
+    exp.Uuid: _RANDOM,
+    exp.Lateral: ("LATERAL is not answered", _ROWS),
+    exp.Unnest: ("UNNEST is not answered", _ROWS),
+    exp.TableSample: ("TABLESAMPLE is not answered", _ROWS),
+    exp.Placeholder: _NO_VALUE,
+    exp.Parameter: _NO_VALUE,
+    exp.Collate: ("COLLATE is not answered", "texts compare by code point; use LOWER(x)"),
+    exp.Initcap: ("INITCAP is not answered", "use UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x, 2))"),
+    exp.ArrayAgg: ("ARRAY_AGG is not answered", "use STRING_AGG(x, ',')"),
+    exp.SimilarTo: ("SIMILAR TO is not answered", "use LIKE, or a regular expression: x ~ '…'"),
+}
+"""What is not answered, and what would be."""
+
+
+def not_answered(node: exp.Expr) -> Refused:
+    """The refusal of a node that is not listed."""
+    if (said := _INSTEAD.get(type(node))) is not None:
+        sqlstate = BAD_PARAMETER if said is _NO_VALUE else NOT_ANSWERED
+        return Refused(said[0], hint=said[1], sqlstate=sqlstate)
+    if isinstance(node, exp.Func):
+        name = node.sql_names()[0]
+        return Refused(
+            f"{name} is not answered above aggregates", hint="use the common functions, CASE, CAST or EXTRACT"
+        )
+    return Refused(f"{type(node).__name__} is not answered above aggregates", hint="write it in plain SELECTs")

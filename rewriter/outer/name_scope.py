@@ -1,0 +1,152 @@
+"""The meaning of names in one SELECT, and what is known of expressions over them.
+
+Each construct has one rule, from what is known of its operands to what is known of its result. Without a rule, a result
+depends on released numbers where one of its operands does, and nobody knows how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from rewriter.outer.allow_list import CONSTRUCTS
+from rewriter.outer.construct import Trait
+from rewriter.outer.provenance import OTHER, PUBLIC, Listed, Mean, Measured, running, unknown
+from rewriter.outer.share_of_whole import most_of
+from rewriter.release import RunningSum
+from rewriter.statement import listed_items
+
+
+@dataclass(frozen=True, slots=True)
+class TracedTable:
+    """Something in FROM: its columns, what released tables its slots are of, and whether noise decides which rows it
+    has.
+    """
+
+    columns: tuple[tuple[str, Measured], ...]
+    origins: tuple[frozenset[str], ...] = ()
+    filtered: bool = False
+
+    @property
+    def slots(self) -> int:
+        return len(self.origins)
+
+    def named(self, names: Sequence[str]) -> TracedTable:
+        """The same with other names, from the first column on."""
+        columns = [
+            (names[place] if place < len(names) else name, one) for place, (name, one) in enumerate(self.columns)
+        ]
+        return replace(self, columns=tuple(columns))
+
+
+Ctes = Mapping[str, TracedTable]
+
+
+@dataclass(frozen=True, slots=True)
+class NameScope:
+    """The meaning of names in one SELECT; ``outside`` is the scope around it, ``aliases`` are the select items so far.
+
+    ``running`` are the windows that are running sums of a release, by the id of their node. ``tested``: its own
+    conditions compare released numbers.
+    """
+
+    sources: tuple[tuple[str, TracedTable], ...]
+    running: Mapping[int, RunningSum]
+    outside: NameScope | None = None
+    aliases: Mapping[str, Measured] | None = None
+    tested: bool = False
+
+    @property
+    def filtered(self) -> bool:
+        return self.tested or any(table.filtered for _, table in self.sources)
+
+    @property
+    def origins(self) -> tuple[frozenset[str], ...]:
+        return tuple(origin for _, table in self.sources for origin in table.origins)
+
+    def column(self, node: exp.Column) -> Measured:
+        """A column by its name, with or without its table's. What is not found may be anything."""
+        wanted, table = node.name.lower(), node.table.lower()
+        for alias, source in self.sources:
+            for name, one in source.columns if table in ("", alias) else ():
+                if name.lower() == wanted:
+                    return one
+        if not table and self.aliases is not None and wanted in self.aliases:
+            return self.aliases[wanted]
+        return OTHER if self.outside is None else unknown(self.outside.column(node))
+
+
+Subquery = Callable[[exp.Expr, NameScope], TracedTable]
+"""The columns of a query inside of an expression."""
+
+
+def expression(node: exp.Expr, scope: NameScope, subquery: Subquery) -> Measured:
+    """The provenance of an expression.
+
+    >>> import sqlglot
+    >>> from rewriter.outer.provenance import output
+    >>> from rewriter.plan import Linear, Output
+    >>> from rewriter.declared.types import BIGINT
+    >>> n = output(0, Output("a0", BIGINT, Linear(()), "COUNT(*)"))
+    >>> scope = NameScope((("r", TracedTable((("n", n), ("k", PUBLIC)))),), {})
+    >>> read = lambda sql: expression(sqlglot.parse_one(sql), scope, lambda *_: TracedTable(()))
+    >>> read("2 * n - 1").form
+    Affine(terms=(((0, 'a0'), Fraction(2, 1)),), constant=Fraction(-1, 1), slack=Fraction(0, 1))
+    >>> read("k"), read("SQRT(n)").form
+    (Measured(form=Public(), whole=False, rounding=None, nonnegative=False, guarded=False, most=None), Other())
+    """
+    if isinstance(node, exp.Column):
+        return scope.column(node)
+    if isinstance(node, exp.Query):
+        found = subquery(node, scope)
+        known = OTHER if found.filtered or any(one.noisy for _, one in found.columns) else PUBLIC
+        return replace(known, nonnegative=all(one.nonnegative for _, one in found.columns))
+    if isinstance(node, exp.Case):
+        return _case(node, scope, subquery)
+    if (sums := scope.running.get(id(node))) is not None:
+        return running(expression(node.this.this, scope, subquery), sums.name, sums.window)
+    if (items := listed_items(node)) is not None:
+        return _listed([expression(one, scope, subquery) for one in items])
+    parts = [expression(part, scope, subquery) for part in node.iter_expressions()]
+    construct = CONSTRUCTS.of(node)
+    # How many rows there are, and which, may depend on released numbers too.
+    counts_rows = isinstance(node, exp.AggFunc | exp.Window | exp.Exists) and scope.filtered
+    one = OTHER if counts_rows else construct.provenance(node, parts)
+    return replace(
+        one,
+        nonnegative=construct.nonnegative(node, parts),
+        guarded=_is_guarded(node, parts),
+        most=most_of(node, parts) if one.noisy else None,
+    )
+
+
+def _listed(items: Sequence[Measured]) -> Measured:
+    """The text of an array: its items, where they are shown as they were released."""
+    means = tuple(one.form for one in items if isinstance(one.form, Mean) and one.rounding is None)
+    return Measured(Listed(means)) if means and len(means) == len(items) else unknown(*items)
+
+
+def _is_guarded(node: exp.Expr, parts: Sequence[Measured]) -> bool:
+    """A quotient by 0 is NULL, guarded or not: ``NULLIF(b, 0)`` below the line hides nothing."""
+    if isinstance(node, exp.Div) and _is_unless_zero(node.expression):
+        return parts[0].guarded
+    return CONSTRUCTS.has(node, Trait.NULLIF) or any(part.guarded for part in parts)
+
+
+def _is_unless_zero(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    return CONSTRUCTS.has(node, Trait.NULLIF) and node.expression.is_int and str(node.expression) == "0"
+
+
+def _case(node: exp.Case, scope: NameScope, subquery: Subquery) -> Measured:
+    """A guard such as ``CASE WHEN b > 0 THEN a / b END``: where it shows a number, it is that of its one branch."""
+    tests = [node.this, *(branch.this for branch in node.args["ifs"])]
+    shown = [node.args.get("default"), *(branch.args["true"] for branch in node.args["ifs"])]
+    conditions = [expression(test, scope, subquery) for test in tests if test is not None]
+    branches = [expression(one, scope, subquery) for one in shown if one is not None and not isinstance(one, exp.Null)]
+    if len(branches) == 1 and branches[0].noisy:
+        return replace(branches[0], guarded=True)
+    return replace(unknown(*conditions, *branches), nonnegative=all(branch.nonnegative for branch in branches))
