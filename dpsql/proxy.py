@@ -15,7 +15,7 @@ from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
 from dpsql.explain import answer_columns, explained
 from dpsql.ledger import Ledger, Receipt
-from dpsql.mechanisms.sampling import OpenDPSampler, Sampler
+from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
 from dpsql.policy import Policy
@@ -44,7 +44,7 @@ class Proxy:
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
         """Open a policy file and all that it names. Raises :class:`dpsql.errors.Error`."""
-        return cls(open_policy(policy), OpenDPSampler())
+        return cls(open_policy(policy), ExactSampler())
 
     @property
     def policy(self) -> Policy:

@@ -224,13 +224,14 @@ class Presence:
 class Query:
     """One release: the innermost SELECT that aggregates over people. The only thing that touches private data.
 
-    ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. ``filters`` are the
-    conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of keys; none
-    where the keys are all one set. ``others`` are the aggregates, by place, of the row of other groups, selected and
-    not shown (:mod:`rewriter.split.other_groups`); none where there is no such row. ``only`` are the aggregates for
-    which a total is measured, if not for all. ``summed_with_total``: the groups shown are subtracted from a total, so
-    that none is selected by the number that is shown of it. ``presences`` say which of its groups are read, by the
-    aggregate at the place ``counted``; it is ``bought`` where the statement does not ask for it
+    ``rows`` is our own SELECT without a select list; every row of it is owned by ``unit``. Where the last condition of
+    its WHERE is that the unit is among ``everybody``, that may as well be asked of units instead of rows. ``filters``
+    are the conditions already in ``rows``, for narrowing public key sets. ``sets`` are grouping sets, as places of
+    keys; none where the keys are all one set. ``others`` are the aggregates, by place, of the row of other groups,
+    selected and not shown (:mod:`rewriter.split.other_groups`); none where there is no such row. ``only`` are the
+    aggregates for which a total is measured, if not for all. ``summed_with_total``: the groups shown are subtracted
+    from a total, so that none is selected by the number that is shown of it. ``presences`` say which of its groups are
+    read, by the aggregate at the place ``counted``; it is ``bought`` where the statement does not ask for it
     (:mod:`rewriter.split.presence`). ``together``: groupings of the same rows are shown beside it, and people are
     clipped alike in all of them (:mod:`rewriter.planner.alike`).
     """
@@ -251,6 +252,7 @@ class Query:
     counted: int = 0
     bought: bool = False
     together: bool = False
+    everybody: exp.Expr | None = None
 
     @property
     def groupings(self) -> tuple[Query, ...]:

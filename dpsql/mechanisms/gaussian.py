@@ -15,7 +15,7 @@ from opendp.metrics import l2_distance
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
-from dpsql.mechanisms.sampling import WIDEST, TooWide, Vector, opendp_noise
+from dpsql.mechanisms.sampling import MANY, WIDEST, TooWide, Vector, gaussian_draws, opendp_noise
 from rewriter.declared import Sensitivity
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ class Gaussian(Mechanism):
         return PrivacyLoss(rho=sensitivity.l2_squared / (2 * self.scale**2))
 
     def draws(self, count: int) -> list[int]:
-        return _noise(self.scale)([0] * count)
+        return gaussian_draws(self.scale, count).tolist() if count >= MANY else _noise(self.scale)([0] * count)
 
     def distance(self, log_chance: float) -> int:
         """An m with P(N ≥ m) ≤ δ for discrete Gaussian noise N; within one step of the least.

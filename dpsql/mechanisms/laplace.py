@@ -14,7 +14,7 @@ from opendp.metrics import l1_distance
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.mechanism import Mechanism, rounded_up
-from dpsql.mechanisms.sampling import Vector, float_at_least, opendp_noise
+from dpsql.mechanisms.sampling import MANY, Vector, float_at_least, laplace_draws, opendp_noise
 from rewriter.declared import Sensitivity
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ class Laplace(Mechanism):
         return PrivacyLoss(epsilon=sensitivity.l1 / self.scale)
 
     def draws(self, count: int) -> list[int]:
-        return _noise(self.scale)([0] * count)
+        return laplace_draws(self.scale, count).tolist() if count >= MANY else _noise(self.scale)([0] * count)
 
     def distance(self, log_chance: float) -> int:
         """The least m ≥ 1 with P(N ≥ m) = q^m/(1+q) ≤ δ for discrete Laplace noise N, where q = exp(-1/scale).

@@ -34,6 +34,7 @@ from rewriter.keys import PublicKeys
 from rewriter.measure import Addend, Cell, Vector, Workload
 from rewriter.plan import Block, Selection, Statistic
 from rewriter.release import Query
+from rewriter.statement import conjuncts
 
 _WEIGHT_BITS = 20
 _MOST_SELECTED_GROUPS = 1 << 16
@@ -91,7 +92,9 @@ def bound(
     counted = [(addend, name) for addend, name in counters(work.vectors).items() if name not in names]
     if not any(ball.scaled for ball in balls):
         counted = []
-    partial = _partial(rows, keys, work, counted, dialect)
+    partial = _partial(_rows(_of_anybody(query), work, dialect), keys, work, counted, dialect)
+    if query.everybody is not None:
+        partial.set("having", exp.Having(this=exp.In(this=exp.column("u"), query=exp.Subquery(this=query.everybody))))
     ctes = [("partial", partial), ("clamped", _clamped(keys, balls, [name for _, name in counted], dialect))]
     if limit is not None:
         partial.set("where", exp.Where(this=_is_suspect()))
@@ -179,6 +182,18 @@ def _with_harmless(
     )
     final.set("group", exp.Group(expressions=_columns(keys)))
     return final
+
+
+def _of_anybody(query: Query) -> Query:
+    """The query over rows of units that may not exist. One unit's groups are fewer than its rows: there it is asked."""
+    if query.everybody is None:
+        return query
+    rows = query.rows.copy()
+    tests = list(conjuncts(rows.args["where"].this))
+    if tests[-1] != exp.In(this=query.unit, query=exp.Subquery(this=query.everybody)):
+        raise AssertionError("the last condition of rows is whose they are")
+    rows.set("where", exp.Where(this=exp.and_(*tests[:-1], copy=False)) if tests[1:] else None)
+    return replace(query, rows=rows)
 
 
 def _cells(work: Workload) -> list[Cell]:

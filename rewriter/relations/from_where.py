@@ -77,7 +77,7 @@ class SelectRows:
     """The rows of one SELECT: ``rows`` is our own FROM … WHERE …, ``filters`` what holds on each of them.
 
     The first ``conditions`` of the filters are the conjuncts of its WHERE, in order; ``owned`` is what else is asked of
-    the rows, so that each of them has an owner.
+    the rows, so that each of them has an owner: that its unit is among ``everybody``, where no foreign key says so.
     """
 
     scope: BlockScope
@@ -87,6 +87,7 @@ class SelectRows:
     filters: tuple[Value, ...]
     conditions: int = 0
     owned: tuple[exp.Expr, ...] = ()
+    everybody: exp.Expr | None = None
 
 
 @dataclass(slots=True)
@@ -145,13 +146,13 @@ def build_block(
     rows.set("joins", [*state.joins, *owner.joins])
     owned: list[exp.Expr] = []
     if owner.unit is not None and owner.semi_join is not None:
-        owned.append(exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join)))
+        owned.append(exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join.copy())))
     elif owner.unit is not None and owner.nullable:
         owned.append(exp.Not(this=exp.Is(this=owner.unit.copy(), expression=exp.Null())))
     if conditions or owned:
         tests = [*(value.sql.copy() for value in conditions), *(test.copy() for test in owned)]
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned))
+    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join)
 
 
 def _join(

@@ -48,7 +48,16 @@ def release_of(grouped: Grouped, block: SelectRows) -> Query:
     """The release of a SELECT over people."""
     if block.unit is None:
         raise AssertionError("a private block has an owner")
-    return Query(block.rows, block.unit, block.bound, block.filters, grouped.keys, grouped.aggregates, grouped.sets)
+    return Query(
+        block.rows,
+        block.unit,
+        block.bound,
+        block.filters,
+        grouped.keys,
+        grouped.aggregates,
+        grouped.sets,
+        everybody=block.everybody,
+    )
 
 
 @dataclass(frozen=True, slots=True)

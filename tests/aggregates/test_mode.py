@@ -16,7 +16,7 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.errors import Error
 from dpsql.mechanisms.quantiles.mode import Commonest
 from dpsql.mechanisms.quantiles.one import Exponential
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.proxy import Proxy, Session
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.plan import Choice
@@ -168,12 +168,12 @@ def test_it_is_picked_by_the_law_that_is_paid_for(concentrated: bool) -> None:
     scores = [40, 0, 38, common.nobody]
     law = exponential_law(scores, rate) if concentrated else flip_law([max(scores) - s for s in scores], rate)
     draws = 10_000
-    found = Counter[object](common.pick(ranks, OpenDPSampler()) for _ in range(draws))
+    found = Counter[object](common.pick(ranks, ExactSampler()) for _ in range(draws))
     assert_follows(found, dict(zip([0, 1, 2, None], law, strict=True)), draws)
 
 
 @pytest.mark.parametrize("concentrated", [True, False])
 def test_nobody_is_null(concentrated: bool) -> None:
     common = Commonest(choice(5), Exponential(Fraction(1, 10), concentrated))
-    missing = sum(common.pick((), OpenDPSampler()) is None for _ in range(2_000))
+    missing = sum(common.pick((), ExactSampler()) is None for _ in range(2_000))
     assert stats.binomtest(missing, 2_000, 256 / 257, alternative="less").pvalue > 1e-9

@@ -16,7 +16,7 @@ from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.calibrate.sort_or_pick import ranked
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.perturb import perturb
 from dpsql.releases.tables import ExactTable
 from rewriter.declared.sensitivity import Sensitivity
@@ -67,7 +67,7 @@ def _plan(*, top: bool) -> Plan:
 
 
 def _found(exact: ExactTable, calibration: Calibration, largest: set[int], trials: int) -> float:
-    sampler, hits = OpenDPSampler(), 0
+    sampler, hits = ExactSampler(), 0
     for _ in range(trials):
         noisy = perturb(exact, calibration, sampler)
         numbers = dict(zip(noisy.keys, noisy.statistics["n"], strict=True))

@@ -1,4 +1,4 @@
-"""Seven queries, each in three forms: as an analyst asks it, as DuckDB answers it without privacy, and bounded by hand.
+"""Ten queries, each in three forms: as an analyst asks it, as DuckDB answers it without privacy, and bounded by hand.
 
 By hand means what an expert would write for the same bounds: partial sums per customer and group, one factor per
 customer whose counts are longer than the bound, the sum over customers. It has no lattice, no guards against NULL and
@@ -157,4 +157,60 @@ THREE = Question(
     """,
 )
 
-QUESTIONS = (COUNT, Q1, PRIORITY, DISTINCT, DISTRIBUTION, DAY, THREE)
+_PARTS = "SELECT l_partkey % 20000 AS part, COUNT(*) AS items FROM lineitem GROUP BY 1 ORDER BY 1"
+SELECTED = Question(
+    "20,000 groups, selected",
+    1,
+    _PARTS,
+    _PARTS,
+    f"""
+    WITH partial AS MATERIALIZED (
+        SELECT o_custkey, l_partkey % 20000 AS part, COUNT(*) AS n
+        FROM lineitem JOIN orders ON l_orderkey = o_orderkey
+        GROUP BY ALL
+    ), outside AS (
+        SELECT o_custkey, SQRT({_LINES_SQUARED} / SUM(n * n)) AS factor, SQRT(COUNT(*)) AS groups
+        FROM partial GROUP BY o_custkey
+    )
+    SELECT part, SUM(n * LEAST(factor, 1)), SUM(1 / groups)
+    FROM partial JOIN outside USING (o_custkey)
+    GROUP BY part
+    """,
+)
+
+MEDIAN = Question(
+    "median of the prices of orders",
+    0,
+    "SELECT MEDIAN(o_totalprice) AS price FROM orders",
+    "SELECT MEDIAN(o_totalprice) FROM orders",
+    f"""
+    WITH kept AS MATERIALIZED (SELECT o_custkey, o_totalprice AS v FROM orders),
+    outside AS (SELECT o_custkey, {MOST_ORDERS} / COUNT(*) AS w FROM kept GROUP BY o_custkey HAVING COUNT(*) > {MOST_ORDERS}),
+    buckets AS (
+        SELECT CAST(v * 100 AS BIGINT) // 29256 AS b, SUM(COALESCE(w, 1)) AS w
+        FROM kept LEFT JOIN outside USING (o_custkey) GROUP BY b
+    )
+    SELECT b, w, SUM(w) OVER (ORDER BY b) FROM buckets ORDER BY b
+    """,
+)
+
+_LEVELS = "l_returnflag, l_linestatus, l_shipmode"
+_ROLLUP = f"SELECT {_LEVELS}, COUNT(*) AS items FROM lineitem GROUP BY ROLLUP ({_LEVELS}) ORDER BY {_LEVELS}"
+ROLLUP = Question(
+    "ROLLUP of 3 levels",
+    3,
+    _ROLLUP,
+    _ROLLUP,
+    f"""
+    WITH partial AS MATERIALIZED (
+        SELECT o_custkey, {_LEVELS}, COUNT(*) AS n FROM lineitem JOIN orders ON l_orderkey = o_orderkey GROUP BY ALL
+    ), outside AS (
+        SELECT o_custkey, SQRT({_LINES_SQUARED} / SUM(n * n)) AS factor
+        FROM partial GROUP BY o_custkey HAVING SUM(n * n) > {_LINES_SQUARED}
+    )
+    SELECT {_LEVELS}, SUM(n * COALESCE(factor, 1)) FROM partial LEFT JOIN outside USING (o_custkey)
+    GROUP BY ROLLUP ({_LEVELS})
+    """,
+)
+
+QUESTIONS = (COUNT, Q1, PRIORITY, DISTINCT, DISTRIBUTION, DAY, SELECTED, MEDIAN, ROLLUP, THREE)

@@ -46,7 +46,7 @@ def main() -> None:
 
 def _at_scale(scale: float, options: argparse.Namespace, folder: Path, console: Console) -> list[Result]:
     with console.status(f"TPC-H at scale {scale:g}: generating, unless it is in {options.cache}"):
-        database = tpch.database(scale, options.cache)
+        database = tpch.database(scale, options.cache, references=options.references)
     proxy = Proxy.open(tpch.policy(folder, database))
     try:
         # The raw query runs where the bounded one does: in the proxy's own engine.
@@ -66,6 +66,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, action="append", help="of TPC-H; repeatable; default 0.1 and 1")
     parser.add_argument("--repetitions", type=int, default=50, help="of each form of each query; default 50")
+    parser.add_argument("--references", action="store_true", help="foreign keys are declared in the database")
     parser.add_argument("--only", metavar="WORD", help="only queries whose name contains it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--cache", type=Path, default=tpch.CACHE, help="folder of the data; default %(default)s")

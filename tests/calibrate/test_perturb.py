@@ -15,7 +15,7 @@ from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.errors import InternalError
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.mechanism import Draws
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.perturb import perturb
 from dpsql.releases.tables import ExactTable
 from rewriter.plan import Selection
@@ -85,7 +85,7 @@ def test_every_cell_has_its_own_draw_and_none_is_drawn_in_vain() -> None:
 
 
 def test_six_hundred_empty_cells_do_not_look_alike() -> None:
-    noisy = perturb(table(600, "a", "b", "c"), pure(), OpenDPSampler())
+    noisy = perturb(table(600, "a", "b", "c"), pure(), ExactSampler())
     for column in noisy.statistics.values():
         assert len(set(column)) > 200
     assert noisy.statistics["a"] != noisy.statistics["b"]
@@ -93,7 +93,7 @@ def test_six_hundred_empty_cells_do_not_look_alike() -> None:
 
 def test_two_runs_differ() -> None:
     exact = table(50, "a", "b", "c")
-    assert perturb(exact, pure(), OpenDPSampler()) != perturb(exact, pure(), OpenDPSampler())
+    assert perturb(exact, pure(), ExactSampler()) != perturb(exact, pure(), ExactSampler())
 
 
 def test_integers_of_any_size_are_exact() -> None:
@@ -144,9 +144,9 @@ def test_a_key_without_weight_is_not_named_by_any_noise() -> None:
 
 
 def test_lone_people_stay_unnamed_and_crowds_are_named() -> None:
-    lone = perturb(table(2000, "a", "b", "w", value=64), zcdp(), OpenDPSampler())
+    lone = perturb(table(2000, "a", "b", "w", value=64), zcdp(), ExactSampler())
     assert lone.keys == ()
-    crowd = perturb(table(200, "a", "b", "w", value=64 * 200), zcdp(), OpenDPSampler())
+    crowd = perturb(table(200, "a", "b", "w", value=64 * 200), zcdp(), ExactSampler())
     assert len(crowd.keys) == 200
 
 
@@ -216,7 +216,7 @@ def test_what_selects_and_is_asked_for_is_measured_once_with_the_whole_price(acc
     exact = ExactTable(
         tuple((f"k{row}",) for row in range(400)), {"n": tuple(threshold.steps + row % 9 - 4 for row in range(400))}
     )
-    noisy = perturb(exact, counted, OpenDPSampler())
+    noisy = perturb(exact, counted, ExactSampler())
     assert all(number >= threshold.steps for number in noisy.statistics["n"]), "the number shown is what selected"
     assert len(noisy.keys) == len(noisy.statistics["n"])
 

@@ -18,7 +18,7 @@ from dpsql.answer import Released
 from dpsql.finish.error_bars import pieced
 from dpsql.finish.propagate import _joint
 from dpsql.inference.intervals.widths import half_width
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.perturb import perturb
 from dpsql.prepare.prepared import Prepared
 from dpsql.price.learn_bounds import Settled
@@ -98,7 +98,7 @@ class Repeated:
         engine = session._opened.engine
         self.exact = [engine.run(calibration.plan) for calibration in self.priced.calibrations]
 
-    def answer(self, sampler: OpenDPSampler | NoNoise) -> Answer:
+    def answer(self, sampler: ExactSampler | NoNoise) -> Answer:
         fresh: dict[str, Made] = {}
         for exact, calibration in zip(self.exact, self.priced.calibrations, strict=True):
             fresh[calibration.plan.identity] = Made(calibration.plan, perturb(exact, calibration, sampler))
@@ -107,7 +107,7 @@ class Repeated:
     def outcomes(self) -> Iterator[bool | None]:
         """Whether the interval holds the truth, which is the answer without noise; None where there is none."""
         (truth, *_), *_ = self.answer(NoNoise()).rows
-        sampler = OpenDPSampler()
+        sampler = ExactSampler()
         while True:
             ((value, low, high),) = self.answer(sampler).rows
             assert low is None or value is None or low <= value <= high  # type: ignore[operator]

@@ -21,7 +21,7 @@ from dpsql.finish.error_bars import pieced
 from dpsql.finish.other_notes import left
 from dpsql.finish.replicates import replicated
 from dpsql.mechanisms import NOISES
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.perturb import perturb
 from dpsql.prepare.prepared import Prepared
 from dpsql.price.learn_bounds import Settled
@@ -222,7 +222,7 @@ def answers(session: Session, sql: str, times: int) -> Iterator[tuple[Row, ...]]
     priced = session._proxy.answering.pricing.price(prepared, session.settings)
     for _ in range(times):
         fresh = {
-            one.plan.identity: Made(one.plan, perturb(table, one, OpenDPSampler()))
+            one.plan.identity: Made(one.plan, perturb(table, one, ExactSampler()))
             for table, one in zip(exact, calibrations, strict=True)
         }
         yield finished(session, Released(Settled(prepared), priced, priced.loss, fresh)).rows
@@ -252,7 +252,7 @@ def test_whatever_noise_a_group_has_too_much_the_row_has_too_little(noisy: Sessi
     replicates, and in each of them the rows add up to that replicate's total."""
     prepared, calibrations, exact = asked(noisy, BY_TOWN)
     plans = [one.plan for one in calibrations]
-    tables = [perturb(table, one, OpenDPSampler()) for table, one in zip(exact, calibrations, strict=True)]
+    tables = [perturb(table, one, ExactSampler()) for table, one in zip(exact, calibrations, strict=True)]
     totals = set()
     for one in replicated(tables, plans, 20, np.random.default_rng(5)):
         (released,) = pieced(one, plans, prepared, consistent=True)[0].values()

@@ -21,7 +21,7 @@ from dpsql.mechanisms.quantiles.one import Exponential, TooFar
 from dpsql.mechanisms.quantiles.several import Joint, LatticePart
 from dpsql.mechanisms.quantiles.spread import SHARE, Around
 from dpsql.mechanisms.sampling.chain import Chain
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.mechanisms.sampling.walks import Candidate
 from rewriter.plan import Choice
 from tests.mechanisms.laws import agreement
@@ -131,7 +131,7 @@ def _never_few(chain: Chain) -> Chain:
 def test_nobody_is_null_and_a_crowd_is_not() -> None:
     one = choice(DECILES, 10**6)
     joint = Joint(one, DECILES, Exponential(Fraction(3, 4), concentrated=False))
-    sampler = OpenDPSampler()
+    sampler = ExactSampler()
     assert sum(joint.pick([], sampler)[1] is not None for _ in range(40)) <= 6  # once in 257 times; > 6 once in 1e8
     crowd = ranks_of([row * 700 for row in range(1_000)], one)
     assert all(joint.pick(crowd, sampler)[1] is not None for _ in range(10))
@@ -141,7 +141,7 @@ def test_deciles_are_a_few_rows_away() -> None:
     """A mean square of 36 rows or so is expected of each; it is above 1,000 less than once in 10⁹ times."""
     rows, one = [row * 50 for row in range(5_000)], choice(DECILES, 10**6)
     joint = Joint(one, DECILES, Exponential(Fraction(3, 4), concentrated=False))
-    sampler, ranks, squares = OpenDPSampler(), ranks_of(rows, one), []
+    sampler, ranks, squares = ExactSampler(), ranks_of(rows, one), []
     for _ in range(12):
         _, parts = joint.pick(ranks, sampler)
         assert parts is not None

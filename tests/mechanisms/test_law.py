@@ -8,7 +8,7 @@ import pytest
 
 import dpsql
 from dpsql.mechanisms.sampling.law import Law
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 
 
 class Coin(Law[str]):
@@ -23,7 +23,7 @@ class Coin(Law[str]):
 
 @pytest.mark.quick
 def test_the_sampler_that_guards_people_draws() -> None:
-    assert OpenDPSampler().draw(Coin()) == "drawn"
+    assert ExactSampler().draw(Coin()) == "drawn"
 
 
 @pytest.mark.quick

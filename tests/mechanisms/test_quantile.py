@@ -15,7 +15,7 @@ import pytest
 from dpsql.inference.estimates.picked_quantiles import chosen_column
 from dpsql.mechanisms.quantiles.one import NOBODY, Exponential, Quantile, TooFar, together
 from dpsql.mechanisms.sampling.exponential import pick
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.releases.tables import NoisyTable, Rank
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import DOUBLE
@@ -133,7 +133,7 @@ def test_picks_have_the_probabilities_of_the_definition() -> None:
             value: math.exp(-float(quantile.rate) * distance) * (NOBODY * 10 if value is None else 1)
             for value, distance in distances.items()
         }
-        sampler, ranks = OpenDPSampler(), ranks_of(rows, one)
+        sampler, ranks = ExactSampler(), ranks_of(rows, one)
         found = Counter(quantile.pick(ranks, sampler) for _ in range(draws))
         assert agreement(found, weights, draws) > 1e-9, (q, found)
 
@@ -167,7 +167,7 @@ def covered(shape: str, concentrated: bool) -> int:
     }[shape]
     count = 0
     fractions = (Fraction(1, 4), Fraction(1, 2), Fraction(4, 5))
-    one, sampler = choice(fractions, 10**6), OpenDPSampler()
+    one, sampler = choice(fractions, 10**6), ExactSampler()
     outputs = tuple(Output(f"a{place}", DOUBLE, Chosen("q0", place), "") for place in range(3))
     plan = Plan("", "duckdb", (), (), outputs, None, 1, choices=(one,))
     mains = [Quantile(one, q, Exponential(Fraction(1, 2), concentrated)) for q in fractions]

@@ -19,7 +19,7 @@ from dpsql.calibrate.picks import picked
 from dpsql.inference.estimates.picked_quantiles import chosen_column
 from dpsql.mechanisms.quantiles.one import Exponential, Quantile
 from dpsql.mechanisms.quantiles.roundness import Roundness
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.releases.tables import NoisyTable
 from rewriter.declared.types import DOUBLE
 from rewriter.plan import Chosen, Output, Plan
@@ -46,7 +46,7 @@ ASKED = {
 @pytest.mark.parametrize("asked", ASKED)
 def test_intervals_cover_however_values_lie(asked: str) -> None:
     """Of 60 answers, errors of one going together: 96 to 99 % is usual, below 80 % not to be seen."""
-    sampler, fractions = OpenDPSampler(), ASKED[asked]
+    sampler, fractions = ExactSampler(), ASKED[asked]
     one = choice(fractions, HIGH, 1 << 13)
     found = picked(one, ZCDP, PrivacyLoss(rho=Fraction(1, 2)))
     outputs = tuple(Output(f"a{place}", DOUBLE, Chosen("q0", place), "") for place in range(len(fractions)))
@@ -73,7 +73,7 @@ def test_a_rent_wins_over_the_empty_values_beside_it() -> None:
     rows = sorted(hundred * 100 for hundred in range(50) for _ in range(40))
     one = choice([Fraction(51, 100)], HIGH)
     quantile = Quantile(one, Fraction(51, 100), Exponential(Fraction(1), concentrated=True))
-    sampler, ranks = OpenDPSampler(), ranks_of(rows, one)
+    sampler, ranks = ExactSampler(), ranks_of(rows, one)
     found = [quantile.pick(ranks, sampler) for _ in range(200)]
     assert sum(value is not None and value % 100 == 0 for value in found) > 120
 

@@ -19,7 +19,7 @@ from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.picks import Joined, picked
 from dpsql.inference.estimates.picked_quantiles import chosen_column
 from dpsql.interfaces.python.connection import Connection
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.releases.tables import NoisyTable
 from rewriter.declared.types import DOUBLE
 from rewriter.plan import Chosen, Output, Plan
@@ -35,7 +35,7 @@ def test_intervals_of_quantiles_that_are_picked_together_cover(
 ) -> None:
     """Fresh people for every answer. 95 % is expected; below 70 % less than once in 10⁹ runs, by Chernoff's bound over
     the shares of 150 answers: errors of one answer go together, and more so where it has few numbers."""
-    random, sampler = np.random.default_rng(len(fractions)), OpenDPSampler()
+    random, sampler = np.random.default_rng(len(fractions)), ExactSampler()
     accounting = ZCDP if price.rho else PURE
     one = choice(fractions, 10**6, 1 << 13)
     found = picked(one, accounting, price)

@@ -15,7 +15,7 @@ import pytest
 from dpsql.mechanisms.gaussian import Gaussian
 from dpsql.mechanisms.laplace import Laplace
 from dpsql.mechanisms.mechanism import Draws
-from dpsql.mechanisms.sampling.sampler import WIDEST, OpenDPSampler, TooWide, float_at_least
+from dpsql.mechanisms.sampling.sampler import WIDEST, ExactSampler, TooWide, float_at_least
 from rewriter.declared.sensitivity import Sensitivity
 from tests.mechanisms.laws import chi_square
 
@@ -25,7 +25,7 @@ WIDE = Fraction(2**49)
 
 
 def sample(kind: str, scale: Fraction, count: int) -> list[int]:
-    return OpenDPSampler().draw(draws_of(kind, scale, count))
+    return ExactSampler().draw(draws_of(kind, scale, count))
 
 
 def draws_of(kind: str, scale: Fraction, count: int) -> Draws:
@@ -54,7 +54,7 @@ def test_the_other_law_of_the_same_variance_is_seen(kind: str) -> None:
 
 @pytest.mark.parametrize("mechanism", [Laplace(Fraction(5)), Gaussian(Fraction(5)), Gaussian(Fraction(1, 2))])
 def test_variance_is_that_of_the_draws(mechanism: Laplace | Gaussian) -> None:
-    draws = np.array(mechanism.sample(OpenDPSampler(), DRAWS), dtype=float)
+    draws = np.array(mechanism.sample(ExactSampler(), DRAWS), dtype=float)
     assert draws.var() == pytest.approx(mechanism.variance, rel=0.12)
     assert abs(draws.mean()) < 6 * (mechanism.variance / DRAWS) ** 0.5
 
@@ -73,7 +73,7 @@ def test_no_draw_repeats_from_call_to_call_whatever_is_seeded(kind: str) -> None
         runs.append(sample(kind, WIDE, 200))
     assert len({draw for run in runs for draw in run}) == 600
     # Nor when the same sampler, as a proxy has one, is asked the same again.
-    one = OpenDPSampler()
+    one = ExactSampler()
     again = [one.draw(draws_of(kind, WIDE, 200)) for _ in range(3)]
     assert len({draw for run in again for draw in run}) == 600
 

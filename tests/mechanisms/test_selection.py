@@ -11,7 +11,7 @@ import pytest
 
 from dpsql.mechanisms.gaussian import Gaussian, normal_distance
 from dpsql.mechanisms.laplace import Laplace
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.mechanisms.threshold import Threshold, threshold_steps
 from rewriter.plan import Selection
 from tests.mechanisms.laws import laplace_tail, log_gaussian_tail
@@ -129,7 +129,7 @@ def test_a_lone_person_is_named_as_often_as_delta_allows_and_not_more(t: int) ->
     delta, whole, people = Fraction(1, 20), 64, 30_000 // t
     rule = Threshold(Selection("w", Fraction(1, whole), t), Gaussian(Fraction(2 * whole)), delta)
     weight = math.isqrt(whole * whole // t)
-    noise = rule.mechanism.sample(OpenDPSampler(), t * people)
+    noise = rule.mechanism.sample(ExactSampler(), t * people)
     named = {place // t for place in rule.named([weight] * (t * people), noise)}
     deviation = math.sqrt(people * delta)
     assert people * delta * 0.6 - 6 * deviation < len(named) < people * delta + 6 * deviation

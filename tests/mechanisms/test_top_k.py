@@ -15,7 +15,7 @@ from dpsql.accounting import ACCOUNTINGS, APPROX, PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import Calibration, calibrate
 from dpsql.mechanisms.sampling.permute_and_flip import flip, permute_and_flip
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.mechanisms.top_k import TopK
 from dpsql.perturb import perturb
 from dpsql.releases.tables import ExactTable
@@ -67,14 +67,14 @@ def assert_follows(found: Counter[object], law: dict[object, float], draws: int)
 
 
 def test_picks_by_rho_are_exponential_mechanisms_peeled() -> None:
-    scores, sampler = (7, 3, 3, 9), OpenDPSampler()
+    scores, sampler = (7, 3, 3, 9), ExactSampler()
     mechanism = TopK(top(2), Fraction(1, 4), concentrated=True)
     found = Counter[object](tuple(mechanism.picked(scores, sampler)) for _ in range(DRAWS))
     assert_follows(found, dict(peeled_law(scores, 0.25, 2)), DRAWS)
 
 
 def test_the_least_are_picked_by_the_same_law() -> None:
-    scores, sampler = (7, 3, 3, 9), OpenDPSampler()
+    scores, sampler = (7, 3, 3, 9), ExactSampler()
     mechanism = TopK(top(2, descending=False), Fraction(1, 4), concentrated=True)
     found = Counter[object](tuple(mechanism.picked(scores, sampler)) for _ in range(DRAWS))
     assert_follows(found, dict(peeled_law([-score for score in scores], 0.25, 2)), DRAWS)
@@ -169,7 +169,7 @@ def test_only_the_groups_that_were_picked_are_in_the_table() -> None:
 
 @pytest.mark.quick
 def test_what_is_missed_is_within_its_bound_as_often_as_it_says() -> None:
-    exact, sampler = [0] * 900 + list(range(0, 2000, 20)), OpenDPSampler()
+    exact, sampler = [0] * 900 + list(range(0, 2000, 20)), ExactSampler()
     mechanism = TopK(top(5), Fraction(1, 10), concentrated=True)
     beyond = 0
     for _ in range(400):

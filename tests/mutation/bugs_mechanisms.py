@@ -7,6 +7,7 @@ from tests.mutation.bug import Bug, bug
 LOSSES = "tests/calibrate/test_losses.py"
 PERTURB = "tests/calibrate/test_perturb.py"
 SAMPLING = "tests/mechanisms/test_sampling.py"
+VECTORS = "tests/mechanisms/test_vector_draws.py"
 SELECTION = "tests/mechanisms/test_selection.py"
 QUANTILE = "tests/mechanisms/test_quantile.py"
 JOINT = "tests/mechanisms/test_joint.py"
@@ -43,9 +44,37 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "noise is drawn once and remembered",
         "dpsql.mechanisms.laplace:Laplace.draws",
-        "    def draws(self, count: int) -> list[int]:\n        return _noise",
-        "    @functools.lru_cache\n    def draws(self, count: int) -> list[int]:\n        return _noise",
+        "    def draws(self, count: int) -> list[int]:\n        return laplace_draws",
+        "    @functools.lru_cache\n    def draws(self, count: int) -> list[int]:\n        return laplace_draws",
         f"{SAMPLING}::test_no_draw_repeats_from_call_to_call_whatever_is_seeded",
+    ),
+    bug(
+        "a digit of a column's draws has the next one's probability",
+        "dpsql.mechanisms.sampling.vector_draws:_Geometric.digit_bounds",
+        "(1 << digit) / self.scale",
+        "(2 << digit) / self.scale",
+        f"{VECTORS}::test_the_words_of_digits_are_their_probabilities",
+    ),
+    bug(
+        "a column's draws end at their last digit",
+        "dpsql.mechanisms.sampling.vector_draws:_Geometric.draw",
+        "total[row] += self._beyond() <<",
+        "total[row] += 0 <<",
+        f"{VECTORS}::test_more_than_the_digits_is_geometric_too",
+    ),
+    bug(
+        "a comparison that is near is decided the wrong way round",
+        "dpsql.mechanisms.sampling.vector_draws:_kept",
+        "kept[row] = happened(",
+        "kept[row] = not happened(",
+        f"{VECTORS}::test_comparisons_that_are_not_decided_at_once_are_decided_exactly",
+    ),
+    bug(
+        "a Gaussian column keeps draws around another centre",
+        "dpsql.mechanisms.sampling.vector_draws:_kept",
+        "- float(sigma**2 / scale)) / float(sigma)",
+        "- float(sigma)) / float(sigma)",
+        f"{VECTORS}::test_draws_follow_the_exact_law_and_a_scale_that_is_off_by_a_tenth_is_seen",
     ),
     bug(
         "noise that could meet the ends of 64 bits",

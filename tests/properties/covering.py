@@ -15,7 +15,7 @@ from random import Random
 from scipy.stats import binom
 
 from dpsql.errors import Error
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.proxy import Proxy, Session
 from tests.finish.test_intervals_coverage import Repeated
 from tests.properties.analysts import Analyst, Statement
@@ -114,7 +114,7 @@ def _cells(
 
 
 def _answers(repeated: Repeated, times: int) -> Iterator[object]:
-    sampler = OpenDPSampler()
+    sampler = ExactSampler()
     for _ in range(times):
         yield repeated.answer(sampler)
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from dpsql.accounting import ACCOUNTINGS, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import Calibration, calibrate
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.opened import Opened, open_policy
 from dpsql.perturb import perturb
 from dpsql.proxy import Proxy, Session
@@ -632,7 +632,7 @@ def calibrated(lone: Plan, accounting: Accounting, epsilon: Fraction) -> Calibra
 
 
 def released(calibration: Calibration, keys: Sequence[Key], truth: int) -> NoisyTable:
-    return perturb(ExactTable(tuple(keys), {"s0": (truth,) * len(keys)}), calibration, OpenDPSampler())
+    return perturb(ExactTable(tuple(keys), {"s0": (truth,) * len(keys)}), calibration, ExactSampler())
 
 
 REPETITIONS = {ACCOUNTINGS["zcdp"]: 20_000, ACCOUNTINGS["pure"]: 60_000, ACCOUNTINGS["approx"]: 60_000}
@@ -679,7 +679,7 @@ def test_what_is_made_is_as_accurate_as_it_says_and_as_was_asked(
     rest = None
     if found.fresh is not None:
         truth = [5 * (1 + group % 3) for group in range(repetitions)]
-        rest = perturb(ExactTable(tuple(coarse), {"s0": tuple(truth)}), found.fresh, OpenDPSampler())
+        rest = perturb(ExactTable(tuple(coarse), {"s0": tuple(truth)}), found.fresh, ExactSampler())
     result = made(found, rest)
     check_accuracy(result, wanted, [5 * (1 + group % 3) for group in range(repetitions)])
 

@@ -15,7 +15,7 @@ from dpsql.accounting import PURE, ZCDP, Accounting
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.calibrate.calibration import calibrate
 from dpsql.inference.estimates.columns import infer
-from dpsql.mechanisms.sampling.sampler import OpenDPSampler
+from dpsql.mechanisms.sampling.sampler import ExactSampler
 from dpsql.perturb import perturb
 from dpsql.releases.tables import ExactTable
 from dpsql.testing import Measurement, measure
@@ -57,7 +57,7 @@ def _error(measured: Measurement, truth: list[tuple[int, ...]], accounting: Acco
     exact = _exact(measured)
     calibration = calibrate(measured.plan, accounting, price)
     width = len(measured.plan.keys)
-    table = infer(perturb(exact, calibration, OpenDPSampler()), measured.plan)
+    table = infer(perturb(exact, calibration, ExactSampler()), measured.plan)
     rows = zip(*(column.values for column in table.columns[width:]), strict=True)
     total = sum(
         (int(str(value)) - known) ** 2

@@ -8,7 +8,7 @@ from dpsql.mechanisms.sampling.positions import Positions
 from dpsql.mechanisms.sampling.product import Product
 from dpsql.mechanisms.sampling.sampler import (
     WIDEST,
-    OpenDPSampler,
+    ExactSampler,
     Sampler,
     TooWide,
     Vector,
@@ -16,15 +16,17 @@ from dpsql.mechanisms.sampling.sampler import (
     float_at_least,
     opendp_noise,
 )
+from dpsql.mechanisms.sampling.vector_draws import MANY, gaussian_draws, laplace_draws
 from dpsql.mechanisms.sampling.walks import Candidate
 
 __all__ = [
+    "MANY",
     "WIDEST",
     "Candidate",
     "Chain",
+    "ExactSampler",
     "ExponentialPick",
     "Law",
-    "OpenDPSampler",
     "PermuteAndFlip",
     "Positions",
     "Product",
@@ -33,5 +35,7 @@ __all__ = [
     "Vector",
     "check_scale",
     "float_at_least",
+    "gaussian_draws",
+    "laplace_draws",
     "opendp_noise",
 ]

@@ -8,6 +8,7 @@ has 1 to 7 lines. About half of all orders and lines are finished, so one group 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -102,6 +103,7 @@ tables:
     max_rows_per_group: {MOST_LINES_IN_A_GROUP}
     columns:
       l_orderkey: {{{{}}}}
+      l_partkey: {{{{}}}}
       l_quantity: {{{{range: [1, 50]}}}}
       l_extendedprice: {{{{range: [900, 105000]}}}}
       l_discount: {{{{range: [0, 0.10]}}}}
@@ -109,17 +111,24 @@ tables:
       l_returnflag: {{{{values: [R, A, N]}}}}
       l_linestatus: {{{{values: [O, F]}}}}
       l_shipdate: {{{{range: [1992-01-02, 1998-12-01]}}}}
+      l_shipmode: {{{{values: [AIR, FOB, MAIL, RAIL, REG AIR, SHIP, TRUCK]}}}}
 """
 
 
-def database(scale: float, cache: Path = CACHE) -> Path:
-    """A DuckDB file with TPC-H at a scale, its keys declared and its rows in the generator's order."""
-    path = cache / f"tpch-{scale:g}-all.duckdb"
+_REFERENCE = re.compile(r" REFERENCES \w+ \(\w+\)")
+
+
+def database(scale: float, cache: Path = CACHE, *, references: bool = True) -> Path:
+    """A DuckDB file with TPC-H at a scale, its keys declared and its rows in the generator's order.
+
+    Without ``references`` no foreign key is declared, as in most databases that are made for analysis.
+    """
+    path = cache / f"tpch-{scale:g}-{'all' if references else 'keys'}.duckdb"
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             _generate(scale, Path(scratch))
-            _load(Path(scratch), Path(scratch) / path.name)
+            _load(Path(scratch), Path(scratch) / path.name, references=references)
             os.replace(Path(scratch) / path.name, path)
     return path
 
@@ -139,10 +148,11 @@ def _generate(scale: float, folder: Path) -> None:
     subprocess.run([program, "parquet", "-s", f"{scale:g}", f"--output-dir={folder}"], check=True, capture_output=True)
 
 
-def _load(folder: Path, path: Path) -> None:
+def _load(folder: Path, path: Path, *, references: bool) -> None:
+    schema = SCHEMA + SCHEMA_OF_PARTS
     connection = duckdb.connect(str(path))
     try:
-        connection.execute(SCHEMA + SCHEMA_OF_PARTS)
+        connection.execute(schema if references else _REFERENCE.sub("", schema))
         for table in TABLES + TABLES_OF_PARTS:
             connection.execute(f"INSERT INTO {table} FROM read_parquet('{folder / table}.parquet')")
         connection.execute("CHECKPOINT")
