@@ -147,6 +147,8 @@ class IntegerColumn(Sequence[int]):
 
     def plus(self, more: IntegerColumn) -> IntegerColumn:
         """The sums of secret numbers that fit, by their declared bound, and of noise: its size decides, not theirs."""
+        if len(self) != len(more):
+            raise ValueError("every number has noise of its own")
         if self.is_narrow and more.is_narrow and more.reach < _LIMIT // 2:
             return IntegerColumn(self.array + more.array)
         return IntegerColumn(self.widened().array + more.widened().array)

@@ -86,15 +86,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "statistics of a group share their noise",
         "dpsql.perturb:perturb",
-        "draws = noise[number * size : (number + 1) * size]",
-        "draws = noise[:size]",
+        "noise[number * size : (number + 1) * size]",
+        "noise[:size]",
         EVERY_CELL,
     ),
     bug(
         "groups share their noise",
         "dpsql.perturb:perturb",
-        "noise = one.mechanism.sample(sampler, size * len(one.block.statistics))",
-        "noise = one.mechanism.sample(sampler, 1) * size * len(one.block.statistics)",
+        "one.mechanism.sample(sampler, size * len(one.block.statistics))",
+        "list(one.mechanism.sample(sampler, 1)) * size * len(one.block.statistics)",
         EVERY_CELL,
         f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
     ),
@@ -115,22 +115,24 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "empty cells get no noise",
         "dpsql.perturb:perturb",
-        "tuple(integer + n for integer, n in",
-        "tuple(integer + n if integer else 0 for integer, n in",
+        "column.plus(noise[number * size : (number + 1) * size])",
+        "IntegerColumn(column.plus(noise[number * size : (number + 1) * size]).array * (column.array != 0))",
         f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
     ),
     bug(
         "groups without anybody are dropped before noise",
         "dpsql.perturb:perturb",
-        "    places = list(range(len(exact.keys)))\n",
-        "    places = [at for at in range(len(exact.keys)) if any(column[at] for column in exact.statistics.values())]\n",
+        "groups, places = exact.keys, None\n",
+        "groups, places = exact.keys, np.flatnonzero(sum(column.array != 0 for column in columns.values()))\n",
         f"{ANSWER}::test_released_groups_of_public_keys_do_not_depend_on_the_rows",
     ),
     bug(
         "post-processing knows which groups are empty",
         "dpsql.perturb:perturb",
-        "tuple(integer + n for integer, n in zip(measured, draws, strict=True))",
-        "tuple(max(integer + n, 0) if integer == 0 else integer + n for integer, n in zip(measured, draws, strict=True))",
+        "statistics[statistic.name] = column.plus(noise[number * size : (number + 1) * size]).narrowed()",
+        "summed = column.plus(noise[number * size : (number + 1) * size])\n"
+        "            hidden = np.where(column.array == 0, np.maximum(summed.array, 0), summed.array)\n"
+        "            statistics[statistic.name] = IntegerColumn(hidden).narrowed()",
         f"{PERTURB}::test_what_is_released_is_the_integer_and_its_noise_whatever_either_is",
     ),
     # Prices
@@ -312,8 +314,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "groups that were not picked are measured too",
         "dpsql.perturb:perturb",
-        "        places = sorted(top.picked(exact.statistics[top.top.name], sampler))\n",
-        "        top.picked(exact.statistics[top.top.name], sampler)\n",
+        "        places = np.array(sorted(top.picked(columns[top.top.name], sampler)), dtype=np.int64)\n",
+        "        top.picked(columns[top.top.name], sampler)\n",
         f"{TOP}::test_only_the_groups_that_were_picked_are_in_the_table",
     ),
     bug(
