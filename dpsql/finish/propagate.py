@@ -416,7 +416,7 @@ def _mean_ends(form: Mean, sources: Sources) -> Intervals:
     found = Intervals.unknown(sources.size)
     for piece, places, rows in sources.by_piece(slot):
         column = piece.columns[name]
-        if column.reaches is None:
+        if column.reaches is None or name not in piece.outputs:  # of other groups, no mean is known
             continue
         numbers = as_numbers(column.column)[rows]
         down, up = (one.floats[rows] for one in ColumnarRows.of((DOUBLE, DOUBLE), column.reaches).columns)
