@@ -249,7 +249,9 @@ def columns_of(rows: Sequence[tuple[Any, ...]], width: int) -> Sequence[Sequence
     """
     if isinstance(rows, ColumnarRows):
         return rows.columns[:width]
-    return list(zip(*rows, strict=True))[:width] or [()] * width
+    if len(rows) < _FEW:
+        return list(zip(*rows, strict=True))[:width] or [()] * width
+    return [[row[place] for row in rows] for place in range(width)]
 
 
 def units_of(decimals: Any) -> IntegerColumn:
@@ -274,6 +276,8 @@ def _words(decimals: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return words[:, 0].copy(), words[:, 1].copy()
 
 
+_FEW = 100
+"""Up to so many rows are turned into columns at once."""
 _WIDTHS = {16: np.int16, 32: np.int32, 64: np.int64}
 
 
