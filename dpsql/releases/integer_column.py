@@ -114,9 +114,16 @@ class IntegerColumn(Sequence[int]):
 
     def at_most(self, others: IntegerColumn) -> IntegerColumn:
         """The smaller number of each pair."""
+        return self._paired(np.minimum, others)
+
+    def at_least(self, others: IntegerColumn) -> IntegerColumn:
+        """The larger number of each pair."""
+        return self._paired(np.maximum, others)
+
+    def _paired(self, choose: np.ufunc, others: IntegerColumn) -> IntegerColumn:
         narrow = self.is_narrow and others.is_narrow
         one, other = (column if narrow else column.widened() for column in (self, others))
-        return IntegerColumn(np.minimum(one.array, other.array)).narrowed()
+        return IntegerColumn(choose(one.array, other.array)).narrowed()
 
     def summed(self, groups: NDArray[np.int64], size: int) -> IntegerColumn:
         """For each of ``size`` groups, the sum of the numbers that are in it.

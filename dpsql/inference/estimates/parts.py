@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsql.inference.estimates.rounding import nearest, quotients
 from dpsql.inference.intervals import variance
-from dpsql.inference.numeric import apportion, simplex
+from dpsql.inference.numeric import apportion, apportion_all, simplex, simplices
 from dpsql.releases import IntegerColumn, NoisyTable, ValueColumn, weighted
 from rewriter.plan import Linear, Output, Part, Plan
 
@@ -85,38 +85,19 @@ def _within_groups(columns: list[IntegerColumn], plan: Plan) -> None:
         if len(component) == 1:
             columns[component[0]] = columns[component[0]].clipped(0, None)
             continue
-        places = np.flatnonzero(_wrong(columns, checked, pairs))
-        moved = [columns[part].taken(places).array.tolist() for part in component]
-        for place, values in enumerate(zip(*moved, strict=True)):
-            for part, value in zip(
-                moved, _moved(dict(zip(component, values, strict=True)), checked, pairs), strict=True
-            ):
-                part[place] = value
-        for part, column in zip(component, moved, strict=True):
-            columns[part] = columns[part].with_(places, IntegerColumn.of(column))
+        if len(places := np.flatnonzero(_below(columns, checked))):
+            lifted = _lifted([columns[part].taken(places) for part in component])
+            for part, column in zip(component, lifted, strict=True):
+                columns[part] = columns[part].with_(places, column)
+        _order(columns, pairs)
 
 
-def _wrong(
-    columns: Sequence[IntegerColumn], checked: Iterable[tuple[int, ...]], pairs: Sequence[tuple[int, int]]
-) -> NDArray[np.bool_]:
-    """The groups in which a sum of parts is below 0, or two parts are in the wrong order."""
+def _below(columns: Sequence[IntegerColumn], checked: Iterable[tuple[int, ...]]) -> NDArray[np.bool_]:
+    """The groups in which a sum of parts is below 0."""
     found = np.zeros(len(columns[0]), dtype=np.bool_)
     for parts in checked:
         found |= (weighted([(columns[part], 1) for part in parts], len(found)).array < 0).astype(np.bool_)
-    for low, high in pairs:
-        found |= (columns[low].array > columns[high].array).astype(np.bool_)
     return found
-
-
-def _moved(
-    parts: dict[int, int], checked: Iterable[tuple[int, ...]], pairs: Sequence[tuple[int, int]]
-) -> Iterable[int]:
-    """The parts of one group, moved as far as they have to be."""
-    if any(sum(parts[part] for part in some) < 0 for some in checked):
-        parts = dict(zip(parts, _lifted(list(parts.values())), strict=True))
-    if pairs:
-        _order(parts, pairs)
-    return parts.values()
 
 
 def _minimum(output: Output, parts: Sequence[Part]) -> int | None:
@@ -134,25 +115,30 @@ def _components(plan: Plan) -> list[list[int]]:
     return [sorted(group) for group in groups]
 
 
-def _lifted(values: Sequence[int]) -> list[int]:
-    """The nearest numbers that are not negative and have the same sum, or 0."""
-    if len(values) == 1:
-        return [max(0, values[0])]
-    total = max(0, sum(values))
-    return apportion(simplex(np.array(values, dtype=float), float(total)).tolist(), total)
+def _lifted(columns: Sequence[IntegerColumn]) -> list[IntegerColumn]:
+    """In each group, the nearest numbers that are not negative and have the same sum, or 0."""
+    size = len(columns[0])
+    totals = weighted([(column, 1) for column in columns], size).clipped(0, None)
+    families = np.repeat(np.arange(size), len(columns))
+    numbers = np.stack([column.floats for column in columns], axis=1).reshape(-1)
+    nearest = simplices(families, numbers, np.ones_like(numbers), totals.floats)
+    whole = apportion_all(families, nearest, list(totals))
+    return [IntegerColumn.of(whole[place :: len(columns)]) for place in range(len(columns))]
 
 
-def _order(parts: dict[int, int], pairs: Sequence[tuple[int, int]]) -> None:
+def _order(columns: list[IntegerColumn], pairs: Sequence[tuple[int, int]]) -> None:
     """Meet in the middle until every pair is in order; halves go to the larger."""
     for _ in range(len(pairs) + 1):
-        wrong = [(low, high) for low, high in pairs if parts[low] > parts[high]]
-        if not wrong:
+        wrong = [(low, high, np.flatnonzero(columns[low].array > columns[high].array)) for low, high in pairs]
+        if not any(len(places) for _, _, places in wrong):
             return
-        for low, high in wrong:
-            both = parts[low] + parts[high]
-            parts[low], parts[high] = both // 2, both - both // 2
+        for low, high, places in wrong:
+            both = weighted([(columns[part].taken(places), 1) for part in (low, high)], len(places))
+            half = IntegerColumn(both.array // 2)
+            columns[low] = columns[low].with_(places, half)
+            columns[high] = columns[high].with_(places, weighted([(both, 1), (half, -1)], len(places)))
     for low, high in pairs:
-        parts[high] = max(parts[high], parts[low])
+        columns[high] = columns[high].at_least(columns[low])
 
 
 def values(output: Output, plan: Plan, columns: Sequence[Column]) -> ValueColumn:
