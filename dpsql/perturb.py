@@ -26,9 +26,9 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
     drawn = IntegerColumn.of([])
     if calibration.selected:
         threshold = calibration.selected.threshold
-        noise = threshold.mechanism.sample(sampler, len(groups))
-        places = np.array(threshold.named(columns[threshold.selection.name], noise), dtype=np.int64)
-        drawn = IntegerColumn.of(noise).taken(places)
+        tried = threshold.mechanism.sample(sampler, len(groups))
+        places = np.array(threshold.named(columns[threshold.selection.name], tried), dtype=np.int64)
+        drawn = IntegerColumn.of(tried).taken(places)
     if calibration.peeled:
         top = calibration.peeled.mechanism
         places = np.array(sorted(top.picked(columns[top.top.name], sampler)), dtype=np.int64)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -25,10 +24,10 @@ from dpsql.finish.present_groups import present_columns
 from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
-from dpsql.inference.estimates import EXACT, decoded, running_half_widths, value_of
-from dpsql.inference.numeric import IntArray
+from dpsql.inference.estimates import decoded, running_half_widths, value_of
+from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.prepare import Prepared
-from dpsql.releases import ColumnarRows, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
+from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
@@ -166,7 +165,7 @@ def _listed_bars(form: Listed, sources: Sources) -> tuple[tuple[str, str] | None
                 if place is None or pair is None:
                     texts.append("NULL")
                     continue
-                end = _outwards(place[0].outputs[item.term[1]].type, up=bool(side))(pair[side])
+                end = _outwards(np.array([pair[side]]), place[0].outputs[item.term[1]].type, up=bool(side))[0]
                 texts.append("NULL" if end is None else str(end))
         low, high = ("{" + ",".join(texts) + "}" for texts in sides)
         found.append((low, high))
@@ -227,40 +226,47 @@ def widened_rows(
     for at, (column, one) in enumerate(zip(columns, measured, strict=True)):
         parts.append(rows.columns[at])
         if has_interval(one, column.type):
-            ends = bars[at] or (None,) * len(rows)
-            for side, keep in ((0, min), (1, max)):
-                if isinstance(one.form, Listed):
-                    parts.append(ValueColumn(column.type, [None if pair is None else pair[side] for pair in ends]))
-                    continue
-                as_type = _outwards(column.type, up=bool(side))
-                typed = [None if pair is None else as_type(float(pair[side])) for pair in ends]
-                # A number of more digits than a float has is inside of its interval, too.
-                inside = zip(typed, parts[-1 - side], strict=True)
-                kept = [None if end is None else keep(end, value) for end, value in inside]  # type: ignore[type-var]
-                parts.append(ValueColumn(column.type, kept))
+            parts += _ends(bars[at], rows.columns[at])
     return ColumnarRows(parts, len(rows))
 
 
-def known_margins(rows: ColumnarRows, bars: Sequence[Bars | None]) -> Sequence[tuple[float | None, ...]]:
+def _ends(bars: Bars | None, shown: ValueColumn) -> list[ValueColumn]:
+    """The lower and the upper end of each cell, in the column's type."""
+    if not isinstance(bars, Intervals):
+        pairs: Sequence[tuple[str, str] | None] = bars or (None,) * len(shown)
+        return [ValueColumn(shown.type, [None if pair is None else pair[side] for pair in pairs]) for side in (0, 1)]
+    found: list[ValueColumn] = []
+    # A number of more digits than a float has is inside of its interval, too.
+    for ends, up in ((bars.low, False), (bars.high, True)):
+        typed = _outwards(ends, shown.type, up=up)
+        if shown.type.kind is Kind.DOUBLE:
+            found.append(ValueColumn.of_floats((np.maximum if up else np.minimum)(typed.floats, shown.floats)))
+        elif shown.type.temporal:
+            keep = max if up else min
+            kept = [None if end is None else keep(end, value) for end, value in zip(typed, shown, strict=True)]
+            found.append(ValueColumn(shown.type, kept))
+        else:
+            units = typed.units.at_least(shown.units) if up else typed.units.at_most(shown.units)
+            found.append(ValueColumn.of_integers(units, shown.type))
+        found[-1] = found[-1].where(typed.known)
+    return found
+
+
+def known_margins(rows: ColumnarRows, bars: Sequence[Bars | None]) -> ColumnarRows:
     """The distance of each cell to the farther end of its interval."""
-    if not any(bar is not None and len(bar) for bar in bars):
-        return ((None,) * len(bars),) * len(rows)
     columns = [
         _margins(column, ends) if isinstance(ends, Intervals) else ValueColumn.nothing(DOUBLE, len(rows))
-        for column, ends in zip(rows.columns, bars, strict=True)
+        for column, ends in zip(rows.columns, bars, strict=False)
     ]
     return ColumnarRows(columns, len(rows))
 
 
-def widened_margins(
-    columns: Sequence[AnswerColumn], measured: Sequence[Measured], known: Sequence[tuple[float | None, ...]]
-) -> tuple[tuple[float | None, ...], ...]:
+def widened_margins(columns: Sequence[AnswerColumn], measured: Sequence[Measured], known: ColumnarRows) -> ColumnarRows:
     """The margins of widened rows: ends have none of their own."""
+    nothing = ValueColumn.nothing(DOUBLE, len(known))
     more = [2 if has_interval(one, column.type) else 0 for column, one in zip(columns, measured, strict=True)]
-    return tuple(
-        tuple(cell for margin, count in zip(row, more, strict=True) for cell in (margin, *(None,) * count))
-        for row in known
-    )
+    parts = [part for margin, count in zip(known.columns, more, strict=True) for part in (margin, *(nothing,) * count)]
+    return ColumnarRows(parts, len(known))
 
 
 def _margins(column: ValueColumn, ends: Intervals) -> ValueColumn:
@@ -272,25 +278,18 @@ def _margins(column: ValueColumn, ends: Intervals) -> ValueColumn:
     return ValueColumn(DOUBLE, arrow=pa.array(found, mask=unknown))
 
 
-def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
-    """An end in a column's type: never moved inwards, but for dust of floating point."""
+def _outwards(ends: FloatArray, kind: Type, *, up: bool) -> ValueColumn:
+    """Ends in a column's type: never moved inwards, but for dust of floating point. NULL where nothing is known."""
+    known = np.isfinite(ends)
     if kind.kind is Kind.DOUBLE:
-        return lambda end: None if math.isinf(end) else end
+        return ValueColumn.of_floats(ends).where(known)
     if kind.temporal:
-        return lambda end: None if math.isinf(end) else _time(end, kind, up=up)
-    places = kind.scale if kind.kind is Kind.DECIMAL else 0
-    turn = math.ceil if up else math.floor
+        return ValueColumn(kind, [_time(end, kind, up=up) if math.isfinite(end) else None for end in ends.tolist()])
     dust = -1e-12 if up else 1e-12
     low, high = kind.limits if kind.kind is Kind.INTEGER else (1 - 10**kind.precision, 10**kind.precision - 1)
-
-    def exact(end: float) -> Scalar | None:
-        if math.isinf(end):
-            return None
-        steps = end * 10.0**places
-        units: int = min(max(turn(steps + dust * max(1.0, abs(steps))), low), high)
-        return Decimal(units).scaleb(-places, EXACT) if kind.kind is Kind.DECIMAL else units
-
-    return exact
+    steps = np.where(known, ends, 0.0) * 10.0**kind.scale
+    units = (np.ceil if up else np.floor)(steps + dust * np.maximum(1.0, np.abs(steps)))
+    return ValueColumn.of_integers(IntegerColumn.nearest_to(units).clipped(low, high), kind).where(known)
 
 
 def _time(end: float, kind: Type, *, up: bool) -> Scalar | None:

@@ -102,8 +102,8 @@ def _exceeds(counts: ValueColumn, least: float, factors: FloatArray) -> NDArray[
         raise AssertionError("a number of rows is whole")
     limits = least * factors + np.where(factors != 1, 1.0 if least else 0.0, 0.0)
     # What is whole is above a number where it is above its whole part.
-    above = counts.integers.array > np.floor(np.minimum(limits, 2.0**62)).astype(np.int64)
-    return counts.known & above.astype(np.bool_) & np.isfinite(limits)
+    above = counts.units.array > np.floor(np.minimum(limits, 2.0**62)).astype(np.int64)
+    return np.asarray(counts.known & above.astype(np.bool_) & np.isfinite(limits))
 
 
 def _rows_of(plan: Plan, place: int) -> Linear:

@@ -135,7 +135,7 @@ class Sources:
     def of(cls, columns: Sequence[ValueColumn], pieces: Sequence[Piece], size: int) -> Sources:
         slots = []
         for column in columns:
-            numbers, known = column.integers.array, column.known
+            numbers, known = column.units.array, column.known
             slots.append(numbers if known.all() else np.where(known, numbers, -1))
         return cls(pieces, tuple(slots), size)
 
@@ -165,6 +165,9 @@ class Sources:
 
     def numbers(self, slot: int, name: str) -> FloatArray:
         """A released column of a slot as doubles; NaN where there is none."""
+        if len(self.pieces) == 1 and self.known([slot]).all():
+            only = self.pieces[0].columns[name].column
+            return only.floats[self.slots[slot]] if only.type.numeric else np.full(self.size, math.nan)
         found = np.full(self.size, math.nan)
         for piece, places, rows in self.by_piece(slot):
             column = piece.columns[name].column
@@ -175,6 +178,8 @@ class Sources:
     def alike(self, slots: Sequence[int], places: IntArray) -> list[IntArray]:
         """The places, by the pattern that the noise of a row depends on: its pieces, by how much each one's noise is
         multiplied, and which slots are the same row."""
+        if len(self.pieces) == len(slots) == 1 and self.pieces[0].table.shrunk is None and len(places):
+            return [places]
         marks: list[IntArray] = []
         known: list[tuple[int, IntArray, IntArray]] = []
         for slot in slots:

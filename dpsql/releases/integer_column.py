@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 _LIMIT = 1 << 63
 _PEOPLE = 1 << 40
 """No database has as many people: a thousand billion, each with a row at least."""
+_FEW = 100
+"""Fewer numbers than these are sooner looked through in Python."""
 _EXACT = 1 << 53
 """Up to here, doubles hold every integer."""
 
@@ -100,7 +102,9 @@ class IntegerColumn(Sequence[int]):
     @property
     def reach(self) -> int:
         """The largest magnitude. Of released numbers alone."""
-        return max(int(self.array.max()), -int(self.array.min())) if len(self.array) else 0
+        if len(self.array) < _FEW:
+            return max(map(abs, self.array.tolist()), default=0)
+        return max(int(self.array.max()), -int(self.array.min()))
 
     def taken(self, places: NDArray[np.int64]) -> IntegerColumn:
         return IntegerColumn(self.array[places])
@@ -211,15 +215,22 @@ def weighted(terms: Sequence[tuple[IntegerColumn, int]], size: int) -> IntegerCo
     >>> weighted([(IntegerColumn.of([1, 2]), 3), (IntegerColumn.of([2**62, 0]), 2)], 2)
     (9223372036854775811, 6)
     """
+    if len(terms) == 1 and terms[0][1] == 1:
+        return terms[0][0].narrowed()
     if sum(abs(weight) * max(column.reach, 1) for column, weight in terms) < _LIMIT:
-        total = np.zeros(size, dtype=np.int64)
-        for column, weight in terms:
-            total = total + column.narrowed().array * weight if weight else total
-        return IntegerColumn(total)
-    wide = np.zeros(size, dtype=object)
-    for column, weight in terms:
-        wide = wide + column.widened().array * weight
-    return IntegerColumn(wide).narrowed()
+        return IntegerColumn(_summed([column.narrowed() for column, _ in terms], terms, np.zeros(size, dtype=np.int64)))
+    return IntegerColumn(
+        _summed([column.widened() for column, _ in terms], terms, np.zeros(size, dtype=object))
+    ).narrowed()
+
+
+def _summed(columns: list[IntegerColumn], terms: Sequence[tuple[IntegerColumn, int]], nothing: Any) -> Any:
+    total = nothing
+    for column, (_, weight) in zip(columns, terms, strict=True):
+        if weight:
+            part = column.array if weight == 1 else column.array * weight
+            total = part if total is nothing else total + part
+    return total.view()
 
 
 def _narrow(numbers: list[int]) -> IntegerArray:

@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpsql.releases.arrow_types import arrow_type
@@ -86,20 +87,27 @@ class ValueColumn(Sequence[Any]):
     def floats(self) -> NDArray[np.float64]:
         """As doubles, NaN for NULL; of numbers alone."""
         if self._arrow is None:
-            return np.array([np.nan if value is None else float(value) for value in self.values], dtype=np.float64)
+            numbers = [np.nan if value is None else float(value) for value in self.values]  # type: ignore[arg-type]
+            return np.array(numbers, dtype=np.float64)
         if self.type.kind is not Kind.DECIMAL and self.type.bits != 128:
             return np.asarray(self._arrow.to_numpy(zero_copy_only=False), dtype=np.float64)
-        known = self.known
-        units = IntegerColumn(np.where(known, units_of(self._arrow).array, 0)).narrowed()
-        return np.where(known, units.over(10**self.type.scale), np.nan)
+        return np.where(self.known, self.units.over(10**self.type.scale), np.nan)
 
     @property
-    def integers(self) -> IntegerColumn:
-        """As integers, 0 for NULL; of whole numbers alone."""
-        if self._arrow is None or self.type.bits == 128:
-            return IntegerColumn.of([0 if value is None else value for value in self.values])  # type: ignore[misc]
-        whole = self._arrow.fill_null(0) if self._arrow.null_count else self._arrow
-        return IntegerColumn(whole.to_numpy().astype(np.int64))
+    def units(self) -> IntegerColumn:
+        """As integers, 0 for NULL: whole numbers as they are, and decimals in units of their last digit."""
+        scale = self.type.scale
+        if self._arrow is None:
+            return IntegerColumn.of(
+                [
+                    0 if value is None else value if not scale else int(value.scaleb(scale, _DIGITS))  # type: ignore
+                    for value in self.values
+                ]
+            )
+        if self.type.kind is not Kind.DECIMAL and self.type.bits != 128:
+            whole = self._arrow.fill_null(0) if self._arrow.null_count else self._arrow
+            return IntegerColumn(whole.to_numpy().astype(np.int64))
+        return IntegerColumn(np.where(self.known, units_of(self._arrow).array, 0)).narrowed()
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -121,6 +129,12 @@ class ValueColumn(Sequence[Any]):
             values = self.values
             return ValueColumn(self.type, [values[place] for place in places.tolist()])
         return ValueColumn(self.type, arrow=self._arrow.take(pa.array(places)))
+
+    def where(self, known: NDArray[np.bool_]) -> ValueColumn:
+        """The values of some places, and NULL in the others."""
+        if known.all():
+            return self
+        return ValueColumn(self.type, arrow=pc.if_else(pa.array(known), self.arrow, pa.scalar(None, self.arrow.type)))
 
     def spread_out(self, known: NDArray[np.bool_]) -> ValueColumn:
         """The values where something is known, and NULL elsewhere."""
