@@ -140,6 +140,12 @@ def test_secret_integers_and_noise_are_added_exactly(exact: list[int], data: st.
         assert column.plus(IntegerColumn.of(noise)).narrowed() == expected
 
 
+def test_every_number_has_noise_of_its_own() -> None:
+    for count in (0, 1, 2, 4):
+        with pytest.raises(ValueError, match="noise of its own"):
+            IntegerColumn.of([1, 2, 3]).plus(IntegerColumn.of([7] * count))
+
+
 def test_what_is_no_integer_is_no_part_of_a_column() -> None:
     for wrong in ([1.0], [1, 2.5], ["1"], [None]):
         with pytest.raises(TypeError):

@@ -16,6 +16,8 @@ MODE = "tests/aggregates/test_mode.py"
 ANSWER = "tests/answer/test_answer.py"
 EVERY_CELL = f"{PERTURB}::test_every_cell_has_its_own_draw_and_none_is_drawn_in_vain"
 HIDDEN = f"{QUANTILE}::test_every_neighbour_of_every_small_database_is_hidden"
+COLUMNS = "tests/inference/test_columns_and_cells.py"
+DUCKDB = "tests/engines/test_duckdb.py"
 
 BUGS: tuple[Bug, ...] = (
     # Noise
@@ -118,6 +120,41 @@ BUGS: tuple[Bug, ...] = (
         "column.plus(noise[number * size : (number + 1) * size])",
         "IntegerColumn(column.plus(noise[number * size : (number + 1) * size]).array * (column.array != 0))",
         f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
+    ),
+    bug(
+        "a sum beyond 64 bits wraps around",
+        "dpsql.releases.integer_column:weighted",
+        "if sum(abs(weight) * max(column.reach, 1) for column, weight in terms) < _LIMIT:",
+        "if all(column.is_narrow and abs(weight) < _LIMIT for column, weight in terms):",
+        f"{COLUMNS}::test_sums_are_exact_at_any_size",
+    ),
+    bug(
+        "noise beyond 64 bits wraps around",
+        "dpsql.releases.integer_column:IntegerColumn.plus",
+        " and more.reach < _LIMIT // 2",
+        "",
+        f"{COLUMNS}::test_secret_integers_and_noise_are_added_exactly",
+    ),
+    bug(
+        "one noise is for as many numbers as there are",
+        "dpsql.releases.integer_column:IntegerColumn.plus",
+        "if len(self) != len(more):",
+        "if len(self) != len(more) and len(more) != 1:",
+        f"{COLUMNS}::test_every_number_has_noise_of_its_own",
+    ),
+    bug(
+        "integers are 64 bits wide whatever was declared",
+        "dpsql.releases.integer_column:fits",
+        "return bound * _PEOPLE < _LIMIT // 2",
+        "return True",
+        f"{DUCKDB}::test_a_long_answer_is_read_as_a_short_one",
+    ),
+    bug(
+        "a group that comes twice in a long answer is two groups",
+        "dpsql.engines.exact_table:_order",
+        "if same.any():",
+        "if False:",
+        f"{DUCKDB}::test_a_long_answer_of_another_shape_is_an_error",
     ),
     bug(
         "groups without anybody are dropped before noise",
