@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,12 +21,13 @@ from rewriter.declared import (
     Type,
 )
 from rewriter.dialects import Dialect
-from rewriter.outer import OuterSelect, margin_name, outer_select, row_column
+from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan
 from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
 from rewriter.refused import Unbounded
-from rewriter.release import Query, ReleaseColumn, Split
+from rewriter.release import Query, Split, margin_name, mark_name
 from rewriter.split import Empty, split
+from rewriter.statement import at_instant
 
 _MOST_TRIED = 8
 
@@ -39,7 +41,8 @@ class Program:
     relations of the schema ``dpsql`` that it reads. ``notes`` say what is answered from the policy alone.
 
     Where the statement lacks bounds that the owner left to be learned, they are ``missing``: it is then planned with
-    the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned.
+    the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned. What reads the clock
+    is planned for one ``instant``.
     """
 
     options: tuple[Options, ...]
@@ -51,6 +54,7 @@ class Program:
     notes: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
     with_bounds: Callable[[tuple[Learned, ...]], Program] | None = field(default=None, repr=False, compare=False)
+    instant: datetime.datetime | None = None
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -72,17 +76,24 @@ def rewrite(
     others: bool = False,
     empty: Empty = Empty.AUTO,
     learns: bool = False,
+    instant: datetime.datetime | None = None,
 ) -> Program:
     """The program of a query, for an engine of ``dialect``. Deterministic: reads no data, draws nothing.
 
+    It is asked at an ``instant``, for what reads the clock; without one, that is refused.
     ``norms`` are the norms in which people may be clipped. ``others``: groups that are selected and not shown are added
     up in a row of their own. ``empty`` says whether public groups are shown that nobody may be in. ``learns``: bounds
     that the catalog leaves open are ``missing`` in the program, and no reason to refuse. Raises
     :class:`rewriter.refused.Refused`.
     """
 
+    timed = None if instant is None else at_instant(tree, instant, dialect.zone)
+
     def over(known: Catalog) -> Program:
-        return _program(tree.copy(), known, dialect, norms, others=others, empty=empty)
+        if timed is None:
+            return _program(tree.copy(), known, dialect, norms, others=others, empty=empty)
+        found = _program(timed.copy(), known, dialect, norms, others=others, empty=empty)
+        return replace(found, instant=instant, notes=(*found.notes, f"the time of this statement is {instant}"))
 
     try:
         return over(catalog)
@@ -212,7 +223,7 @@ def _tables(
         outputs = options[shape.measurements[0]].first.outputs
         columns = {key.name: key.type for key in shape.keys}
         if shape.marked:
-            columns |= {ReleaseColumn(place, "g").name: INTEGER for place in range(len(shape.keys))}
+            columns |= {mark_name(place): INTEGER for place in range(len(shape.keys))}
         columns |= {output.name: output.type for output in outputs}
         measured = (output for output in outputs if output.estimator.has_margin)
         columns |= {margin_name(output.name): DOUBLE for output in measured}

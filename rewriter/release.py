@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -14,6 +15,9 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.plan import Figure
 from rewriter.refused import Refused
+
+RESERVED = "dpsql_"
+"""Names that begin so are ours: no statement may give one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,23 @@ class AggregateKind(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """How an aggregate is written: the whole call with its FILTER as ``text``, and its ``arguments`` one by one.
+
+    >>> Wording("CORR(y, x)", ("y", "x")).inner
+    'y, x'
+    """
+
+    text: str
+    arguments: tuple[str, ...]
+
+    @property
+    def inner(self) -> str:
+        """What stands between the parentheses of the call."""
+        return ", ".join(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """An aggregate over people, checked: ``argument`` is None for COUNT(*).
 
@@ -105,7 +126,7 @@ class Aggregate:
     argument: Value | None
     condition: Value | None
     distinct: bool
-    text: str
+    wording: Wording
     within: Aggregate | None = None
     second: Value | None = None
     fraction: Fraction | None = None
@@ -116,6 +137,11 @@ class Aggregate:
     decides: str = ""
     combines: bool = False
     notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The call as it is written."""
+        return self.wording.text
 
     @property
     def value(self) -> Value:
@@ -217,7 +243,7 @@ class Presence:
     @property
     def column(self) -> str:
         """The column of the release's table that says so of each row."""
-        return "_".join(["dpsql", "shown" if self.listed else "present", *map(str, self.places)])
+        return "_".join([RESERVED + ("shown" if self.listed else "present"), *map(str, self.places)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,29 +324,74 @@ class Split:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ReleaseColumn:
-    """A column of a release's table: the aggregate or the key at a place, or whether the row adds up over that key.
+    """A column of a release's table: the aggregate or the key at a place, whether the row adds up over that key, or the
+    ``margin`` of the aggregate.
 
-    >>> ReleaseColumn.of("a12"), ReleaseColumn.of("g0").is_aggregate, ReleaseColumn.of("a0_margin")
-    (ReleaseColumn(place=12, letter='a'), False, None)
+    >>> ReleaseColumn.of("a12"), ReleaseColumn.of("g0").is_aggregate, ReleaseColumn.of("dpsql_row_0")
+    (ReleaseColumn(place=12, letter='a', margin=False), False, None)
+    >>> ReleaseColumn.of("a0_margin").at(3).name
+    'a3_margin'
     """
 
     place: int
     letter: str
+    margin: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.letter}{self.place}"
+        own = f"{self.letter}{self.place}"
+        return margin_name(own) if self.margin else own
 
     @property
     def is_aggregate(self) -> bool:
-        return self.letter == "a"
+        return self.letter == "a" and not self.margin
+
+    def at(self, place: int) -> ReleaseColumn:
+        """The column of the same kind at another place."""
+        return replace(self, place=place)
 
     @classmethod
     def of(cls, name: str) -> ReleaseColumn | None:
         """The column that a name means; None for any other column."""
-        letter, digits = name[:1], name[1:]
-        return cls(int(digits), letter) if letter in ("a", "k", "g") and digits.isdecimal() else None
+        own = name.removesuffix(_MARGIN)
+        letter, digits = own[:1], own[1:]
+        return cls(int(digits), letter, own != name) if letter in ("a", "k", "g") and digits.isdecimal() else None
+
+
+_MARGIN = "_margin"
+
+
+def margin_name(column: str) -> str:
+    """The column with the margins of a released column, for what compares a number with its noise."""
+    return f"{column}{_MARGIN}"
+
+
+def key_name(place: int) -> str:
+    """The column of the key at a place."""
+    return ReleaseColumn(place, "k").name
+
+
+def mark_name(place: int) -> str:
+    """The column that says of each row whether it adds up over the key at a place."""
+    return ReleaseColumn(place, "g").name
+
+
+def aggregate_name(place: int) -> str:
+    """The column of the aggregate at a place."""
+    return ReleaseColumn(place, "a").name
+
+
+def renumber(column: exp.Column, places: Mapping[int, int]) -> None:
+    """Name the column of an aggregate, or of its margins, by the new one of its ``places``; leave any other."""
+    named = ReleaseColumn.of(column.name)
+    if named is not None and named.letter == "a" and named.place in places:
+        column.set("this", exp.to_identifier(named.at(places[named.place]).name))
+
+
+def is_released(name: str) -> bool:
+    """Whether a column without a table may be one of a release: its keys, aggregates, and all that we add."""
+    return ReleaseColumn.of(name) is not None or name.startswith(RESERVED)
 
 
 def release_name(number: int) -> str:
-    return f"dpsql_release_{number}"
+    return f"{RESERVED}release_{number}"

@@ -30,6 +30,7 @@ from dpsql.releases import (
 from rewriter.declared import BOOLEAN, Kind
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
+from rewriter.release import aggregate_name
 
 ALPHA = 0.01
 """How often any empty group of an answer is taken for one that is there."""
@@ -80,7 +81,7 @@ def _there(
 ) -> NDArray[np.bool_]:
     """For each row, whether its number of rows shows somebody in it. A total over all rows and a selected group always
     do."""
-    name = f"a{shape.counted}"
+    name = aggregate_name(shape.counted)
     counts = next(column.column for column in released.columns if column.name == name)
     declared = [plan.cells is not None for plan in plans]
     cells, row = sum(len(table.keys) for table, known in zip(tables, declared, strict=True) if known), 0
@@ -107,7 +108,7 @@ def _exceeds(counts: ValueColumn, least: float, factors: FloatArray) -> NDArray[
 
 
 def _rows_of(plan: Plan, place: int) -> Linear:
-    counted = next(one.estimator for one in plan.outputs if one.name == f"a{place}").as_sum
+    counted = next(one.estimator for one in plan.outputs if one.name == aggregate_name(place)).as_sum
     if counted is None:
         raise AssertionError("a number of rows is a sum of what was measured")
     return counted
@@ -157,7 +158,7 @@ def _share(calibrations: Sequence[Calibration], place: int, whole: PrivacyLoss) 
     anyway."""
     paid = 0.0
     for one in calibrations:
-        asked = (output.estimator for output in one.plan.outputs if output.name != f"a{place}")
+        asked = (output.estimator for output in one.plan.outputs if output.name != aggregate_name(place))
         told = {name for estimator in asked for name in estimator.statistics}
         names = {name for name, _ in _rows_of(one.plan, place).terms} - told
         for measured in one.measured:

@@ -12,7 +12,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value, both, compile_expression
 from rewriter.refused import TYPE_MISMATCH, Refused
 from rewriter.relations import BlockScope, condition
-from rewriter.release import Aggregate, AggregateKind
+from rewriter.release import Aggregate, AggregateKind, Wording
 from rewriter.statement import only, written
 
 PARTS = frozenset({"this", "big_int"})
@@ -35,6 +35,12 @@ class Call:
     def argument(self) -> exp.Expr:
         argument: exp.Expr = self.node.this
         return argument
+
+    @property
+    def wording(self) -> Wording:
+        called = self.node.this if isinstance(self.node, exp.WithinGroup) else self.node
+        arguments = (called.this, called.args.get("expression"), *called.expressions)
+        return Wording(self.text, tuple(written(one) for one in arguments if one is not None))
 
     @property
     def is_distinct(self) -> bool:
@@ -108,8 +114,9 @@ class AggregateFunction(AggregateKind):
         where = both(call.test, call.condition(branch.this, "CASE"))
         around = call.node.parent
         filtered = f" FILTER(WHERE {written(around.expression.this)})" if isinstance(around, exp.Filter) else ""
-        spelt = f"{self.word}({written(branch.args['true'])}) FILTER(WHERE {written(branch.this)}){filtered}"
-        return Aggregate(self, inner, where, False, spelt)
+        value = written(branch.args["true"])
+        spelt = f"{self.word}({value}) FILTER(WHERE {written(branch.this)}){filtered}"
+        return Aggregate(self, inner, where, False, Wording(spelt, (value,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,7 @@ class NumberFunction(AggregateFunction):
 
     def asked(self, call: Call) -> Aggregate:
         value = call.number(call.argument, self.word)
-        return Aggregate(self, value, call.test, False, call.text, self.within(call))
+        return Aggregate(self, value, call.test, False, call.wording, self.within(call))
 
     def output_type(self, aggregate: Aggregate) -> Type:
         return DOUBLE

@@ -24,11 +24,11 @@ from rewriter.aggregates.counts import COUNT
 from rewriter.aggregates.extremes import in_place
 from rewriter.aggregates.grouped_select import Grouped
 from rewriter.aggregates.own_values import Logical
-from rewriter.declared import BOOLEAN, Kind
+from rewriter.declared import Kind
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Value, both, compile_expression, present
 from rewriter.relations import BlockScope, condition
-from rewriter.release import Aggregate
+from rewriter.release import Aggregate, Wording, aggregate_name, margin_name
 
 _INTEGERS = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 
@@ -68,8 +68,8 @@ def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
         shares = [None for _ in aggregates]
     if not any(shares) and not any(isinstance(aggregate.kind, Logical) for aggregate in aggregates):
         return grouped
-    made: dict[str, exp.Expr] = {}
-    names: dict[str, str] = {}
+    made: dict[int, exp.Expr] = {}
+    places: dict[int, int] = {}
     kept: list[Aggregate] = []
     calls: list[exp.Expr] = []
     table = grouped.outer.args["from_"].this.name
@@ -77,15 +77,15 @@ def as_counts(grouped: Grouped, scope: BlockScope, dialect: Dialect) -> Grouped:
         kind = aggregate.kind
         found = _decided(aggregate, kind.telling) if isinstance(kind, Logical) else share
         if found is None:
-            names[f"a{number}"] = f"a{len(kept)}"
+            places[number] = len(kept)
             kept.append(aggregate)
             calls.append(call)
             continue
         counts, said = found
-        made[f"a{number}"] = said(*(exp.column(f"a{len(kept) + place}", table) for place in range(2)))
+        made[number] = said(*(exp.column(aggregate_name(len(kept) + place), table) for place in range(2)))
         kept += counts
         calls += [call, call]
-    outer = in_place(grouped.outer, made, names)
+    outer = in_place(grouped.outer, made, places)
     return replace(grouped, aggregates=tuple(kept), calls=tuple(calls), outer=outer)
 
 
@@ -112,18 +112,17 @@ def _decided(aggregate: Aggregate, is_or: bool) -> _Counts:
 
 def _counted(aggregate: Aggregate, test: Value, *, decides: bool = False) -> Aggregate:
     said = aggregate.text if decides else ""
-    return Aggregate(COUNT, None, both(aggregate.condition, test), False, aggregate.text, decides=said)
+    return Aggregate(COUNT, None, both(aggregate.condition, test), False, aggregate.wording, decides=said)
 
 
 def _negated(value: Value) -> Value:
-    return Value(
-        sql=exp.Not(this=wrap(value.sql.copy())), type=BOOLEAN, nullable=value.nullable, constant=value.constant
-    )
+    negated = exp.Not(this=wrap(value.sql.copy()))
+    return Value.condition(negated, nullable=value.nullable, constant=value.constant)
 
 
 def _exceeds(count: exp.Column) -> exp.Expr:
     """Whether a noisy count is larger than noise alone would make it; its margin stands beside it in the release."""
-    margin = exp.column(f"{count.name}_margin", count.table)
+    margin = exp.column(margin_name(count.name), count.table)
     return exp.GT(this=count, expression=exp.Coalesce(this=margin, expressions=[exp.Literal.number(0)]))
 
 
@@ -146,8 +145,9 @@ def _share(aggregate: Aggregate, call: exp.Expr, scope: BlockScope, dialect: Dia
             return None
     else:
         return None
-    whole = Aggregate(COUNT, None, both(aggregate.condition, every), False, f"the rows of {aggregate.text}")
-    counts = (replace(_counted(aggregate, held), text=f"the rows with it of {aggregate.text}"), whole)
+    with_it, of_all = (Wording(f"{rows} of {aggregate.text}", ()) for rows in ("the rows with it", "the rows"))
+    whole = Aggregate(COUNT, None, both(aggregate.condition, every), False, of_all)
+    counts = (replace(_counted(aggregate, held), wording=with_it), whole)
 
     def said(above: exp.Column, below: exp.Column) -> exp.Expr:
         top: exp.Expr = exp.cast(above, "double")

@@ -17,7 +17,7 @@ from rewriter.declared import BIGINT, ContributionBound, Interval, Kind, Type
 from rewriter.dialects import Dialect
 from rewriter.expressions import IntegerRange, Value, both, present
 from rewriter.refused import TYPE_MISMATCH, Refused
-from rewriter.release import Aggregate, MeasuredBy
+from rewriter.release import Aggregate, MeasuredBy, Wording
 from rewriter.statement import only
 
 
@@ -29,13 +29,13 @@ class Count(AggregateFunction):
         argument = call.argument
         if isinstance(argument, exp.Star):
             only(argument, frozenset(), "COUNT(*)")
-            return Aggregate(COUNT, None, call.test, False, call.text)
+            return Aggregate(COUNT, None, call.test, False, call.wording)
         if isinstance(argument, exp.Distinct):
             return distinct(argument, call)
         if isinstance(argument, exp.Case) and (counted := _counted(argument)) is not None:
             return count_where(counted, call)
         value = call.value(argument)
-        return Aggregate(COUNT, value if value.nullable else None, call.test, False, call.text)
+        return Aggregate(COUNT, value if value.nullable else None, call.test, False, call.wording)
 
     def output_type(self, aggregate: Aggregate) -> Type:
         return BIGINT
@@ -52,7 +52,7 @@ class Count(AggregateFunction):
         # What was learned says where to clip, not which counts there are.
         domain = None if bound.rows is None or bound.undeclared else IntegerRange(low, bound.rows)
         counted = aggregate.filtered(exp.Count(this=this), dialect)
-        return Value(counted, BIGINT, interval, nullable=False, domain=domain)
+        return Value(counted, BIGINT, interval, nullable=False, constant=False, domain=domain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ COUNT = Count("COUNT", exp.Count, MeasuredBy.COUNT, in_windows=True)
 COUNT_IF = CountIf("COUNT_IF", exp.CountIf, MeasuredBy.COUNT, in_windows=True)
 APPROX_COUNT_DISTINCT = ApproximateCount("APPROX_COUNT_DISTINCT", exp.ApproxDistinct, MeasuredBy.COUNT)
 
-COUNT_OF_ROWS = Aggregate(COUNT, None, None, False, "COUNT(*)")
+COUNT_OF_ROWS = Aggregate(COUNT, None, None, False, Wording("COUNT(*)", ("*",)))
 
 
 def distinct(node: exp.Distinct, call: Call) -> Aggregate:
@@ -86,12 +86,12 @@ def distinct(node: exp.Distinct, call: Call) -> Aggregate:
         if value.type.kind is Kind.INTERVAL:
             raise Refused("spans of time are not counted", hint="count the dates", sqlstate=TYPE_MISMATCH)
     if row is None and len(values) == 1:
-        return Aggregate(COUNT, values[0], test, True, call.text)
+        return Aggregate(COUNT, values[0], test, True, call.wording)
     if row is None:
         # Values side by side count where none of them is NULL, as where there is one of them; a row always does.
         for value in values:
             test = both(test, present(value))
-    return Aggregate(COUNT, None, test, True, call.text, row=values)
+    return Aggregate(COUNT, None, test, True, call.wording, row=values)
 
 
 def _row(listed: Sequence[exp.Expr]) -> Sequence[exp.Expr] | None:
@@ -115,7 +115,7 @@ def _counted(case: exp.Case) -> exp.Expr | None:
 
 def count_where(where: exp.Expr, call: Call) -> Aggregate:
     """The number of rows on which a condition is true."""
-    return Aggregate(COUNT, None, both(call.test, call.condition(where, "a count")), False, call.text)
+    return Aggregate(COUNT, None, both(call.test, call.condition(where, "a count")), False, call.wording)
 
 
 def one_or_zero(case: exp.Case) -> exp.Expr | None:

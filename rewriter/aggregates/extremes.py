@@ -21,7 +21,7 @@ from rewriter.declared import Kind, Scalar, Type, measure
 from rewriter.dialects import Dialect
 from rewriter.expressions import compile_expression
 from rewriter.relations import BlockScope, condition
-from rewriter.release import Aggregate
+from rewriter.release import Aggregate, ReleaseColumn, aggregate_name, margin_name, renumber
 from rewriter.statement import tested_for_null
 
 NOTE = "MIN and MAX are the ends of the declared range, not of the data"
@@ -29,18 +29,18 @@ NOTE = "MIN and MAX are the ends of the declared range, not of the data"
 
 def with_declared_extremes(grouped: Grouped) -> tuple[Grouped, tuple[str, ...]]:
     """``grouped`` with declared ends in the place of MIN and MAX where there are any, and what to tell the analyst."""
-    ends: dict[str, exp.Expr] = {}
-    kept: dict[str, Aggregate] = {}
+    ends: dict[int, exp.Expr] = {}
+    kept: dict[int, Aggregate] = {}
     for number, aggregate in enumerate(grouped.aggregates):
         end = _end(aggregate) if isinstance(aggregate.kind, Extreme) else None
         if end is None:
-            kept[f"a{number}"] = aggregate
+            kept[number] = aggregate
         else:
-            ends[f"a{number}"] = end
+            ends[number] = end
     if not ends:
         return grouped, ()
-    names = {old: f"a{number}" for number, old in enumerate(kept)}
-    outer = _of_what_is_left(grouped, ends, names)
+    places = {old: new for new, old in enumerate(kept)}
+    outer = _of_what_is_left(grouped, ends, places)
     return replace(grouped, aggregates=tuple(kept.values()), outer=outer), (NOTE,)
 
 
@@ -49,34 +49,34 @@ def with_counted_maxima(grouped: Grouped, scope: BlockScope, dialect: Dialect) -
 
     Where p is ``x IS NULL`` of what cannot be NULL, it is 0 and nothing is counted.
     """
-    ends: dict[str, exp.Expr] = {}
+    ends: dict[int, exp.Expr] = {}
     aggregates: list[Aggregate] = []
     calls: list[exp.Expr] = []
-    names: dict[str, str] = {}
+    places: dict[int, int] = {}
     for number, (aggregate, call) in enumerate(zip(grouped.aggregates, grouped.calls, strict=True)):
         test = one_or_zero(call.this) if isinstance(call, MAX.node) and isinstance(call.this, exp.Case) else None
         default = None if test is None else call.this.args.get("default")
         if test is not None and isinstance(default, exp.Literal):
             if _never(test, scope, dialect):
-                ends[f"a{number}"] = exp.Literal.number(0)
+                ends[number] = exp.Literal.number(0)
                 continue
-            column = exp.column(f"a{len(aggregates)}", grouped.outer.args["from_"].this.name)
-            ends[f"a{number}"] = _exceeds(column)
+            column = exp.column(aggregate_name(len(aggregates)), grouped.outer.args["from_"].this.name)
+            ends[number] = _exceeds(column)
             counted = condition(test, scope, dialect, "a count")
-            aggregate = Aggregate(COUNT, None, counted, False, aggregate.text)
-        names[f"a{number}"] = f"a{len(aggregates)}"
+            aggregate = Aggregate(COUNT, None, counted, False, aggregate.wording)
+        places[number] = len(aggregates)
         aggregates.append(aggregate)
         calls.append(call)
     if not ends:
         return grouped
-    outer = _of_what_is_left(grouped, ends, names)
+    outer = _of_what_is_left(grouped, ends, places)
     return replace(grouped, aggregates=tuple(aggregates), calls=tuple(calls), outer=outer)
 
 
-def _of_what_is_left(grouped: Grouped, ends: Mapping[str, exp.Expr], names: Mapping[str, str]) -> exp.Select:
+def _of_what_is_left(grouped: Grouped, ends: Mapping[int, exp.Expr], places: Mapping[int, int]) -> exp.Select:
     """The outer SELECT with ``ends``; over no release where nothing is left to measure."""
-    outer = in_place(grouped.outer, ends, names)
-    if not names and not grouped.keys:
+    outer = in_place(grouped.outer, ends, places)
+    if not places and not grouped.keys:
         outer.set("from_", None)
     return outer
 
@@ -88,20 +88,20 @@ def _never(test: exp.Expr, scope: BlockScope, dialect: Dialect) -> bool:
 
 def _exceeds(count: exp.Column) -> exp.Expr:
     """Whether a noisy count is larger than noise alone would make it; its margin stands beside it in the release."""
-    margin = exp.column(f"{count.name}_margin", count.table)
+    margin = exp.column(margin_name(count.name), count.table)
     surely = exp.GT(this=count, expression=exp.Coalesce(this=margin, expressions=[exp.Literal.number(0)]))
     return exp.Case(ifs=[exp.If(this=surely, true=exp.Literal.number(1))], default=exp.Literal.number(0))
 
 
-def in_place(outer: exp.Select, ends: Mapping[str, exp.Expr], names: Mapping[str, str]) -> exp.Select:
-    """``outer`` with ``ends`` in the place of columns of the release, and the others under their new ``names``."""
+def in_place(outer: exp.Select, ends: Mapping[int, exp.Expr], places: Mapping[int, int]) -> exp.Select:
+    """``outer`` with ``ends`` in the place of the aggregates of a release, and the others at their new ``places``."""
     table = outer.args["from_"].this.name
     for column in [found for found in outer.find_all(exp.Column) if found.table == table]:
-        if (end := ends.get(column.name)) is not None:
-            column.replace(end.copy())
-        elif column.name.removesuffix("_margin") in names:
-            own, _, margin = column.name.partition("_")
-            column.set("this", exp.to_identifier("_".join([names[own], *([margin] if margin else [])])))
+        named = ReleaseColumn.of(column.name)
+        if named is not None and named.is_aggregate and named.place in ends:
+            column.replace(ends[named.place].copy())
+        else:
+            renumber(column, places)
     return outer
 
 

@@ -18,7 +18,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import compile_expression, position_of
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope, resolved
-from rewriter.release import Aggregate, Key
+from rewriter.release import Aggregate, Key, aggregate_name, key_name, mark_name
 from rewriter.statement import (
     children_of,
     conjuncts,
@@ -303,9 +303,9 @@ class _Replacer:
     def __init__(
         self, keys: Sequence[exp.Expr], scope: BlockScope, dialect: Dialect, table: str, several: bool
     ) -> None:
-        self._keys = {key: f"k{number}" for number, key in enumerate(keys)}
+        self._places = {key: place for place, key in enumerate(keys)}
         self._several = several
-        self._found: dict[exp.Expr, str] = {}
+        self._found: dict[exp.Expr, int] = {}
         self._scope = scope
         self._dialect = dialect
         self._table = table
@@ -344,10 +344,10 @@ class _Replacer:
                 stack.extend(children_of(node))
 
     def _column_for(self, node: exp.Expr) -> str | None:
-        if not isinstance(node, exp.Query) and node in self._keys:
-            return self._keys[node]
+        if not isinstance(node, exp.Query) and node in self._places:
+            return key_name(self._places[node])
         if is_aggregate(node) and not is_window_function(node) and not isinstance(node, exp.Grouping):
-            return self._found.setdefault(node.copy(), f"a{len(self._found)}")
+            return aggregate_name(self._found.setdefault(node.copy(), len(self._found)))
         return None
 
     def _grouping(self, node: exp.Grouping) -> exp.Expr:
@@ -355,13 +355,13 @@ class _Replacer:
         only(node, frozenset({"expressions"}), "GROUPING")
         bits: exp.Expr = exp.Literal.number(0)
         for argument in node.expressions:
-            place = self._keys.get(_unparenthesised(argument))
+            place = self._places.get(_unparenthesised(argument))
             if place is None:
                 raise Refused(
                     "an argument of GROUPING is not in GROUP BY", hint="name a key of GROUP BY", sqlstate="42803"
                 )
             if self._several:
-                bit = exp.column(place.replace("k", "g"), self._table)
+                bit = exp.column(mark_name(place), self._table)
                 twice = exp.Mul(this=bits, expression=exp.Literal.number(2))
                 bits = bit if isinstance(bits, exp.Literal) else exp.Paren(this=exp.Add(this=twice, expression=bit))
         return bits

@@ -34,7 +34,7 @@ class PercentRank(AggregateFunction):
         value = _literal(call.argument.expressions)
         mean = exp.Avg(this=_one_or_zero(order, value))
         within = AVG.asked(replace(call, node=mean, text=written(mean)))
-        return replace(within, kind=self, text=call.text, within=within)
+        return replace(within, kind=self, wording=call.wording, within=within)
 
     def output_type(self, aggregate: Aggregate) -> Type:
         return DOUBLE

@@ -14,7 +14,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value, both, present
 from rewriter.plan import Figure
 from rewriter.refused import Refused
-from rewriter.release import Aggregate, MeasuredBy
+from rewriter.release import Aggregate, MeasuredBy, Wording
 from rewriter.statement import written
 
 
@@ -36,7 +36,7 @@ class OfTwo(OfOne):
 
     def asked(self, call: Call) -> Aggregate:
         y, x = (call.number(part, self.word) for part in (call.node.this, call.node.expression))
-        return Aggregate(self, y, call.test, False, call.text, second=x)
+        return Aggregate(self, y, call.test, False, call.wording, second=x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class OfOneOfTwo(OfTwo):
         value, other, name = (x, y, node.expression) if self.of_x else (y, x, node.this)
         test = both(call.test, present(other))
         if self.measured_by is MeasuredBy.COUNT:
-            return Aggregate(COUNT, None, both(test, present(value)), False, call.text)
+            return Aggregate(COUNT, None, both(test, present(value)), False, call.wording)
         kind = AVG if self.measured_by is MeasuredBy.MEAN else self
-        within = Aggregate(kind, value, test, False, f"{self.word}({written(name)})")
-        return replace(within, text=call.text, within=within)
+        within = Aggregate(kind, value, test, False, Wording(f"{self.word}({written(name)})", (written(name),)))
+        return replace(within, wording=call.wording, within=within)
 
 
 def _of_one(word: str, node: type[exp.Expr], figure: Figure) -> OfOne:

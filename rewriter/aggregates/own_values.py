@@ -37,7 +37,7 @@ class Extreme(OwnValue):
     def asked(self, call: Call) -> Aggregate:
         if call.is_distinct:
             raise Refused("DISTINCT changes nothing here", hint="leave DISTINCT out")
-        return Aggregate(self, call.value(call.argument), call.test, False, call.text, fraction=self.end)
+        return Aggregate(self, call.value(call.argument), call.test, False, call.wording, fraction=self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Logical(OwnValue):
     telling: bool = True
 
     def asked(self, call: Call) -> Aggregate:
-        return Aggregate(self, call.condition(call.argument, self.word), call.test, False, call.text)
+        return Aggregate(self, call.condition(call.argument, self.word), call.test, False, call.wording)
 
 
 MIN = Extreme("MIN", exp.Min, MeasuredBy.PICK, in_windows=True, same_of_one=True, repeatable=True)

@@ -34,7 +34,7 @@ def median_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
     ]
     # Halves first: the sum of two great doubles is no double.
     middle = exp.Paren(this=exp.Add(this=halves[0], expression=halves[1]))
-    return Value(middle, DOUBLE, argument.interval)
+    return Value(middle, DOUBLE, argument.interval, nullable=True, constant=False, domain=None)
 
 
 def numbers_of_one(aggregate: Aggregate) -> Value:
@@ -59,7 +59,8 @@ def percentile_of_one(aggregate: Aggregate, dialect: Dialect) -> Value:
             sqlstate=TYPE_MISMATCH,
         )
     sql = _picked(aggregate, argument.sql, _fraction(aggregate), dialect, down=aggregate.descending)
-    return Value(sql, argument.type, argument.interval, size=text_size(argument.type, argument))
+    size = text_size(argument.type, argument)
+    return Value(sql, argument.type, argument.interval, nullable=True, constant=False, domain=None, size=size)
 
 
 def _picked(aggregate: Aggregate, argument: exp.Expr, fraction: Fraction, dialect: Dialect, *, down: bool) -> exp.Expr:

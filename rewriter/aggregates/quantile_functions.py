@@ -29,7 +29,7 @@ class Median(AggregateFunction):
         if call.is_distinct:
             raise Refused("MEDIAN(DISTINCT) is not answered over people", hint="use MEDIAN(x)")
         value = call.value(call.argument)
-        return Aggregate(self, value, call.test, False, call.text, fraction=Fraction(1, 2))
+        return Aggregate(self, value, call.test, False, call.wording, fraction=Fraction(1, 2))
 
     def output_type(self, aggregate: Aggregate) -> Type:
         """Of numbers a double, as in PostgreSQL; all else is a value of the column."""
@@ -51,7 +51,8 @@ class Median(AggregateFunction):
         value = dialect.cast(argument.sql.copy(), DOUBLE)
         if aggregate.condition is not None:
             value = exp.Case(ifs=[exp.If(this=aggregate.condition.sql.copy(), true=value)])
-        return Value(dialect.percentile_between(value, float(fraction)), DOUBLE, argument.interval)
+        between = dialect.percentile_between(value, float(fraction))
+        return Value(between, DOUBLE, argument.interval, nullable=True, constant=False, domain=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class PercentileCont(Median):
         value = call.value(order.this)
         down = bool(order.args.get("desc"))
         fraction = 1 - fraction if down else fraction
-        return Aggregate(self, value, call.test, False, call.text, fraction=fraction, descending=down)
+        return Aggregate(self, value, call.test, False, call.wording, fraction=fraction, descending=down)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Mode(AggregateFunction):
     def asked(self, call: Call) -> Aggregate:
         value = call.value(_ordered(call) if isinstance(call.node, exp.WithinGroup) else _argument(call))
         place, candidates = mode_of(value, call.text, call.dialect)
-        return Aggregate(self, place, call.test, False, call.text, candidates=candidates, type=value.type)
+        return Aggregate(self, place, call.test, False, call.wording, candidates=candidates, type=value.type)
 
     def output_type(self, aggregate: Aggregate) -> Type:
         return aggregate.type or aggregate.value.type

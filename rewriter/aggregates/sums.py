@@ -26,7 +26,7 @@ class Sum(AggregateFunction):
         argument = call.argument
         counted: Aggregate | None = None
         if isinstance(argument, exp.Literal) and argument.this == "1" and not argument.is_string:
-            counted = Aggregate(COUNT, None, call.test, False, call.text)
+            counted = Aggregate(COUNT, None, call.test, False, call.wording)
         elif isinstance(argument, exp.Case) and (where := one_or_zero(argument)) is not None:
             counted = count_where(where, call)
         if counted is not None and call.test is None and _is_never_null(argument):
@@ -34,7 +34,7 @@ class Sum(AggregateFunction):
         value = call.number(argument, self.word)
         # Of a person without such a row it is NULL; over people, where a sum of nothing is 0, it is the count.
         within = self.within(call, zero=True) if counted is None else counted
-        return Aggregate(self, value, call.test, False, call.text, within)
+        return Aggregate(self, value, call.test, False, call.wording, within)
 
     def output_type(self, aggregate: Aggregate) -> Type:
         """Of whole numbers BIGINT, of decimals a long decimal."""
@@ -51,11 +51,11 @@ class Sum(AggregateFunction):
             interval = _within_total(many.hull(argument.interval), argument)
         total = _total(aggregate, dialect)
         if _needs_lattice(argument.type):
-            return Value(total, DOUBLE, interval, halves_away=argument.exact)
+            return _sum_of_one(total, DOUBLE, interval, halves_away=argument.exact)
         if argument.type.kind is Kind.DECIMAL:
             wide = decimal(38, argument.type.scale)
-            return Value(dialect.try_cast(total, wide), wide, interval)
-        return Value(dialect.try_cast(total, BIGINT), BIGINT, interval)
+            return _sum_of_one(dialect.try_cast(total, wide), wide, interval)
+        return _sum_of_one(dialect.try_cast(total, BIGINT), BIGINT, interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Average(NumberFunction):
         count = aggregate.filtered(exp.Count(this=argument.sql.copy()), dialect)
         # A person without a value: the sum is NULL then, and so is the quotient, before anything is divided by 0.
         mean = exp.Paren(this=dialect.divide(total, dialect.cast(count, DOUBLE)))
-        return Value(mean, DOUBLE, argument.interval, halves_away=argument.exact)
+        return _sum_of_one(mean, DOUBLE, argument.interval, halves_away=argument.exact)
 
 
 SUM = Sum("SUM", exp.Sum, MeasuredBy.SUM, in_windows=True, same_of_one=True)
@@ -90,6 +90,11 @@ def _total(aggregate: Aggregate, dialect: Dialect) -> exp.Expr:
     steps, granularity = _exact(aggregate, dialect)
     total = aggregate.filtered(dialect.sum(steps, BIGINT), dialect)
     return exp.Paren(this=exp.Mul(this=dialect.cast(total, DOUBLE), expression=double(float(granularity))))
+
+
+def _sum_of_one(sql: exp.Expr, type_: Type, interval: Interval | None, *, halves_away: bool = False) -> Value:
+    """NULL for a person without a value."""
+    return Value(sql, type_, interval, nullable=True, constant=False, domain=None, halves_away=halves_away)
 
 
 def _within_total(interval: Interval, argument: Value) -> Interval:

@@ -33,7 +33,7 @@ from rewriter.expressions import Value
 from rewriter.keys import PublicKeys
 from rewriter.measure import Addend, Cell, Vector, Workload
 from rewriter.plan import Block, Selection, Statistic
-from rewriter.release import Query
+from rewriter.release import Query, key_name
 from rewriter.statement import conjuncts
 
 _WEIGHT_BITS = 20
@@ -63,7 +63,7 @@ def bound(
 ) -> Bounded:
     """Write the bounded SQL. ``contribution`` is the bound within this grouping, ``one_group`` the fact that no unit
     has rows in two groups. ``alike``: units are clipped as in other groupings of the same rows."""
-    keys = [f"k{place}" for place in range(len(query.keys))]
+    keys = list(map(key_name, range(len(query.keys))))
     if public is not None and not work.vectors:
         # Only the groups are asked for, and they are public: no row of people is read.
         return Bounded(_with_keys(None, [], [], keys, [], None, public, dialect), (), None, {})
@@ -207,14 +207,14 @@ def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
         "expressions",
         [
             exp.alias_(query.unit.copy(), "u"),
-            *(exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)),
+            *(exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)),
             *(exp.alias_(sql, name) for name, sql in work.columns),
         ],
     )
     rows = dialect.fence(rows)
     if not work.derived:
         return rows
-    names = ["u", *(f"k{place}" for place in range(len(query.keys))), *(name for name, _ in work.columns)]
+    names = ["u", *map(key_name, range(len(query.keys))), *(name for name, _ in work.columns)]
     derived = [exp.alias_(one.sql, one.name) for one in work.derived]
     inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("x")))
     return exp.Select(expressions=[*_columns(names), *derived]).from_(inner, copy=False)
@@ -313,7 +313,7 @@ def _one_row_per_unit(
 def _partial(
     rows: exp.Select, keys: list[str], work: Workload, counted: Sequence[tuple[Addend, str]], dialect: Dialect
 ) -> exp.Select:
-    """Step 1: a row per (unit, group), with the rows that are ``counted`` by the way."""
+    """TimeStep 1: a row per (unit, group), with the rows that are ``counted`` by the way."""
     expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
     expressions += [exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)]
     expressions += [exp.alias_(_addend(addend, dialect), name) for addend, name in counted]

@@ -26,7 +26,7 @@ from rewriter.dialects import Dialect, number
 from rewriter.measure import Credit, Workload
 from rewriter.plan import Block, Statistic
 from rewriter.relations import unbounded_rows
-from rewriter.release import Query
+from rewriter.release import Query, key_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def credited(
 ) -> list[Credited]:
     """The counts of distinct values in a workload. Raises Unbounded where nothing bounds a person's rows."""
     found = []
-    keys, types = [f"k{place}" for place in range(len(query.keys))], tuple(key.value.type for key in query.keys)
+    keys, types = list(map(key_name, range(len(query.keys)))), tuple(key.value.type for key in query.keys)
     for vector in work.vectors:
         if vector.credit is None:
             continue

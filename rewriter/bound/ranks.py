@@ -42,7 +42,7 @@ from rewriter.measure import Vector
 from rewriter.plan import Choice, Chosen, Output
 from rewriter.refused import TYPE_MISMATCH, Refused, Unbounded
 from rewriter.relations import learned_ranges, missing_ranges, unbounded_rows
-from rewriter.release import Aggregate, Query
+from rewriter.release import Aggregate, Query, aggregate_name, key_name
 
 BUCKETS = 2048
 """How many buckets a large lattice is divided into."""
@@ -107,7 +107,7 @@ def quantiles(
         for place, (key, column) in enumerate(columns.items())
     }
     outputs = tuple(
-        Output(f"a{place}", one.output_type, Chosen(choices[key].name, _place(one, choices[key])), one.text)
+        Output(aggregate_name(place), one.output_type, Chosen(choices[key].name, _place(one, choices[key])), one.text)
         for place, one, key in asked
     )
     return RankedChoices(tuple(choices.values()), outputs, tuple(_notes([one for _, one, _ in asked])))
@@ -215,13 +215,13 @@ def _choice(name: str, column: _Column, query: Query, weights: _Weights, cells: 
     window = _ALL_WINDOWS // (_UNKNOWN_CELLS if cells is None else max(cells, 1)) // size
     window = min(max(window, least), most if size < 3 or size > _MANY else together)
     window *= math.isqrt(weights.sensitivity.l2_squared) or 1
-    keys = [f"k{place}" for place in range(len(query.keys))]
+    keys = list(map(key_name, range(len(query.keys))))
     rows = query.rows.copy()
     if aggregate.condition is not None:
         rows.where(aggregate.condition.sql.copy(), copy=False)
     steps = argument.sql.copy() if aggregate.candidates else _steps(argument, interval, granularity, dialect)
     expressions = [exp.alias_(query.unit.copy(), "u")]
-    expressions += [exp.alias_(grouping_key(key.value), f"k{place}") for place, key in enumerate(query.keys)]
+    expressions += [exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)]
     rows.set("expressions", [*expressions, exp.alias_(steps, "v")])
     present = exp.select("*").from_(from_rows(dialect.fence(rows))).where("NOT v IS NULL")
     types = [key.value.type for key in query.keys]

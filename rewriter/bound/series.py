@@ -15,7 +15,7 @@ from rewriter.bound.ball import reach_squared
 from rewriter.declared import ContributionBound, Norm
 from rewriter.keys import Steps
 from rewriter.measure import Vector, Workload
-from rewriter.release import Cumulative
+from rewriter.release import Cumulative, aggregate_name
 from rewriter.strategies import LONGEST, Prefix, PrefixStrategy, Toeplitz, best_tree
 
 _MOST_STEPS = 1 << 26
@@ -81,7 +81,7 @@ def _strategy(steps: Steps, norm: Norm, width: int | None) -> PrefixStrategy | N
 def _is_wanted(vector: Vector, work: Workload, cumulative: Cumulative) -> bool:
     """Whether running sums are made of it, and every part of it is one statistic, so that it can be finished alone."""
     names = {cell.name for cell in vector.cells}
-    sums = {f"a{place}" for place in cumulative.aggregates}
+    sums = set(map(aggregate_name, cumulative.aggregates))
     used = [output for output in work.outputs if names.intersection(output.estimator.statistics)]
     parts = [part for part in work.parts if names & {name for name, _ in part.estimator.terms}]
     simple = all(len(part.estimator.terms) == 1 for part in parts)

@@ -21,7 +21,6 @@ from rewriter.columns.source import (
     variable_behind,
 )
 from rewriter.columns.value_lists import (
-    STEPS,
     aliased,
     days,
     integers,
@@ -43,7 +42,6 @@ from rewriter.columns.value_lists import (
 __all__ = [
     "BEHIND",
     "LISTED_COLUMN",
-    "STEPS",
     "ColumnLimits",
     "Computed",
     "Facts",

@@ -48,8 +48,9 @@ def narrowed(value: Value, conditions: Iterable[Value]) -> Interval | None:
 
     >>> from rewriter.declared.types import INTEGER
     >>> x = exp.column("x")
-    >>> within = Value(exp.Between(this=x.copy(), low=exp.Literal.number(2), high=exp.Literal.number(9)), INTEGER)
-    >>> narrowed(Value(x, INTEGER, Interval.of(5, 100)), [within])
+    >>> test = exp.Between(this=x.copy(), low=exp.Literal.number(2), high=exp.Literal.number(9))
+    >>> within = Value.condition(test, nullable=False, constant=False)
+    >>> narrowed(Value(x, INTEGER, Interval.of(5, 100), nullable=False, constant=False, domain=None), [within])
     Interval(low=Fraction(5, 1), high=Fraction(9, 1))
     """
     low = None if value.interval is None else value.interval.low

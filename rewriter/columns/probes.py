@@ -11,6 +11,7 @@ from rewriter.columns.regions import Probe, Subject
 from rewriter.columns.source import Variable
 from rewriter.columns.value_lists import lattice_of
 from rewriter.declared import Kind, Scalar, measure
+from rewriter.dialects import TimeStep
 
 _USUAL: dict[Kind, Scalar] = {
     Kind.DATE: datetime.date(2000, 1, 1),
@@ -24,7 +25,7 @@ class Use:
     """How keys use a column: ``whole``, or only as ``cuts`` tell its values apart. Times are cut to a ``step``."""
 
     whole: bool = False
-    step: str | None = None
+    step: TimeStep | None = None
     cuts: frozenset[Probe] = frozenset()
 
 

@@ -174,6 +174,8 @@ def base_table(table: Table, name: str, alias: str, catalog: Catalog, dialect: D
             type=column.type,
             interval=column.interval,
             nullable=(column.nullable and column.name != unit_column) or _may_read_null(column),
+            constant=False,
+            domain=None,
             unit=column.name == unit_column,
             size=text_size(column.type),
             halves_away=column.type.kind is Kind.DOUBLE and _is_numeric(column),

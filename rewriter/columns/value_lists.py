@@ -13,11 +13,9 @@ from sqlglot import exp
 from rewriter.columns.regions import Probe
 from rewriter.columns.source import Variable, table_node
 from rewriter.declared import BIGINT, DATE, TIMESTAMP, Interval, Kind, Scalar, Type, measure
-from rewriter.dialects import Dialect, ZonedDays, double, number, zoned_days
+from rewriter.dialects import Dialect, TimeStep, ZonedDays, double, number, zoned_days
 from rewriter.expressions import Domain, IntegerRange
 
-STEPS = {"DAY": 1, "HOUR": 24, "MINUTE": 1440, "SECOND": 86_400}
-"""How many of a unit there are in a day, from the coarsest to the finest."""
 MOST_PERIODS = 1 << 40
 """What stands for the number of periods where they cannot be listed."""
 MICROSECOND = Fraction(1, 86_400_000_000)
@@ -56,16 +54,18 @@ def scalar_at(point: Fraction, kind: Type) -> Scalar | None:
     return None
 
 
-def periods(bounds: Interval, step: str) -> int:
+def periods(bounds: Interval, step: TimeStep) -> int:
     """How many days, or parts of days, an interval touches.
 
-    >>> periods(Interval.of(datetime.datetime(2025, 1, 1, 13), datetime.datetime(2025, 1, 2, 5)), "DAY")
+    >>> from rewriter.dialects import Period
+    >>> periods(Interval.of(datetime.datetime(2025, 1, 1, 13), datetime.datetime(2025, 1, 2, 5)), TimeStep(Period.DAY))
     2
     """
-    if " " in step:
+    if step.zones:
         found = _zoned(bounds, step)
         return MOST_PERIODS if found is None else found.size
-    return math.floor(bounds.high * STEPS[step]) - math.floor(bounds.low * STEPS[step]) + 1
+    each = step.period.value
+    return math.floor(bounds.high * each) - math.floor(bounds.low * each) + 1
 
 
 def integers(low: int, high: int, kind: Type, dialect: Dialect) -> exp.Query:
@@ -79,31 +79,31 @@ def days(bounds: Interval, dialect: Dialect) -> exp.Query:
     return _series(ends[0], ends[1], dialect.interval(0, 1, 0), DATE, dialect)
 
 
-def moments(bounds: Interval, step: str, cuts: Iterable[Fraction], dialect: Dialect) -> exp.Query:
+def moments(bounds: Interval, step: TimeStep, cuts: Iterable[Fraction], dialect: Dialect) -> exp.Query:
     """One timestamp of every period of an interval, and one on each side of every cut within it.
 
     Any timestamp of the interval lies in the same period as one of these, and on the same side of every cut.
     """
-    if " " in step:
+    if step.zones:
         return _zoned_moments(bounds, step, cuts, dialect)
-    each = STEPS[step]
+    each = step.period.value
     first = Fraction(math.ceil(bounds.low * each), each)
     found = {bounds.low, *(side for cut in cuts for side in _sides(cut))}
     apart = sorted(point for point in found if point in bounds and (point * each).denominator != 1)
     low, high = (literal_of(scalar_at(end, TIMESTAMP), TIMESTAMP, dialect) for end in (first, bounds.high))
-    series = _series(low, high, dialect.interval(0, 0, 86_400_000_000 // each), TIMESTAMP, dialect)
+    series = _series(low, high, dialect.interval(0, 0, step.period.microseconds), TIMESTAMP, dialect)
     if not apart:
         return series
     more = listed([scalar_at(point, TIMESTAMP) for point in apart], TIMESTAMP, dialect)
     return exp.union(series, more, distinct=False)
 
 
-def _zoned(bounds: Interval, step: str) -> ZonedDays | None:
+def _zoned(bounds: Interval, step: TimeStep) -> ZonedDays | None:
     low, high = (scalar_at(end, TIMESTAMP) for end in (bounds.low, bounds.high))
     return None if low is None or high is None else zoned_days((low, high), step)
 
 
-def _zoned_moments(bounds: Interval, step: str, cuts: Iterable[Fraction], dialect: Dialect) -> exp.Query:
+def _zoned_moments(bounds: Interval, step: TimeStep, cuts: Iterable[Fraction], dialect: Dialect) -> exp.Query:
     """The same by the clocks of a zone, whose first period may begin before the interval."""
     if (found := _zoned(bounds, step)) is None:
         raise ValueError(f"no clock shows {bounds} by {step}")

@@ -2,31 +2,37 @@
 
 from rewriter.dialects.calendar_nodes import CalendarReading, Read, field_of, print_of, reading_of, start_of
 from rewriter.dialects.dialect import WORDS, Dialect
+from rewriter.dialects.double_operand import ANY, Double, Magnitude, reaching
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact, is_fact, without_facts
-from rewriter.dialects.local_days import ZonedDays, finer, lists, zoned_days
+from rewriter.dialects.local_days import ZonedDays, zoned_days
 from rewriter.dialects.nodes import binary, call, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
+from rewriter.dialects.time_step import Period, TimeStep
 
 __all__ = [
+    "ANY",
     "DUCKDB",
     "POSTGRES",
     "WORDS",
     "CalendarReading",
     "Dialect",
+    "Double",
     "Fact",
+    "Magnitude",
+    "Period",
     "Read",
+    "TimeStep",
     "ZonedDays",
     "binary",
     "call",
     "double",
     "duplicate",
     "field_of",
-    "finer",
     "is_fact",
-    "lists",
     "number",
     "print_of",
+    "reaching",
     "reading_of",
     "refuse",
     "start_of",

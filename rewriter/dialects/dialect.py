@@ -5,7 +5,7 @@ accident. Only what follows from other spellings is written here.
 
 Why nodes and not text: a tree is put together once and generated once, and nothing that an analyst wrote is ever
 pasted into it. Functions are :class:`sqlglot.exp.Anonymous`, so that the generator leaves their names alone. Which
-aggregates, comparisons and clauses are the SQL standard's is left to the generator of sqlglot.
+nodes are left to the generator of sqlglot is a list: what is SQL's own, and what a dialect says that its engine has.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from sqlglot import exp
 
 from rewriter.declared import BIGINT, DOUBLE, UTC, Kind, Type, decimal
 from rewriter.dialects.calendar_nodes import Read, reading_of
+from rewriter.dialects.double_operand import Double
 from rewriter.dialects.fact import without_facts
 from rewriter.dialects.nodes import call, double, number, text
+from rewriter.dialects.plain_syntax import PLAIN
 
 WORDS = frozenset(
     """abs acos ascii asin atan atan2 cbrt ceil concat concat_ws cos cot cume_dist degrees dense_rank exp first_value
@@ -50,8 +52,6 @@ class Dialect(ABC):
     """sqlglot's word for the dialect."""
     default_schema: ClassVar[str]
     """Where tables are found that are named without a schema."""
-    raises: ClassVar[bool]
-    """Whether arithmetic on doubles and times raises where it has no result, instead of giving NaN or ±inf."""
     decimals_may_be_nan: ClassVar[bool]
     """Whether a decimal that is stored may be no number, and is NULL where it is read."""
     recomputes: ClassVar[bool]
@@ -64,6 +64,14 @@ class Dialect(ABC):
     """The engine's name for each of :data:`WORDS`, with the same arguments in the same order."""
     own_words: ClassVar[frozenset[str]]
     """The engine's other functions: those that its spellings alone call."""
+
+    own_syntax: ClassVar[frozenset[type[exp.Expr]]]
+    """The nodes beyond :data:`PLAIN` that the engine's grammar has, by sqlglot's text for it."""
+
+    @property
+    def syntax(self) -> frozenset[type[exp.Expr]]:
+        """Every node that a tree of ours may have."""
+        return PLAIN | self.own_syntax
 
     @property
     def functions(self) -> frozenset[str]:
@@ -129,10 +137,6 @@ class Dialect(ABC):
         """A text as a number or a time, NULL where it is none. The first group of ``pattern`` is what is read."""
 
     @abstractmethod
-    def settled(self, sql: exp.Expr) -> exp.Expr:
-        """A double, without bits that are too small to be multiplied; only asked for where the engine raises."""
-
-    @abstractmethod
     def as_real(self, sql: exp.Expr) -> exp.Expr:
         """A double rounded to four bytes, as a double; NULL beyond their range."""
 
@@ -159,6 +163,49 @@ class Dialect(ABC):
         last = "9999-12-31" if type_.kind is Kind.DATE else "9999-12-31 23:59:59.999999"
         return exp.Between(this=sql, low=self.cast(text("0001-01-01"), type_), high=self.cast(text(last), type_))
 
+    # -- doubles -------------------------------------------------------------------------------------------------
+    # None of these raises. A result may be NaN or ±inf, or NULL where the engine would raise, until it is `finite`.
+
+    @abstractmethod
+    def finite(self, sql: exp.Expr) -> exp.Expr:
+        """A result of these with NULL for NaN and ±inf; the node itself where it can be neither."""
+
+    @abstractmethod
+    def combined(self, kind: type[exp.Expr], left: Double, right: Double) -> Double:
+        """A sum, difference or product: ``kind`` is ``exp.Add``, ``exp.Sub`` or ``exp.Mul``."""
+
+    @abstractmethod
+    def quotient(self, left: Double, right: Double) -> Double:
+        """NULL, NaN or ±inf on zero."""
+
+    @abstractmethod
+    def share(self, distance: exp.Expr, width: float) -> exp.Expr:
+        """A distance as a share of a width, for distances up to that width."""
+
+    @abstractmethod
+    def remainder(self, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        """Takes the sign of the dividend. An engine without it refuses."""
+
+    @abstractmethod
+    def function_of_double(self, name: str, sql: exp.Expr) -> exp.Expr:
+        """LOG2, or a function of one double of :data:`WORDS`."""
+
+    @abstractmethod
+    def raised(self, base: Double, exponent: Double) -> Double:
+        """A power of a finite double; 0 where it is too small for one."""
+
+    @abstractmethod
+    def whole(self, value: Double) -> Double:
+        """The nearest whole number, halves away from zero."""
+
+    @abstractmethod
+    def to_digits(self, name: str, value: Double, digits: int) -> exp.Expr:
+        """``round`` or ``trunc`` to a number of digits: halves away from zero."""
+
+    def called(self, name: str, sql: exp.Expr) -> exp.Expr:
+        """A function of one double as the engine has it."""
+        return self.log2(sql) if name == "log2" else self.call(name, sql)
+
     # -- arithmetic ----------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -175,15 +222,15 @@ class Dialect(ABC):
 
     @abstractmethod
     def divide(self, dividend: exp.Expr, divisor: exp.Expr) -> exp.Expr:
-        """Of doubles: NaN or ±inf where there is no quotient, unless the engine raises."""
+        """Of doubles, as the engine has it."""
 
     @abstractmethod
     def log2(self, sql: exp.Expr) -> exp.Expr:
-        """Of a double; where the engine raises, of one above 0."""
+        """Of a double, as the engine has it."""
 
     @abstractmethod
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
-        """Of doubles."""
+        """Of doubles, as the engine has it."""
 
     @abstractmethod
     def round_half_even(self, sql: exp.Expr) -> exp.Expr: ...

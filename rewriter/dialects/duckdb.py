@@ -7,11 +7,12 @@ import re
 from sqlglot import exp
 
 from rewriter.declared import DOUBLE, TEXT, TIMESTAMP, Kind, Type
+from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, number, text
 from rewriter.dialects.postgres_family import PostgresFamily
 
 
-class DuckDB(PostgresFamily):
+class DuckDB(IeeeDoubles, PostgresFamily):
     """Relied on, with ``ieee_floating_point_ops`` on, its default: double arithmetic and double functions never raise
     but give NaN or ±inf; ``//`` and ``%`` truncate toward zero; casts of doubles to integers round half to even, of
     decimals half away from zero; NULLIF and SPLIT_PART are macros that repeat their argument (never used here: nested
@@ -23,7 +24,6 @@ class DuckDB(PostgresFamily):
 
     name = "duckdb"
     default_schema = "main"
-    raises = False
     decimals_may_be_nan = False
     recomputes = False
     usual_escape = ""
@@ -32,6 +32,8 @@ class DuckDB(PostgresFamily):
         """date_part date_trunc epoch epoch_us generate_series list_extract log2 md5 pow printf quantile_cont
         quantile_disc regexp_extract regexp_matches round_even strftime string_split strlen try_cast upper""".split()
     )
+
+    own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.TryCast}
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -43,9 +45,6 @@ class DuckDB(PostgresFamily):
 
     def parse(self, sql: exp.Expr, pattern: str, type_: Type) -> exp.Expr:
         return self.try_cast(self.extract_match(sql, pattern), type_)
-
-    def settled(self, sql: exp.Expr) -> exp.Expr:
-        return sql
 
     def as_real(self, sql: exp.Expr) -> exp.Expr:
         return self.cast(exp.TryCast(this=sql, to=exp.DataType(this=exp.DType.FLOAT)), DOUBLE)

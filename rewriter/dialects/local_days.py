@@ -1,12 +1,9 @@
-"""The local days and hours of a declared range of instants, listed as the instants at which they begin.
-
-A step is a word of :mod:`rewriter.keys.key_sets`, DAY or HOUR, and after it the zones by whose clocks periods begin.
-"""
+"""The local days and hours of a declared range of instants, listed as the instants at which they begin."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -14,6 +11,7 @@ from sqlglot import exp
 from rewriter.declared import TIMESTAMP, Scalar, grid, local
 from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.nodes import text
+from rewriter.dialects.time_step import Period, TimeStep
 
 _DAY = datetime.timedelta(days=1)
 
@@ -42,49 +40,28 @@ class ZonedDays:
         return exp.select(exp.alias_(begins, "x")).from_(dialect.series(ends[0], ends[1], span))
 
 
-def zoned_days(bounds: tuple[Scalar, Scalar], step: str) -> ZonedDays | None:
+def zoned_days(bounds: tuple[Scalar, Scalar], step: TimeStep) -> ZonedDays | None:
     """The periods of a range; None where there are none by the clocks of a zone.
 
-    >>> zoned_days((datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 2, 23)), "DAY Asia/Tokyo").size
+    >>> ends = datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 2, 23)
+    >>> zoned_days(ends, TimeStep(Period.DAY).by("Asia/Tokyo")).size
     3
     """
     low, high = bounds
-    unit, *zones = step.split()
     if not isinstance(low, datetime.datetime) or not isinstance(high, datetime.datetime):
         return None
-    if unit == "DAY" and len(zones) == 1:
-        first, last = local(low, zones[0]), local(high, zones[0])
+    if step.period is Period.DAY and step.zone is not None:
+        first, last = local(low, step.zone), local(high, step.zone)
         if first is None or last is None:
             return None
-        return ZonedDays(first.replace(hour=0, minute=0, second=0, microsecond=0), last, _DAY, zones[0])
-    return _hours(low, high, zones)
+        return ZonedDays(first.replace(hour=0, minute=0, second=0, microsecond=0), last, _DAY, step.zone)
+    return _hours(low, high, step.zones)
 
 
-def _hours(low: datetime.datetime, high: datetime.datetime, zones: Sequence[str]) -> ZonedDays | None:
+def _hours(low: datetime.datetime, high: datetime.datetime, zones: Iterable[str]) -> ZonedDays | None:
     widths = [grid(low, high, zone) for zone in zones]
     if None in widths:
         return None
     width = datetime.timedelta(seconds=min(found for found in widths if found is not None))
     since = (low - datetime.datetime.min) % width
     return ZonedDays(low - since, high, width)
-
-
-def finer(one: str, other: str) -> str:
-    """A step that lists the beginnings of both.
-
-    >>> finer("DAY Asia/Tokyo", "DAY Asia/Tokyo"), finer("DAY Asia/Tokyo", "HOUR"), finer("DAY", "HOUR")
-    ('DAY Asia/Tokyo', 'HOUR Asia/Tokyo', 'HOUR')
-    """
-    if one == other:
-        return one
-    return " ".join(["HOUR", *sorted({*one.split()[1:], *other.split()[1:]})])
-
-
-def lists(known: str, step: str) -> bool:
-    """Whether what is listed by a step has the beginnings of another.
-
-    >>> lists("HOUR", "DAY"), lists("DAY", "HOUR"), lists("DAY Asia/Tokyo", "DAY")
-    (True, False, False)
-    """
-    hourly = known.startswith("HOUR") and set(step.split()[1:]) <= set(known.split()[1:])
-    return known == step or hourly

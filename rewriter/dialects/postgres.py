@@ -3,8 +3,8 @@
 PostgreSQL raises where DuckDB gives NULL, NaN or an infinity: there is no TRY_CAST, and doubles overflow, underflow and
 divide by zero with an error. So every conversion is guarded by a CASE, whose branches are evaluated only when they are
 chosen (constants alone are folded earlier, and the guard with them); arithmetic on doubles is guarded in
-:mod:`rewriter.expressions.doubles`. Texts carry the collation "C" from where they are read: they compare by code point,
-as in DuckDB, whatever the database's own collation is.
+:mod:`rewriter.dialects.guarded_doubles`. Texts carry the collation "C" from where they are read: they compare by code
+point, as in DuckDB, whatever the database's own collation is.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import BIGINT, DATE, DOUBLE, TEXT, TIMESTAMP, Kind, Type
+from rewriter.dialects.guarded_doubles import GuardedDoubles
 from rewriter.dialects.nodes import GREATEST_DOUBLE, call, double, duplicate, number, refuse, text, when, wrap
 from rewriter.dialects.postgres_family import PostgresFamily
-
-SETTLING = 3 * 2.0**-401
-"""Added and taken off again, it rounds doubles to multiples of 2⁻⁴⁵²: those above 2⁻³⁴⁶ are left as they are."""
 
 _BLANKS = r"[ \t\n\f\r]*"
 _YEAR = r"(?:000[1-9]|00[1-9]\d|0[1-9]\d\d|[1-9]\d\d\d)"
@@ -40,7 +38,7 @@ _DAY = 86_400_000_000
 _FORMATS = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "HH24", "%M": "MI", "%S": "SS", "%j": "DDD"}
 
 
-class Postgres(PostgresFamily):
+class Postgres(GuardedDoubles, PostgresFamily):
     """Relied on: extended regular expressions without back references are matched in linear time; float8 to integer
     rounds half to even, numeric to integer half away from zero; NaN sorts above every number.
 
@@ -50,7 +48,6 @@ class Postgres(PostgresFamily):
 
     name = "postgres"
     default_schema = "public"
-    raises = True
     decimals_may_be_nan = True
     recomputes = True
     usual_escape = "\\"
@@ -59,6 +56,10 @@ class Postgres(PostgresFamily):
         """date_part date_trunc div generate_series md5 octet_length percentile_cont percentile_disc split_part to_char
         upper""".split()
     )
+
+    own_syntax = PostgresFamily.family_syntax | {
+        *(exp.Array, exp.Collate, exp.Extract, exp.Var, exp.Offset, exp.RegexpLike, exp.RegexpILike),
+    }
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -168,11 +169,6 @@ class Postgres(PostgresFamily):
     def double(self, value: float) -> exp.Expr:
         """A bare literal with an exponent would be a numeric."""
         return exp.Cast(this=double(value), to=exp.DataType(this=exp.DType.DOUBLE))
-
-    def settled(self, sql: exp.Expr) -> exp.Expr:
-        """A double between ±2¹⁰⁰⁰ without bits below 2⁻⁴⁵², so that no product of two is too small for a double."""
-        raised = exp.Paren(this=exp.Add(this=wrap(sql), expression=double(SETTLING)))
-        return exp.Paren(this=exp.Sub(this=raised, expression=double(SETTLING)))
 
     # -- arithmetic ----------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -28,6 +29,12 @@ class PostgresFamily(Dialect, family=True):
     """
 
     words = {word: word for word in WORDS}  # noqa: RUF012
+    family_syntax: ClassVar[frozenset[type[exp.Expr]]] = frozenset(
+        {
+            *(exp.Div, exp.Left, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape, exp.ILike, exp.AtTimeZone),
+            *(exp.LogicalAnd, exp.LogicalOr, exp.Filter, exp.WithinGroup, exp.PercentileCont, exp.PercentileDisc),
+        }
+    )
 
     def data_type(self, type_: Type) -> exp.Expr:
         if type_.kind is Kind.DECIMAL:

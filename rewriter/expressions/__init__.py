@@ -5,7 +5,7 @@ from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.literals import fixed_zone
-from rewriter.expressions.local_time import STEP, ZONE
+from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import FUNCTIONS
 from rewriter.expressions.text_positions import keep_words, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
@@ -23,6 +23,7 @@ from rewriter.expressions.value import (
 from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of, stays_within
 
 __all__ = [
+    "CUT",
     "CYCLES",
     "DOMAIN",
     "FUNCTIONS",
@@ -30,7 +31,6 @@ __all__ = [
     "LITERAL",
     "RISING",
     "SHORTEST",
-    "STEP",
     "TEXTS",
     "ZONE",
     "Domain",

@@ -17,8 +17,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import DOUBLE, INTEGER, Interval, Kind, Type, decimal
-from rewriter.dialects import binary, double, duplicate, number, refuse, when, wrap
-from rewriter.expressions import doubles
+from rewriter.dialects import ANY, Double, binary, double, duplicate, number, reaching, refuse, when, wrap
 from rewriter.expressions.build import (
     Context,
     derive,
@@ -34,7 +33,8 @@ from rewriter.expressions.build import (
     scalar_of,
 )
 from rewriter.expressions.casts import decimal_type, half_away, unify, widen
-from rewriter.expressions.literals import whole_literal
+from rewriter.expressions.doubles import magnitude_of, operand
+from rewriter.expressions.literals import interval_of, whole_literal
 from rewriter.expressions.value import Limits, Value
 from rewriter.refused import TYPE_MISMATCH
 
@@ -139,7 +139,7 @@ def _exact(
     one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
     if small:
         interval = loose(interval)
-    total = doubles.total(kind, one, other, context)
+    total = context.dialect.combined(kind, operand(one), operand(other))
     away, magnitude = one.halves_away and other.halves_away, total.magnitude
     return derive(
         total.sql, DOUBLE, left, right, interval=interval, magnitude=magnitude, raw=not small, halves_away=away
@@ -166,7 +166,7 @@ def divide(left: Value, right: Value, context: Context) -> Value:
     scale = 0 if is_double else max(_scale(left), _scale(right))
     one, other = (_whole(side, scale, context) for side in (left, right))
     other = finite(other, context.dialect)
-    quotient = doubles.quotient(one, other, context)
+    quotient = context.dialect.quotient(operand(one), operand(other))
     exact = one.halves_away and other.halves_away
     whole = all(side.interval and side.interval.magnitude * 10**scale <= _EXACT for side in (left, right))
     interval = interval if is_double or (whole and scale <= _MOST_SCALE) else loose(interval)
@@ -198,7 +198,7 @@ def _whole(value: Value, scale: int, context: Context) -> Value:
     sql: exp.Expr = exp.Mul(this=wrap(wide.sql), expression=double(10.0**scale))
     if value.type.scale:
         sql = context.dialect.call("round", sql)
-    magnitude = doubles.reaching((0, doubles.magnitude_of(value)[1] + math.ceil(scale * 3.33)))
+    magnitude = reaching((0, magnitude_of(value)[1] + math.ceil(scale * 3.33)))
     return derive(sql, DOUBLE, value, magnitude=magnitude, halves_away=True)
 
 
@@ -234,7 +234,7 @@ def _integer_division(
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
         if spelling != context.dialect.integer_divide:
             return modulo(one, other, context)
-        quotient = context.dialect.call("trunc", doubles.quotient(one, other, context).sql)
+        quotient = context.dialect.call("trunc", context.dialect.quotient(operand(one), operand(other)).sql)
         return derive(quotient, DOUBLE, left, right, interval=loose(interval), raw=True)
     dividend, divisor = _as_integers(left, right, type_, context)
     if type_.bits > 64 and spelling == context.dialect.integer_divide:
@@ -258,7 +258,7 @@ def modulo(left: Value, right: Value, context: Context) -> Value:
         return _integer_division(spelling, left, right, limits, interval, context)
     if DOUBLE in (left.type, right.type):
         one, other = (widen(side, DOUBLE, context.dialect) for side in (left, right))
-        sql = doubles.remainder(one, finite(other, context.dialect), context)
+        sql = context.dialect.remainder(one.sql, finite(other, context.dialect).sql)
         exact = one.halves_away and other.halves_away
         return derive(sql, DOUBLE, left, right, interval=interval, raw=True, halves_away=exact)
     type_, (one, other) = unify((left, right), context)
@@ -288,6 +288,9 @@ def negate(node: exp.Expr, context: Context) -> Value:
         value = widen(value, DOUBLE, context.dialect)
     if is_null(value):
         return widen(value, INTEGER, context.dialect)
+    if value.span is not None:
+        months, days, micros = value.span
+        return interval_of((-months, -days, -micros), context.dialect)
     if not value.type.numeric:
         raise refuse(f"there is no - {value.type}", "negate a number", "42883")
     if is_literal(value):
@@ -381,11 +384,11 @@ def _to_whole(node: exp.Expr, context: Context, name: str, function: Callable[[F
     if value.type == DOUBLE:
         raw, away = value.raw, value.halves_away
         if name != "round":
-            whole = doubles.Double(context.dialect.call(name, value.sql))
+            whole = Double(context.dialect.call(name, value.sql), ANY)
         elif away:
-            whole = doubles.to_whole(value, context.dialect)
+            whole = context.dialect.whole(operand(value))
         else:
-            whole = doubles.Double(context.dialect.round_half_even(value.sql))
+            whole = Double(context.dialect.round_half_even(value.sql), ANY)
         domain, magnitude = integer_domain(interval), whole.magnitude
         return derive(
             whole.sql, DOUBLE, value, interval=interval, domain=domain, magnitude=magnitude, raw=raw, halves_away=away
@@ -413,8 +416,8 @@ def truncate(node: exp.Expr, context: Context) -> Value:
 
 def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[Fraction], Fraction]) -> Value:
     if node.args.get("decimals") is None:
-        operand = context.compile(node.this)
-        even = name == "round" and operand.type == DOUBLE and not operand.halves_away
+        value = context.compile(node.this)
+        even = name == "round" and value.type == DOUBLE and not value.halves_away
         return _to_whole(node, context, name, (lambda end: Fraction(round(end))) if even else function)
     digits = whole_literal(context.compile(node.args["decimals"]), f"the digits of {name.upper()}", -30, 30)
     value = numeric(node.this, context, name.upper())
@@ -430,7 +433,7 @@ def _to_digits(node: exp.Expr, context: Context, name: str, function: Callable[[
         wider = decimal(needed, exact.scale) if needed <= 38 else None
     if wider is None:
         value = widen(value, DOUBLE, context.dialect)
-        sql = doubles.to_digits(name, value, digits, context)
+        sql = context.dialect.to_digits(name, operand(value), digits)
         if value.interval is not None:
             # scaling by a power of ten is not exact in doubles: a value near a half can go the other way
             interval = loose(Interval(value.interval.low - step, value.interval.high + step))

@@ -1,7 +1,6 @@
 """How the rules of :mod:`rewriter.expressions.scalar_functions` build values: nodes with what is known about them.
 
-A ``raw`` double may still be NaN or ±inf: :func:`finite` turns these into NULL (where the engine would raise instead,
-it is finite already).
+A ``raw`` double may still be NaN or ±inf: :func:`finite` turns these into NULL.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.declared import BOOLEAN, TEXT, Interval, Kind, Scalar, Type, measure
-from rewriter.dialects import Dialect, Fact, duplicate, number, text, when, wrap
+from rewriter.dialects import Dialect, Fact, Magnitude, duplicate, number, text, when, wrap
 from rewriter.expressions.value import (
     Constant,
     Domain,
     IntegerRange,
     Limits,
-    Magnitude,
     Scope,
     TextSize,
     Value,
@@ -161,10 +159,8 @@ def is_null(value: Value) -> bool:
 
 def finite(value: Value, dialect: Dialect) -> Value:
     """The same double with NaN and ±inf as NULL."""
-    if not value.raw or dialect.raises:
-        return value
-    guarded = when(dialect.is_finite(wrap(duplicate(value.sql))), value.sql)
-    return replace(value.carried_by(guarded), nullable=True)
+    guarded = dialect.finite(value.sql) if value.raw else value.sql
+    return value if guarded is value.sql else replace(value.carried_by(guarded), nullable=True)
 
 
 def in_calendar(value: Value, dialect: Dialect) -> Value:

@@ -29,7 +29,7 @@ from rewriter.declared import (
     Type,
     decimal,
 )
-from rewriter.dialects import Dialect, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects import Dialect, duplicate, number, reaching, refuse, text, when, wrap
 from rewriter.expressions.build import (
     Context,
     convert,
@@ -45,7 +45,7 @@ from rewriter.expressions.build import (
     one_zero,
     scalar_of,
 )
-from rewriter.expressions.doubles import magnitude_of, reaching, to_whole
+from rewriter.expressions.doubles import magnitude_of, operand
 from rewriter.expressions.literals import (
     DATE_TEXT,
     FALSE_WORDS,
@@ -275,7 +275,7 @@ def _to_integer(value: Value, type_: Type, dialect: Dialect) -> Value:
     inside = limits is not None and low <= limits[0] and limits[1] <= high
     if inside and is_literal(value) and value.type.kind is Kind.INTEGER:
         return widen(value, type_, dialect)
-    whole = to_whole(value, dialect).sql if value.halves_away else value.sql
+    whole = dialect.whole(operand(value)).sql if value.halves_away else value.sql
     sql = dialect.cast(whole, type_) if inside else dialect.try_cast(whole, type_, value.type)
     interval = _rounded(value)
     return derive(

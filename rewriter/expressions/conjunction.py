@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewriter.declared import BOOLEAN
 from rewriter.dialects import wrap
 from rewriter.expressions.value import Value
 
@@ -14,16 +13,15 @@ def present(argument: Value | None) -> Value | None:
     if argument is None or not argument.nullable:
         return None
     sql = exp.Not(this=exp.Is(this=wrap(argument.sql.copy()), expression=exp.Null()))
-    return Value(sql=sql, type=BOOLEAN, nullable=False, constant=argument.constant)
+    return Value.condition(sql, nullable=False, constant=argument.constant)
 
 
 def both(one: Value | None, other: Value | None) -> Value | None:
     """The conjunction of two conditions; None is TRUE."""
     if one is None or other is None:
         return one or other
-    return Value(
-        sql=exp.and_(one.sql.copy(), other.sql.copy(), copy=False),
-        type=BOOLEAN,
+    return Value.condition(
+        exp.and_(one.sql.copy(), other.sql.copy(), copy=False),
         nullable=one.nullable or other.nullable,
         constant=one.constant and other.constant,
     )

@@ -26,14 +26,14 @@ from rewriter.declared import (
     local,
     measure,
 )
-from rewriter.dialects import Dialect, Fact, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects import Dialect, Fact, Period, duplicate, number, refuse, text, when, wrap
 from rewriter.expressions.build import derive, is_literal, literal, scalar_of
 from rewriter.expressions.value import Value
 
 ZONE: Fact[str] = Fact("zone")
 """The name of the zone that a node gives the local time of."""
-STEP: Fact[str] = Fact("step")
-"""The unit, DAY or HOUR, that a node cuts instants to."""
+CUT: Fact[Period] = Fact("cut")
+"""The periods that a node cuts instants to."""
 
 _Map = Callable[[datetime.datetime, str], datetime.datetime | None]
 _SLACK = Fraction(1, 24)

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from rewriter.declared import DOUBLE, INTEGER, Interval
 from rewriter.dialects import double, duplicate, number, refuse, wrap
-from rewriter.expressions import doubles
 from rewriter.expressions.arithmetic import divide, numeric
 from rewriter.expressions.build import (
     RISING,
@@ -31,6 +30,7 @@ from rewriter.expressions.build import (
     scalar_of,
 )
 from rewriter.expressions.casts import coerce
+from rewriter.expressions.doubles import operand
 from rewriter.expressions.literals import whole_literal
 from rewriter.expressions.value import Value
 
@@ -48,7 +48,7 @@ def real(name: str, bounds: Bounds | None = None) -> Rule:
     def function(node: exp.Expr, context: Context) -> Value:
         value = as_double(node.this, context, name.upper())
         interval = _image(bounds, value.interval) if bounds else None
-        return derive(doubles.function(name, value, context), DOUBLE, value, interval=interval, raw=True)
+        return derive(context.dialect.function_of_double(name, value.sql), DOUBLE, value, interval=interval, raw=True)
 
     return rule(function)
 
@@ -59,7 +59,7 @@ def bounded(name: str, bounds: Bounds) -> Rule:
     def function(node: exp.Expr, context: Context) -> Value:
         value = finite(as_double(node.this, context, name.upper()), context.dialect)
         ends = _image(bounds, value.interval or Interval(Fraction(-(10**308)), Fraction(10**308)))
-        return derive(doubles.function(name, value, context), DOUBLE, value, interval=ends, raw=True)
+        return derive(context.dialect.function_of_double(name, value.sql), DOUBLE, value, interval=ends, raw=True)
 
     return rule(function)
 
@@ -102,13 +102,13 @@ def logarithm(node: exp.Expr, context: Context) -> Value:
     if scalar in (2.0, 10.0):
         name, function = ("log2", math.log2) if scalar == 2.0 else ("log10", math.log10)
         interval = _image(increasing(function), value.interval)
-        return derive(doubles.function(name, value, context), DOUBLE, value, interval=interval, raw=True)
+        return derive(context.dialect.function_of_double(name, value.sql), DOUBLE, value, interval=interval, raw=True)
     return divide(_ln(value, context), _ln(base, context), context)
 
 
 def _ln(value: Value, context: Context) -> Value:
     interval = _image(increasing(math.log), value.interval)
-    return derive(doubles.function("ln", value, context), DOUBLE, value, interval=interval, raw=True)
+    return derive(context.dialect.function_of_double("ln", value.sql), DOUBLE, value, interval=interval, raw=True)
 
 
 def power(node: exp.Expr, context: Context) -> Value:
@@ -122,7 +122,7 @@ def power(node: exp.Expr, context: Context) -> Value:
         square = base.interval * base.interval
         low = Fraction(0) if Fraction(0) in base.interval else min(base.interval.low**2, base.interval.high**2)
         interval = loose(Interval(low, square.high))
-    raised = doubles.power(base, exponent, context)
+    raised = context.dialect.raised(operand(base), operand(exponent))
     return derive(raised.sql, DOUBLE, base, exponent, interval=interval, magnitude=raised.magnitude, raw=True)
 
 
@@ -166,11 +166,7 @@ def width_bucket(node: exp.Expr, context: Context) -> Value:
     if not isinstance(low, float) or not isinstance(high, float) or not low < high or math.isinf(high - low):
         raise refuse("WIDTH_BUCKET needs literal bounds, the lower one first", "write WIDTH_BUCKET(x, 0, 100, 10)")
     above: exp.Expr = exp.Paren(this=exp.Sub(this=wrap(value.sql), expression=double(low)))
-    if context.dialect.raises:
-        if not 1e-60 < high - low < 1e60:
-            raise refuse("WIDTH_BUCKET is answered for bounds at a moderate distance", "scale the values first")
-        above = context.dialect.settled(above)
-    share = context.dialect.divide(above, double(high - low))
+    share = context.dialect.share(above, high - low)
     scaled = context.dialect.call("floor", exp.Mul(this=exp.Paren(this=share), expression=double(float(count))))
     inner = context.dialect.call(
         "least", exp.Add(this=context.dialect.cast(scaled, INTEGER), expression=number(1)), number(count)

@@ -28,7 +28,20 @@ from rewriter.declared import (
     measure,
     zone_at,
 )
-from rewriter.dialects import Dialect, Fact, duplicate, field_of, number, print_of, refuse, start_of, text, when, wrap
+from rewriter.dialects import (
+    Dialect,
+    Fact,
+    Period,
+    duplicate,
+    field_of,
+    number,
+    print_of,
+    refuse,
+    start_of,
+    text,
+    when,
+    wrap,
+)
 from rewriter.expressions.build import (
     Context,
     derive,
@@ -40,7 +53,7 @@ from rewriter.expressions.build import (
 )
 from rewriter.expressions.casts import coerce, widen
 from rewriter.expressions.literals import fixed_zone, span_of
-from rewriter.expressions.local_time import STEP, moment_of, to_instant, to_local
+from rewriter.expressions.local_time import CUT, moment_of, to_instant, to_local
 from rewriter.expressions.value import Length, Span, TextSize, Value
 from rewriter.refused import TYPE_MISMATCH
 
@@ -247,7 +260,7 @@ def _trunc_instant(unit: str, value: Value, zone: str, context: Context) -> Valu
     since = exp.Paren(this=exp.Sub(this=wrap(duplicate(there.sql)), expression=wrap(begun.sql)))
     sql = exp.Sub(this=wrap(duplicate(value.sql)), expression=since)
     if unit == "hour":
-        STEP.on(sql, "HOUR")
+        CUT.on(sql, Period.HOUR)
     interval = value.interval and Interval(value.interval.low - Fraction(1, 24), value.interval.high)
     return _within(derive(sql, TIMESTAMPTZ, value, there, interval=interval), dialect)
 

@@ -7,13 +7,11 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from rewriter.declared import Interval, Kind, Scalar, Type
-from rewriter.dialects import Fact
+from rewriter.declared import BOOLEAN, Interval, Kind, Scalar, Type
+from rewriter.dialects import Fact, Magnitude
 
 Limits = tuple[int, int]
 """The least and the greatest integer that a value can be, *whatever a row holds*, unlike the declared interval."""
-Magnitude = tuple[int, int]
-"""A double is 0, or from 2**least to 2**most in size, whatever a row holds."""
 Span = tuple[int, int, int]
 """Months, days, microseconds."""
 
@@ -103,16 +101,19 @@ class Value:
     The rest is about ``sql`` itself. ``literal`` and ``span`` are what a literal stands for. ``limits`` (INTEGER) and
     ``magnitude`` (DOUBLE) are how far it can reach, ``raw`` (DOUBLE): it may still be NaN or ±inf. ``size`` is that of
     a text. The node carries domain, limits and literal into the larger expressions that it becomes part of.
+
+    The facts that bounds and keys follow from have no defaults: whoever makes a value says what is known of it. The
+    same values by another expression are :meth:`carried_by` it.
     """
 
     sql: exp.Expr
     type: Type
-    interval: Interval | None = None
-    nullable: bool = True
-    constant: bool = False
+    interval: Interval | None
+    nullable: bool
+    constant: bool
+    domain: Domain | None
     unit: bool = False
     identifies: bool = False
-    domain: Domain | None = None
     halves_away: bool = False
     real: bool = False
     literal: Constant | None = None
@@ -136,6 +137,16 @@ class Value:
             LIMITS.on(self.sql, self.limits)
         if self.literal is not None:
             LITERAL.on(self.sql, self.literal)
+
+    @classmethod
+    def unknown(cls, sql: exp.Expr, type_: Type) -> Value:
+        """A value of which nothing is known but its type."""
+        return cls(sql, type_, interval=None, nullable=True, constant=False, domain=None, size=text_size(type_))
+
+    @classmethod
+    def condition(cls, sql: exp.Expr, *, nullable: bool, constant: bool) -> Value:
+        """A condition on rows, which is no key and not listed."""
+        return cls(sql, BOOLEAN, interval=None, nullable=nullable, constant=constant, domain=None)
 
     def carried_by(self, node: exp.Expr) -> Value:
         """The same values, by another expression: how the old one computes them says nothing of the new one."""

@@ -160,7 +160,7 @@ def stays_within(value: Value, interval: Interval) -> bool:
 
     >>> from rewriter.declared.types import INTEGER, SMALLINT
     >>> x = exp.column("x")
-    >>> [stays_within(Value(x, kind), Interval.of(-32768, 32767)) for kind in (INTEGER, SMALLINT)]
+    >>> [stays_within(Value.unknown(x, kind), Interval.of(-32768, 32767)) for kind in (INTEGER, SMALLINT)]
     [False, True]
     """
     if value.type.kind is Kind.INTEGER:

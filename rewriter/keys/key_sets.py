@@ -19,11 +19,12 @@ from rewriter.columns import Facts, variable_behind
 from rewriter.declared import Kind, Type
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import DOMAIN, Value, Values
-from rewriter.keys.enumeration import MAX_CELLS, Enumeration, NotEnumerable
+from rewriter.keys.declared_lists import MAX_CELLS, DeclaredLists
+from rewriter.keys.enumeration import Enumeration, NotEnumerable
 from rewriter.keys.groups_along import values_of
 from rewriter.keys.separate_keys import SeparateKeys, of_parts, parts, tables_of
 from rewriter.keys.undeclared_keys import Undeclared
-from rewriter.release import Key
+from rewriter.release import Key, key_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
 
 def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> KeySet:
     """The groups of a GROUP BY. ``filters`` hold on every row that is grouped. Sees no row of people."""
-    enumeration = Enumeration(dialect, Facts.of(filters))
+    enumeration = Enumeration(DeclaredLists(dialect, Facts.of(filters)))
     try:
         expressions = [enumeration.key(key.value) for key in keys]
     except NotEnumerable as reason:
@@ -85,7 +86,7 @@ def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> 
     if cells > MAX_CELLS:
         return KeySet(None, _few(f"there are {cells:,} declared groups, and no more than {MAX_CELLS:,} are listed"))
     columns = [
-        exp.alias_(dialect.cast(expression, key.value.type), f"k{place}")
+        exp.alias_(dialect.cast(expression, key.value.type), key_name(place))
         for place, (expression, key) in enumerate(zip(expressions, keys, strict=True))
     ]
     undeclared = Undeclared(enumeration, conditions)

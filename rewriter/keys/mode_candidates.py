@@ -33,7 +33,9 @@ def mode_of(value: Value, text: str, dialect: Dialect) -> tuple[Value, tuple[Sca
             f"{text} is picked from values that the policy lists, and there are {many}",
             hint=f"SELECT x, COUNT(*) … GROUP BY x ORDER BY 2 DESC LIMIT 1, with {_inner(value)} for x",
         )
-    place = Value(_place(value, candidates, dialect), BIGINT, Interval.of(0, len(candidates) - 1))
+    places = Interval.of(0, len(candidates) - 1)
+    sql = _place(value, candidates, dialect)
+    place = Value(sql, BIGINT, places, nullable=True, constant=False, domain=None)
     return place, candidates
 
 

@@ -1,39 +1,35 @@
-"""The unit that an expression cuts times to: by what step times have to be listed to have all of its values.
-
-A step is DAY, HOUR, MINUTE or SECOND, and after it the zones by whose clocks periods begin.
-"""
+"""The periods that an expression cuts times to: by what step times have to be listed to have all of its values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
-from rewriter.columns import STEPS
-from rewriter.dialects import finer, lists, reading_of
-from rewriter.expressions import STEP
+from rewriter.dialects import Period, TimeStep, reading_of
+from rewriter.expressions import CUT, ZONE
 
-_DAY_UNITS = frozenset(
-    {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "DOW", "ISODOW", "DOY", "ISOYEAR"}
-)
-
-
-def finer_step(one: str | None, other: str | None) -> str | None:
-    """A step that lists the periods of both; None where none does: minutes and seconds are listed by UTC alone."""
-    if other is None or (" " in other and other.split()[0] not in ("DAY", "HOUR")):
-        return None
-    if one is None or one == other:
-        return other
-    if " " in one or " " in other:
-        return one if lists(one, other) else finer(one, other)
-    return max(one, other, key=lambda step: STEPS[step])
+_DAYS = ("day", "week", "month", "quarter", "year", "decade", "century", "dow", "isodow", "doy", "isoyear")
+_PERIODS: Mapping[str, Period] = {
+    **dict.fromkeys(_DAYS, Period.DAY),
+    "hour": Period.HOUR,
+    "minute": Period.MINUTE,
+    "second": Period.SECOND,
+}
 
 
-def step_of(node: exp.Expr) -> str | None:
-    """The unit that an expression cuts timestamps to, where it does: a day or a part of one."""
-    unit: str | None = STEP.of(node)
+def step_of(node: exp.Expr, around: TimeStep | None) -> TimeStep | None:
+    """The step at which a time inside of an expression is listed: that of the expression, where it cuts times to days
+    or parts of one, or else of the expression ``around`` it; by the clocks of the zone whose time it gives."""
+    period = _period_of(node)
+    step = around if period is None else TimeStep(period)
+    zone = ZONE.of(node)
+    return step if step is None or zone is None else step.by(zone)
+
+
+def _period_of(node: exp.Expr) -> Period | None:
     if (reading := reading_of(node)) is not None:
-        unit = reading.unit.upper()
-    elif isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
-        unit = "DAY"
-    if unit in _DAY_UNITS:
-        return "DAY"
-    return unit if unit in STEPS else None
+        return _PERIODS.get(reading.unit)
+    if isinstance(node, exp.Cast) and node.to.this == exp.DType.DATE:
+        return Period.DAY
+    return CUT.of(node)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from rewriter.keys.enumeration import Item
+from rewriter.keys.declared_lists import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from rewriter.columns import BEHIND, ColumnLimits, Origin, Path, Probe, Variable
 from rewriter.declared import Kind, Scalar, measure
 from rewriter.dialects import Read, reading_of
 from rewriter.expressions import CYCLES, LIMITS, RISING, Domain, Values
-from rewriter.keys.enumeration import Enumeration, table_for
+from rewriter.keys.declared_lists import table_for
+from rewriter.keys.enumeration import Enumeration, derived_table
 from rewriter.release import Key
 
 
@@ -55,7 +56,7 @@ class Undeclared:
                     return ""
                 return self._of_column(variable)
         for place, (domain, node, path) in enumerate(self.enumeration.derived):
-            if table == f"e{place}" and not _is_total(domain, node):
+            if table == derived_table(place) and not _is_total(domain, node):
                 return self._of_derived(list(_read(node, path)), key, *_open_ends(domain, node))
         return ""
 
@@ -64,7 +65,7 @@ class Undeclared:
         column's range if ``low``, above it if ``high``."""
         said = []
         for variable in dict.fromkeys(read):
-            limits = ColumnLimits() if variable is None else self.enumeration.facts.of_column(variable)
+            limits = ColumnLimits() if variable is None else self.enumeration.lists.facts.of_column(variable)
             if variable is None or (variable.column.range is None and None in (limits.low, limits.high)):
                 return f"{key.text} is beyond what the declared bounds allow for"
             if variable.column.range is not None:
@@ -72,7 +73,7 @@ class Undeclared:
         return " or ".join(part for part in said if part)
 
     def _of_column(self, variable: Variable) -> str:
-        column, limits = variable.column, self.enumeration.facts.of_column(variable)
+        column, limits = variable.column, self.enumeration.lists.facts.of_column(variable)
         if column.closed or column.type.kind is Kind.BOOLEAN:
             return ""
         if column.values is not None:
@@ -81,7 +82,7 @@ class Undeclared:
                 return ""
             return f"{column.name} is not one of the {len(declared)} declared values"
         if column.values_from is not None:
-            known = column.values_from in self.enumeration.facts.listed_by(variable)
+            known = column.values_from in self.enumeration.lists.facts.listed_by(variable)
             return "" if known else f"{column.name} is not in {'.'.join(column.values_from)}"
         return "" if column.range is None else _beyond(column.name, column.range, limits)
 
@@ -90,7 +91,7 @@ class Undeclared:
         node = expression
         while isinstance(node, exp.Paren | exp.Cast):
             node = node.this
-        bounds = self.enumeration.bounds(variable)
+        bounds = self.enumeration.lists.bounds(variable)
         cycle = _cycle(node)
         if cycle is None or bounds is None:
             return False

@@ -18,7 +18,7 @@ def numbered(tests: Sequence[Value | None], numbers: Mapping[Signature, int | No
     """The number of a row's combination of conditions, for the combinations that there are; None is NULL.
 
     >>> from rewriter.declared.types import BOOLEAN
-    >>> tests = [Value(exp.column(name), BOOLEAN, nullable=False) for name in "pq"]
+    >>> tests = [Value.condition(exp.column(name), nullable=False, constant=False) for name in "pq"]
     >>> numbered(tests, {0b11: 0, 0b01: 1, 0b10: 2, 0b00: None}).sql()
     'CASE WHEN p THEN CASE WHEN q THEN 0 ELSE 1 END WHEN q THEN 2 END'
     """

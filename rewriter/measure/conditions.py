@@ -39,7 +39,7 @@ def signatures(conditions: Sequence[Value | None], filters: Sequence[Value] = ()
     >>> from rewriter.dialects import DUCKDB
     >>> from rewriter.declared.types import BOOLEAN, INTEGER
     >>> def below(n: int) -> Value:
-    ...     return Value(exp.LT(this=exp.column("x"), expression=literal(n, INTEGER, DUCKDB).sql), BOOLEAN)
+    ...     return Value.unknown(exp.LT(this=exp.column("x"), expression=literal(n, INTEGER, DUCKDB).sql), BOOLEAN)
     >>> [f"{found:03b}" for found in signatures([below(1), below(2), None])]
     ['111', '110', '100']
     """

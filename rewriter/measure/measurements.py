@@ -27,7 +27,6 @@ from rewriter.measure.overlapping_counts import Measured, Member, OverlappingCou
 from rewriter.measure.pair_cells import Found
 from rewriter.measure.summand import (
     bounded,
-    inner,
     is_integer,
     most_rows_of,
     note_clipping,
@@ -40,7 +39,7 @@ from rewriter.measure.vectors import Addend, Builder, Cell, Credit, Vector, Work
 from rewriter.plan import Figure, Linear, Output
 from rewriter.refused import Unbounded
 from rewriter.relations import missing_ranges
-from rewriter.release import Aggregate
+from rewriter.release import Aggregate, aggregate_name
 
 ONE = Fraction(1)
 
@@ -83,7 +82,12 @@ def workload(
     found |= _counts(rest(), norm, builder, one_row=one_row)
     outputs = tuple(
         Output(
-            f"a{number}", aggregate.output_type, found[number][0], aggregate.text, found[number][1], aggregate.decides
+            aggregate_name(number),
+            aggregate.output_type,
+            found[number][0],
+            aggregate.text,
+            found[number][1],
+            aggregate.decides,
         )
         for number, aggregate in enumerate(aggregates)
     )
@@ -122,7 +126,7 @@ def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -
     if not lacking:
         return
     missing = [missing_ranges(range_of(aggregate, filters)[0].sql) for aggregate in lacking]
-    text = inner(lacking[0])
+    text = lacking[0].wording.inner
     raise Unbounded(
         f"{lacking[0].text} has no bounds: one person could move it without limit",
         hint=f"add WHERE {text} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
@@ -150,7 +154,7 @@ def _sums(sums: dict[int, Aggregate], norm: Norm, builder: Builder) -> dict[int,
         together.setdefault((builder.spelt(argument.sql), interval, granularity), {})[number] = aggregate
     for (_, interval, granularity), same in together.items():
         first = next(iter(same.values()))
-        text, most_rows = inner(first), most_rows_of(first, interval, builder)
+        text, most_rows = first.wording.inner, most_rows_of(first, interval, builder)
         family = OverlappingCounts(
             word=f"sums of {text}",
             what=text if first.combines else f"Σ {text}",

@@ -27,7 +27,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from rewriter.columns import narrowed
-from rewriter.declared import BOOLEAN, Interval, Kind, Norm
+from rewriter.declared import Interval, Kind, Norm
 from rewriter.dialects import number
 from rewriter.expressions import Value, clipped_steps, held, lattice, present
 from rewriter.measure.summand import clipping_note, note_once
@@ -61,7 +61,7 @@ def every(conditions: Iterable[Value | None]) -> Value | None:
             found = one
             continue
         sql = exp.and_(found.sql.copy(), one.sql.copy(), copy=False)
-        found = Value(sql, BOOLEAN, nullable=found.nullable or one.nullable, constant=found.constant and one.constant)
+        found = Value.condition(sql, nullable=found.nullable or one.nullable, constant=found.constant and one.constant)
     return found
 
 
@@ -202,7 +202,7 @@ class Moments:
             if y is None:
                 key = next((known for known in wanted if known[0] == rows and text in known[1]), key)
             if key not in wanted:
-                names = tuple(reversed(_arguments(aggregate)))
+                names = tuple(reversed(aggregate.wording.arguments))
                 wanted[key] = _Wanted((x,) if y is None else (x, y), names, aggregate.condition, [0] * len(names))
             texts = [self._builder.spelt(one.sql) for one in wanted[key].arguments]
             places = [texts.index(text)]
@@ -405,17 +405,3 @@ def _addend(builder: Builder, names: tuple[str, ...], weight: int, test: str | N
 
 
 _POLYNOMIALS = {1: ("1-t", "t"), 2: ("(1-t)²", "2t(1-t)", "t²")}
-
-
-def _arguments(aggregate: Aggregate) -> list[str]:
-    """The arguments as they were written: what stands between the outermost parentheses of the call."""
-    text, depth, parts = aggregate.text, 0, [""]
-    for letter in text[text.index("(") :]:
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            break
-        if letter == "," and depth == 1:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [parts[0][1:], *(part.strip() for part in parts[1:])]

@@ -17,7 +17,7 @@ from rewriter.declared import Interval, Norm
 from rewriter.expressions import both, present
 from rewriter.measure.atoms import numbered
 from rewriter.measure.conditions import Signature, signatures
-from rewriter.measure.summand import bounded, inner, is_integer, note_clipping, show, steps_of, unit_of
+from rewriter.measure.summand import bounded, is_integer, note_clipping, show, steps_of, unit_of
 from rewriter.measure.vectors import Addend, Builder, Cell, Vector
 from rewriter.plan import Estimator, Linear, Ratio, Terms
 from rewriter.release import Aggregate
@@ -271,7 +271,7 @@ def _difference(one: Wanted, factor: int, builder: Builder) -> list[Cell]:
     counted = None if one.nulls is Nulls.ZERO else value
     cells = [_centred(one, value, counted, test, factor, builder)]
     if one.nullable:
-        lacking = f"{show(one.interval.width)} of each row without {inner(one.aggregate)}"
+        lacking = f"{show(one.interval.width)} of each row without {one.aggregate.wording.inner}"
         without = _without(value, test, factor * one.steps[2])
         cells.append(Cell(builder.cell(), lacking, one.granularity / factor, without))
     return cells
@@ -281,7 +281,7 @@ def _centred(one: Wanted, value: str, counted: str | None, test: str | None, fac
     low, high, _ = one.steps
     middle = (Addend(-factor * (low + high), counted=counted, test=test),) if low + high else ()
     ends = one.interval.low + one.interval.high
-    text = f"Σ(2·{inner(one.aggregate)} - {show(ends)})"
+    text = f"Σ(2·{one.aggregate.wording.inner} - {show(ends)})"
     return Cell(builder.cell(), text, one.granularity / factor, (Addend(2 * factor, summed=value, test=test), *middle))
 
 
@@ -375,7 +375,7 @@ def _cells(wanted: Wanted, builder: Builder, atoms: str | None, atom: int, facto
     if wanted.nulls is Nulls.WEIGHED:
         return _weighed(wanted, value, test, factor, builder)
     place = None if atoms is None else atom
-    text = inner(one)
+    text = one.wording.inner
     rows = "" if atoms is None else f" of {one.text}"
     counted = None if wanted.nulls is Nulls.ZERO else value
 
@@ -396,7 +396,7 @@ def _cells(wanted: Wanted, builder: Builder, atoms: str | None, atom: int, facto
 
 def _weighed(wanted: Wanted, value: str, test: str | None, factor: int, builder: Builder) -> tuple[Cell, ...]:
     """The rows, of which those without a value count less; Σ(2x-L-U); and the rows without a value."""
-    text, row = inner(wanted.aggregate), wanted.steps[2] * factor
+    text, row = wanted.aggregate.wording.inner, wanted.steps[2] * factor
     full, empty = WEIGHTS.rows * row, WEIGHTS.empty * row
     rows = Addend(empty, test=test), Addend(full - empty, counted=value, test=test)
     less = f"rows, each without {text} as {WEIGHTS.empty}/{WEIGHTS.rows}"

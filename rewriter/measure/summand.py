@@ -58,7 +58,7 @@ def most_rows_of(aggregate: Aggregate, interval: Interval, builder: Builder) -> 
     argument = aggregate.value.sql
     if not builder.one_row and (lacking := open_totals(argument)):
         raise Unbounded(
-            f"nothing says what {inner(aggregate)} of one person adds up to",
+            f"nothing says what {aggregate.wording.inner} of one person adds up to",
             hint="the owner can declare max_total for the column",
             missing=lacking,
             certain=lacking,
@@ -70,7 +70,7 @@ def most_rows_of(aggregate: Aggregate, interval: Interval, builder: Builder) -> 
 
 def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder: Builder) -> None:
     most = show(rows * interval.magnitude)
-    note = f"one person's {inner(aggregate)} adds up to at most {most}, from which the noise of its sum follows"
+    note = f"one person's {aggregate.wording.inner} adds up to at most {most}, from which the noise of its sum follows"
     builder.clips = True
     if note not in builder.notes:
         builder.notes.append(note)
@@ -78,7 +78,7 @@ def note_total(aggregate: Aggregate, interval: Interval, rows: Fraction, builder
 
 def note_clipping(aggregate: Aggregate, interval: Interval, builder: Builder) -> None:
     """Say where values are moved to that a row may have outside of the range."""
-    said = clipping_note(inner(aggregate), aggregate.value, interval)
+    said = clipping_note(aggregate.wording.inner, aggregate.value, interval)
     note_once(aggregate.notes if aggregate.combines else said, builder)
 
 
@@ -92,20 +92,6 @@ def clipping_note(name: str, value: Value, interval: Interval) -> tuple[str, ...
     if stays_within(value, interval):
         return ()
     return (f"{name} is clipped into [{show(interval.low)}, {show(interval.high)}]",)
-
-
-def inner(aggregate: Aggregate) -> str:
-    """The argument as it was written: what stands between the outermost parentheses of the call."""
-    text = aggregate.text
-    if aggregate.combines:
-        return text
-    depth = 0
-    start = text.index("(") + 1
-    for position in range(start - 1, len(text)):
-        depth += (text[position] == "(") - (text[position] == ")")
-        if depth == 0:
-            return text[start:position]
-    return text[start:]
 
 
 def show(number: Fraction) -> str:

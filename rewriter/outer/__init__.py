@@ -20,7 +20,7 @@ from rewriter.outer.provenance import (
     slots_of,
 )
 from rewriter.outer.question import Question
-from rewriter.outer.released_columns import margin_name, row_column
+from rewriter.outer.released_columns import row_column
 
 __all__ = [
     "EXTREME",
@@ -40,7 +40,6 @@ __all__ = [
     "Rounding",
     "Running",
     "Term",
-    "margin_name",
     "outer_select",
     "row_column",
     "running_outputs",

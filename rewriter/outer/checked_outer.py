@@ -17,7 +17,7 @@ from rewriter.outer.question import Question
 from rewriter.outer.row_choice import chooses
 from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
-from rewriter.release import RunningSums
+from rewriter.release import RESERVED, RunningSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class OuterSelect:
     @property
     def released_columns(self) -> dict[str, list[tuple[str, Type]]]:
         """The columns of the released tables, which a database without rows describes the SELECT over."""
-        return {name: list(columns.items()) for name, columns in self.tables.items() if name.startswith("dpsql_")}
+        return {name: list(columns.items()) for name, columns in self.tables.items() if name.startswith(RESERVED)}
 
     def described(self, kinds: Sequence[Type]) -> Described:
         """The SELECT with columns of these types. Where tracing found others, nothing is known of them."""

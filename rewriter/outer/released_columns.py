@@ -9,8 +9,3 @@ ROW = "dpsql_row"
 def row_column(slot: int) -> str:
     """The column numbered ``slot`` among those that name the released rows behind each row."""
     return f"{ROW}_{slot}"
-
-
-def margin_name(column: str) -> str:
-    """The column with the margins of a released column, for what compares a number with its noise."""
-    return f"{column}_margin"

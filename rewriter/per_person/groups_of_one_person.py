@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rewriter.columns import variable_behind
 from rewriter.declared import Catalog, ContributionBound, least
-from rewriter.release import Key
+from rewriter.release import Key, key_name
 
 
 def groups_of_one_person(
@@ -23,7 +23,7 @@ def groups_of_one_person(
     varying = [place for place, key in enumerate(keys) if not key.value.constant and not key.value.unit]
     parents = _rows_behind([keys[place] for place in varying], catalog)
     most = least([of_rows.rows, parents])
-    apart = frozenset((alias, f"k{place}") for place in varying)
+    apart = frozenset((alias, key_name(place)) for place in varying)
     undeclared = of_rows.undeclared if parents is None else frozenset[str]()
     return ContributionBound(most, most, undeclared=undeclared, apart=(apart,))
 

@@ -13,6 +13,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value, compile_expression
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
 from rewriter.relations import UNIT, BlockScope, Relation, SelectRows, lacks_of, outside, resolved
+from rewriter.release import aggregate_name, key_name
 from rewriter.statement import output_name, star_of
 
 
@@ -53,16 +54,16 @@ def of_units(grouped: Grouped, block: SelectRows, alias: str, catalog: Catalog, 
     group: list[exp.Expr] = [block.unit.copy()]
     columns: list[tuple[str, Value]] = []
     for number, key in enumerate(grouped.keys):
-        expressions.append(exp.alias_(key.value.sql.copy(), f"k{number}"))
+        expressions.append(exp.alias_(key.value.sql.copy(), key_name(number)))
         if key.value.sql not in group:
             group.append(key.value.sql.copy())
-        column, behind = exp.column(f"k{number}", alias), Origin(key.value.sql)
-        columns.append((f"k{number}", as_column(key.value, column, behind)))
+        column, behind = exp.column(key_name(number), alias), Origin(key.value.sql)
+        columns.append((key_name(number), as_column(key.value, column, behind)))
     for number, aggregate in enumerate(grouped.aggregates):
         value = aggregate.of_one_person(block.bound, dialect)
-        expressions.append(exp.alias_(value.sql, f"a{number}"))
-        column, lacking = exp.column(f"a{number}", alias), Computed(lacks_of(aggregate, block.bound))
-        columns.append((f"a{number}", as_column(value, column, lacking)))
+        expressions.append(exp.alias_(value.sql, aggregate_name(number)))
+        column, lacking = exp.column(aggregate_name(number), alias), Computed(lacks_of(aggregate, block.bound))
+        columns.append((aggregate_name(number), as_column(value, column, lacking)))
     rows.set("expressions", expressions)
     rows.set("group", exp.Group(expressions=group))
     one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)

@@ -133,7 +133,7 @@ def _place(at: _Call, function: exp.Expr, order: Sequence[exp.Ordered]) -> Value
     # What was learned says where to clip, not which numbers there are.
     domain = None if most is None or at.bound.undeclared else IntegerRange(1, most)
     interval = None if most is None else Interval.of(1, most)
-    return Value(at.over.sql(function, order, None), BIGINT, interval, nullable=False, domain=domain)
+    return Value(at.over.sql(function, order, None), BIGINT, interval, nullable=False, constant=False, domain=domain)
 
 
 def _tile(at: _Call) -> Value:
@@ -144,13 +144,14 @@ def _tile(at: _Call) -> Value:
         raise Refused(f"NTILE needs a constant whole number from 1 to {MOST_TILES}", hint="write NTILE(4)")
     most = int(count.this)
     sql = at.over.sql(at.dialect.call("ntile", number(most)), at.over.settled(), None)
-    return Value(sql, INTEGER, Interval.of(1, most), nullable=False, domain=IntegerRange(1, most))
+    return Value(sql, INTEGER, Interval.of(1, most), nullable=False, constant=False, domain=IntegerRange(1, most))
 
 
 def _share(at: _Call) -> Value:
     only(at.node, frozenset(), at.word)
     name = "percent_rank" if isinstance(at.node, exp.PercentRank) else "cume_dist"
-    return Value(at.over.sql(at.dialect.call(name), at.over.order, None), DOUBLE, Interval.of(0, 1), nullable=False)
+    sql = at.over.sql(at.dialect.call(name), at.over.order, None)
+    return Value(sql, DOUBLE, Interval.of(0, 1), nullable=False, constant=False, domain=None)
 
 
 # -- values of other rows --------------------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ def _neighbour(at: _Call) -> Value:
     sql = at.over.sql(at.dialect.call(name, values[0].sql, number(offset), values[1].sql), at.over.settled(), None)
     nullable = argument.nullable or other.nullable
     domain, size = _both_listed(argument, values[1], nullable), text_size(type_, *values)
-    return Value(sql, type_, hull(values), nullable=nullable, domain=domain, size=size)
+    return Value(sql, type_, hull(values), nullable=nullable, constant=False, domain=domain, size=size)
 
 
 def _both_listed(argument: Value, default: Value, nullable: bool) -> Values | None:
@@ -234,7 +235,9 @@ def _picked(argument: Value, sql: exp.Expr, *, nullable: bool) -> Value:
         domain = Values((*domain.values, None))
     away = argument.halves_away
     size = text_size(argument.type, argument)
-    value = Value(sql, argument.type, argument.interval, nullable, domain=domain, halves_away=away, size=size)
+    value = Value(
+        sql, argument.type, argument.interval, nullable, constant=False, domain=domain, halves_away=away, size=size
+    )
     if variable is not None:
         BEHIND.on(sql, replace(variable, optional=variable.optional or nullable))
     return value

@@ -132,6 +132,7 @@ def histograms(missing: Missing, catalog: Catalog, dialect: Dialect) -> tuple[Qu
         place = Value(
             _place(exp.column("m", "p"), powers, kind, negative=negative),
             BIGINT,
+            interval=None,
             constant=True,
             nullable=False,
             domain=IntegerRange(0, len(powers) - 1),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rewriter.plan import KeyColumn, Options
 from rewriter.planner.lineage import measured_by
-from rewriter.release import Presence, Query, release_name
+from rewriter.release import Presence, Query, key_name, release_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def shapes(releases: Sequence[Query], options: Sequence[Options], *, summed: boo
         places = tuple(range(next_, next_ + len(query.groupings)))
         next_ += len(places)
         if query.sets:
-            keys = tuple(KeyColumn(f"k{at}", key.value.type, key.text) for at, key in enumerate(query.keys))
+            keys = tuple(KeyColumn(key_name(at), key.value.type, key.text) for at, key in enumerate(query.keys))
         else:
             keys = options[places[0]].first.keys
         read = (query.presences, query.counted, query.bought)

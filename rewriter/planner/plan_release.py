@@ -14,17 +14,17 @@ from rewriter.plan import KeyColumn, Plan
 from rewriter.planner.alike import alike, said
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
-from rewriter.release import Aggregate, Key, Query
+from rewriter.release import Aggregate, Key, Query, aggregate_name, key_name
 
 _MOST_REPEATED = 2
 """Joins without a key that are told of."""
 
 
-def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = frozenset()) -> Plan:
+def plan(query: Query, norm: Norm, dialect: Dialect, *, ranked_by: int | None = None) -> Plan:
     """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
 
-    The aggregates at the places ``alone`` have statistics of their own, and so has the number of rows where it selects
-    the groups, which are then told by what is shown of them.
+    The aggregate that the groups are ``ranked_by``, where rows are bounded within each group alone, has statistics of
+    its own; and so has the number of rows where it selects the groups, which are then told by what is shown of them.
 
     Raises :class:`rewriter.refused.Refused` where nothing bounds what one person can add.
     """
@@ -35,6 +35,7 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = 
     groups = groups_of_one(query.keys, query.filters, cells)
     contribution = query.bound.by(plain_columns(query.keys)).within(groups, constant=constant)
     unique = query.bound.unique
+    alone = frozenset() if ranked_by is None else frozenset({ranked_by})
     if query.keys and public is None and unique and not query.summed_with_total:
         alone |= frozenset(place for place, one in enumerate(query.aggregates) if _counts_people(one))
     summed = tuple(place for place, aggregate in enumerate(query.aggregates) if not aggregate.kind.picks)
@@ -77,11 +78,11 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, alone: frozenset[int] = 
         dialect=dialect.name,
         keys=_columns(query.keys, public),
         blocks=bounded.blocks,
-        outputs=tuple(outputs[f"a{place}"] for place in range(len(query.aggregates))),
+        outputs=tuple(outputs[aggregate_name(place)] for place in range(len(query.aggregates))),
         selection=bounded.selection,
         cells=cells,
         notes=(
-            *_contribution_notes(contribution),
+            *_contribution_notes(contribution, "rows" if ranked_by is None else "rows in a group"),
             *credit_notes(work, bounded.blocks),
             *work.notes,
             *picked.notes,
@@ -109,7 +110,7 @@ def _counts_people(aggregate: Aggregate) -> bool:
 
 def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn, ...]:
     """The keys, with the facts about their listed values."""
-    columns = (KeyColumn(f"k{number}", key.value.type, key.text) for number, key in enumerate(keys))
+    columns = (KeyColumn(key_name(number), key.value.type, key.text) for number, key in enumerate(keys))
     if public is None:
         return tuple(columns)
     known = zip(columns, public.closed, public.listed, public.lists_null, strict=True)
@@ -118,7 +119,7 @@ def _columns(keys: Sequence[Key], public: PublicKeys | None) -> tuple[KeyColumn,
 
 def _named(work: Workload, places: Sequence[int]) -> Workload:
     """The outputs of some of the aggregates, with the names of their places among all of them."""
-    outputs = (replace(output, name=f"a{place}") for place, output in zip(places, work.outputs, strict=True))
+    outputs = (replace(output, name=aggregate_name(place)) for place, output in zip(places, work.outputs, strict=True))
     return replace(work, outputs=tuple(outputs))
 
 
@@ -127,8 +128,8 @@ def _clips(contribution: ContributionBound, work: Workload) -> bool:
     return work.clips or (not contribution.unique and bool(work.vectors))
 
 
-def _contribution_notes(bound: ContributionBound) -> tuple[str, ...]:
+def _contribution_notes(bound: ContributionBound, what: str) -> tuple[str, ...]:
     if bound.unique or bound.rows is None:
         return ()
     most = sorted(bound.repeated, key=lambda one: -one.rows)[:_MOST_REPEATED]
-    return (f"each person counts with at most {bound.rows} rows", *map(str, most))
+    return (f"each person counts with at most {bound.rows} {what}", *map(str, most))

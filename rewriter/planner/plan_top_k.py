@@ -47,7 +47,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
         bound=replace(query.bound, rows=rows),
         keys=tuple(replace(key, value=replace(key.value, constant=True)) for key in query.keys),
     )
-    base = plan(alone, norm, dialect, alone=frozenset({ranked.aggregate}))
+    base = plan(alone, norm, dialect, ranked_by=ranked.aggregate)
     if base.choices or any(block.prefix is not None for block in base.blocks):
         return None
     ordered = base.outputs[ranked.aggregate]
@@ -73,7 +73,6 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
         top=top,
         exhaustive=False,
         alone=True,
-        notes=(*_notes(query, rows), *(note for note in base.notes if not note.startswith(_CLIPPED))),
     )
 
 
@@ -86,13 +85,6 @@ def _only_grows(query: Query, ranked: Ranked) -> bool:
     conditions = [*query.filters, *([aggregate.condition] if aggregate.condition is not None else [])]
     within = None if aggregate.argument is None else narrowed(aggregate.argument, conditions)
     return within is not None and within.low >= 0
-
-
-_CLIPPED = "each person counts with at most"
-
-
-def _notes(query: Query, rows: int | None) -> tuple[str, ...]:
-    return () if query.bound.unique or rows is None else (f"{_CLIPPED} {rows} rows in a group",)
 
 
 def _of_groups(block: Block, groups: int) -> Block:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.columns import LISTED_COLUMN, variable_behind
-from rewriter.declared import BOOLEAN, DOUBLE, Catalog, Kind
+from rewriter.declared import DOUBLE, Catalog, Kind
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
 from rewriter.refused import TYPE_MISMATCH, Refused
@@ -81,7 +81,7 @@ class Subqueries:
         for test in ties:
             rows.where(condition(test, tied, self.dialect, "WHERE").sql, copy=False)
         rows.set("expressions", [exp.Literal.number(1)])
-        return Value(sql=exp.Exists(this=rows), type=BOOLEAN, nullable=False)
+        return Value.condition(exp.Exists(this=rows), nullable=False, constant=False)
 
     def _linked(self, left: Value, relation: Relation, right: Value) -> Value:
         rows = relation.rows.copy()
@@ -116,9 +116,8 @@ class Subqueries:
             member = exp.Coalesce(this=member, expressions=[exp.false()])
         if relation.unit is None:
             LISTED_COLUMN.on(member, variable_behind(right.sql))
-        return Value(
-            sql=member,
-            type=BOOLEAN,
+        return Value.condition(
+            member,
             nullable=left.nullable or right.nullable,
             constant=left.constant or (left.unit and not left.nullable),
         )

@@ -110,6 +110,7 @@ def union_all(one: Relation, other: Relation, alias: str, dialect: Dialect) -> R
                     type=types[index],
                     interval=interval,
                     nullable=a.nullable or b.nullable,
+                    constant=False,
                     unit=a.unit and b.unit,
                     identifies=a.unit and b.unit and a.identifies and b.identifies,
                     domain=_listed(a, b),

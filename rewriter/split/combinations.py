@@ -28,7 +28,7 @@ from rewriter.plan import Plan
 from rewriter.planner import plan
 from rewriter.refused import Refused
 from rewriter.relations import learned_ranges
-from rewriter.release import Aggregate, Query, ReleaseColumn, release_name
+from rewriter.release import Aggregate, Query, ReleaseColumn, Wording, aggregate_name, release_name, renumber
 
 _MOST_FACTOR = 1000
 _MOST_STEPS = 1 << 52
@@ -142,9 +142,10 @@ def _factor(node: exp.Expr) -> int | None:
 
 def _alone(outer: exp.Query, table: str, sums: Sequence[_Sum]) -> bool:
     """Whether nothing else reads the columns of these sums, nor their margins."""
-    names = {f"a{place}" for one in sums for place in one.weights}
+    places = {place for one in sums for place in one.weights}
     inside = {id(column) for one in sums for node in one.nodes for column in node.find_all(exp.Column)}
-    read = (one for one in outer.find_all(exp.Column) if one.table == table and one.name.partition("_")[0] in names)
+    named = ((one, ReleaseColumn.of(one.name)) for one in outer.find_all(exp.Column) if one.table == table)
+    read = (one for one, known in named if known is not None and known.letter == "a" and known.place in places)
     return all(id(column) in inside for column in read)
 
 
@@ -153,14 +154,13 @@ def _rename(outer: exp.Query, table: str, sums: Sequence[_Sum], kept: Sequence[i
     made: set[int] = set()
     for place, one in enumerate(sums, len(kept)):
         for node in one.nodes:
-            column = exp.column(f"a{place}", table)
+            column = exp.column(aggregate_name(place), table)
             node.replace(column)
             made.add(id(column))
-    names = {f"a{old}": f"a{new}" for new, old in enumerate(kept)}
+    places = {old: new for new, old in enumerate(kept)}
     for column in list(outer.find_all(exp.Column)):
-        own, _, margin = column.name.partition("_")
-        if column.table == table and own in names and id(column) not in made:
-            column.set("this", exp.to_identifier("_".join([names[own], *([margin] if margin else [])])))
+        if column.table == table and id(column) not in made:
+            renumber(column, places)
 
 
 # What is measured
@@ -206,7 +206,8 @@ def combination(
     if value is None:
         return None
     notes = tuple(dict.fromkeys(note for term in known for note in term.notes))
-    return Aggregate(SUM, value, None, False, _text(factors), notes=notes, combines=True)
+    text = _text(factors)
+    return Aggregate(SUM, value, None, False, Wording(text, (text,)), notes=notes, combines=True)
 
 
 def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: Dialect) -> _Term | None:
@@ -226,7 +227,7 @@ def _term(factor: int, aggregate: Aggregate, filters: Sequence[Value], dialect: 
     interval = declared.outward(granularity)
     interval = held(interval, argument.type, granularity) if learned else interval
     steps = clipped_steps(argument, interval, granularity, dialect)
-    notes = clipping_note(_inner(aggregate.text), argument, interval)
+    notes = clipping_note(aggregate.wording.inner, argument, interval)
     there = both(test, present(argument))
     return _Term(factor, steps, granularity, interval.low, interval.high, there, argument.type, learned, notes)
 
@@ -285,7 +286,7 @@ def _of_type(
         sql: exp.Expr = exp.Mul(this=dialect.cast(steps, DOUBLE), expression=double(float(step)))
         # A lattice of doubles has steps that are powers of two; that of decimals has none.
         return (
-            Value(exp.Paren(this=sql), DOUBLE, interval, nullable=False)
+            Value(exp.Paren(this=sql), DOUBLE, interval, nullable=False, constant=False, domain=None)
             if kinds <= {Kind.DOUBLE, Kind.INTEGER}
             else None
         )
@@ -298,17 +299,19 @@ def _of_type(
         unit = number(f"0.{1:0{scale}}") if scale else number(1)
         sql = exp.Mul(this=dialect.cast(units, decimal(19, 0)), expression=unit)
         kind = decimal(19 + scale, scale)
-        return Value(dialect.cast(exp.Paren(this=sql), kind), kind, interval, nullable=False)
+        return Value(
+            dialect.cast(exp.Paren(this=sql), kind), kind, interval, nullable=False, constant=False, domain=None
+        )
     if step.denominator != 1:
         return None
     sql = steps if step == 1 else exp.Paren(this=exp.Mul(this=steps, expression=number(int(step))))
-    return Value(sql, BIGINT, interval, nullable=False)
+    return Value(sql, BIGINT, interval, nullable=False, constant=False, domain=None)
 
 
 def _text(factors: Sequence[tuple[int, Aggregate]]) -> str:
     """The sum as it would be written.
 
-    >>> n, m = (Aggregate(SUM, None, None, False, f"SUM({x})") for x in "ab")
+    >>> n, m = (Aggregate(SUM, None, None, False, Wording(f"SUM({x})", (x,))) for x in "ab")
     >>> _text([(1, n), (-2, m)]), _text([(-1, n), (1, m)])
     ('SUM(a) - 2 * SUM(b)', 'SUM(b) - SUM(a)')
     """
@@ -318,16 +321,6 @@ def _text(factors: Sequence[tuple[int, Aggregate]]) -> str:
         sign = ("-" if factor < 0 else "") if not place else (" - " if factor < 0 else " + ")
         parts.append(sign + size)
     return "".join(parts)
-
-
-def _inner(text: str) -> str:
-    """The argument of a call that may have a FILTER."""
-    depth, start = 0, text.index("(")
-    for place in range(start, len(text)):
-        depth += (text[place] == "(") - (text[place] == ")")
-        if not depth:
-            return text[start + 1 : place]
-    return text[start + 1 :]
 
 
 # Whether it is better

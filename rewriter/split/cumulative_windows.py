@@ -14,7 +14,17 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import AVG, SUM, function_of
-from rewriter.release import Along, Cumulative, Frame, Query, RunningSum, RunningSums, release_name
+from rewriter.release import (
+    Along,
+    Cumulative,
+    Frame,
+    Query,
+    RunningSum,
+    RunningSums,
+    aggregate_name,
+    key_name,
+    release_name,
+)
 from rewriter.statement import folded, output_name, walk
 
 
@@ -161,14 +171,14 @@ class _Reader:
         if along is None or (along.order, along.descending) != (one.order, one.descending):
             return
         if running.whole and not filtered and len(running.apart) + len(one.order) == len(query.keys):
-            name = f"a{one.aggregates[0]}"
+            name = aggregate_name(one.aggregates[0])
             rows = Along(one.order, one.descending, one.frame, running.mean)
             self.windows[id(window)] = (window, RunningSum(number, name, rows))
 
 
 def _columns(number: int, query: Query) -> _Columns:
-    keys = {f"k{place}": _Column(number, True, place) for place, _ in enumerate(query.keys)}
-    return keys | {f"a{place}": _Column(number, False, place) for place, _ in enumerate(query.aggregates)}
+    keys = {key_name(place): _Column(number, True, place) for place, _ in enumerate(query.keys)}
+    return keys | {aggregate_name(place): _Column(number, False, place) for place, _ in enumerate(query.aggregates)}
 
 
 def _parts(select: exp.Select) -> Iterator[exp.Expr]:

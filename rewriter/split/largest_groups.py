@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.aggregates import function_of
-from rewriter.release import Query, Ranked, ReleaseColumn, release_name
+from rewriter.release import Query, Ranked, ReleaseColumn, aggregate_name, key_name, release_name
 from rewriter.statement import alias_columns, conjuncts, nodes_of, output_name, star_of
 
 _OTHERS = ("joins", "distinct", "qualify", "windows", "laterals", "fetch")
@@ -106,7 +106,7 @@ class _Level:
         named = {
             self.origin(self._by_position(node)) or self.origin(self._by_output(node)) for node in group.expressions
         }
-        return {f"k{number}" for number in range(keys)} <= named
+        return set(map(key_name, range(keys))) <= named
 
     def order(self, below: _Order | None) -> _Order | None:
         """The order of the rows: by its own ORDER BY, or by the one below where nothing is gathered."""
@@ -176,8 +176,7 @@ class _Level:
 
 def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Table]]) -> Ranked | None:
     """The groups that the first LIMIT around a release's table keeps."""
-    names = [f"k{number}" for number in range(len(query.keys))]
-    names += [f"a{number}" for number in range(len(query.aggregates))]
+    names = [*map(key_name, range(len(query.keys))), *map(aggregate_name, range(len(query.aggregates)))]
     columns: _Columns = tuple((name, name) for name in names)
     tests: list[tuple[str | None, bool]] = []
     item: exp.Expr | None = table
@@ -193,7 +192,9 @@ def _ranked(table: exp.Table, query: Query, read: Mapping[str, Sequence[exp.Tabl
         order = level.order(order)
         if select.args.get("limit") is not None or select.args.get("offset") is not None:
             count = groups_wanted(select)
-            alike = order is not None and all(test == (f"a{order.aggregate}", order.descending) for test in tests)
+            alike = order is not None and all(
+                test == (aggregate_name(order.aggregate), order.descending) for test in tests
+            )
             if order is None or count is None or not alike:
                 return None
             return Ranked(order.aggregate, count, order.descending)

@@ -23,7 +23,7 @@ from rewriter.declared import ContributionBound
 from rewriter.planner import canonical
 from rewriter.refused import Refused
 from rewriter.relations import SelectRows
-from rewriter.release import Aggregate, Query, release_name
+from rewriter.release import Aggregate, Query, Wording, release_name, renumber
 from rewriter.statement import conjuncts
 
 
@@ -62,23 +62,19 @@ def release_of(grouped: Grouped, block: SelectRows) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Releases, and for each column of the releases before, as (table, column), the column that it is now."""
+    """Releases; and for the table of each release before, the table that it is now with the new places of its
+    aggregates."""
 
     releases: tuple[Query, ...]
-    columns: Mapping[tuple[str, str], tuple[str, str]]
+    tables: Mapping[str, tuple[str, Mapping[int, int]]]
 
     def renamed(self, outer: exp.Query) -> exp.Query:
         """The outer SELECT over the new tables. Changes ``outer``."""
-        tables = {old: new for (old, _), (new, _) in self.columns.items()}
-        for table in [node for node in outer.find_all(exp.Table) if node.name in tables]:
-            table.set("this", exp.to_identifier(tables[table.name]))
-        for column in [node for node in outer.find_all(exp.Column) if node.table in tables]:
-            name, _, margin = column.name.partition("_")
-            found = self.columns.get((column.table, name))
-            new = tables[column.table]
-            if found is not None:
-                new, name = found
-                column.set("this", exp.to_identifier("_".join([name, *([margin] if margin else [])])))
+        for table in [node for node in outer.find_all(exp.Table) if node.name in self.tables]:
+            table.set("this", exp.to_identifier(self.tables[table.name][0]))
+        for column in [node for node in outer.find_all(exp.Column) if node.table in self.tables]:
+            new, places = self.tables[column.table]
+            renumber(column, places)
             column.set("table", exp.to_identifier(new))
         return outer
 
@@ -98,18 +94,14 @@ def merged(releases: Sequence[Query], sites: Sequence[Site]) -> Merged:
             members, query, columns = one
             together |= {id(site.query): (query, own) for site, own in zip(members, columns, strict=True)}
     found: list[Query] = []
-    columns_: dict[tuple[str, str], tuple[str, str]] = {}
+    tables: dict[str, tuple[str, Mapping[int, int]]] = {}
     for number, query in enumerate(releases):
         one_, kept_ = together.get(id(query), (query, range(len(query.aggregates))))
         at = next((place for place, other in enumerate(found) if other is one_), len(found))
         if at == len(found):
             found.append(one_)
-        old, new = release_name(number), release_name(at)
-        columns_ |= {(old, f"a{place}"): (new, f"a{now}") for place, now in enumerate(kept_)}
-        columns_ |= {
-            (old, f"{kind}{place}"): (new, f"{kind}{place}") for kind in "kg" for place in range(len(query.keys))
-        }
-    return Merged(tuple(found), columns_)
+        tables[release_name(number)] = release_name(at), dict(enumerate(kept_))
+    return Merged(tuple(found), tables)
 
 
 def _one(group: Sequence[Site]) -> _Joint | None:
@@ -216,10 +208,13 @@ def _kind(aggregate: Aggregate) -> tuple[object, ...]:
     return one.kind, one.distinct, one.fraction, bool(one.decides)
 
 
+_UNWRITTEN = Wording("", ())
+
+
 def _place(aggregate: Aggregate, known: list[Aggregate]) -> int:
     """The place of an aggregate among those that are measured; the same is measured once."""
-    bare = [replace(one, text="") for one in known]
-    if (own := replace(aggregate, text="")) in bare:
+    bare = [replace(one, wording=_UNWRITTEN) for one in known]
+    if (own := replace(aggregate, wording=_UNWRITTEN)) in bare:
         return bare.index(own)
     known.append(aggregate)
     return len(known) - 1

@@ -7,16 +7,14 @@ data, so a query that only computes with its columns can stand wherever its colu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from rewriter.release import Query, release_name
+from rewriter.release import Query, is_released, release_name
 from rewriter.statement import folded, is_grouped, nodes_of, output_name, star_of
 
-_RELEASED = re.compile(r"[agk]\d+(_margin)?|dpsql_.*")
 _OWN = frozenset({"expressions", "from_", "joins", "order"})
 """What a query may have that is its select list over one row, and nothing else."""
 _LARGEST = 200
@@ -93,7 +91,7 @@ class _Flattener:
     def _scalars(self, select: exp.Select) -> None:
         items = _items(select)
         names = [column.name for column in select.find_all(exp.Column) if not column.table]
-        if any(star_of(item)[0] for item in select.expressions) or any(map(_RELEASED.fullmatch, names)):
+        if any(star_of(item)[0] for item in select.expressions) or any(map(is_released, names)):
             return
         for subquery in [found for item in select.expressions for found in item.find_all(exp.Subquery)]:
             row = self._row(subquery.this) if _is_number(subquery) else None

@@ -22,7 +22,16 @@ from sqlglot import exp
 from rewriter.aggregates import COUNT_OF_ROWS, SUM, function_of
 from rewriter.dialects import Dialect
 from rewriter.keys import PublicKeys, public_keys
-from rewriter.release import Aggregate, Presence, Query, ReleaseColumn, release_name
+from rewriter.release import (
+    Aggregate,
+    Presence,
+    Query,
+    ReleaseColumn,
+    aggregate_name,
+    key_name,
+    mark_name,
+    release_name,
+)
 from rewriter.split.largest_groups import groups_wanted
 from rewriter.statement import alias_columns, folded, grouped_item, is_grouped, output_name, star_of, unaliased, walk
 
@@ -160,10 +169,12 @@ class _Reader:
     def presence(self, table: exp.Table, query: Query) -> Presence | None:
         """The groups that may be read of a release's table; None for all of them."""
         every = Presence(tuple(range(len(query.keys))), listed=True)
-        names = [*(f"k{n}" for n in range(len(query.keys))), *(f"g{n}" for n in range(len(query.keys)))]
-        names += [f"a{n}" for n in range(len(query.aggregates))]
+        names = [named(place) for named in (key_name, mark_name) for place in range(len(query.keys))]
+        names += [aggregate_name(place) for place in range(len(query.aggregates))]
         columns: _Columns = {name: exp.column(name) for name in names}
-        sums = frozenset(f"a{n}" for n, one in enumerate(query.aggregates) if one.kind.adds_up and not one.distinct)
+        sums = frozenset(
+            aggregate_name(n) for n, one in enumerate(query.aggregates) if one.kind.adds_up and not one.distinct
+        )
         found = self._item(table, _Rows(every, columns, sums))
         if found is None or not query.sets:
             return found

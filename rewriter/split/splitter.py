@@ -9,7 +9,7 @@ would need to be both is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from sqlglot import exp
@@ -26,12 +26,12 @@ from rewriter.aggregates import (
     with_declared_extremes,
 )
 from rewriter.columns import Source, base_table
-from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Norm, Table
+from rewriter.declared import Catalog, Norm
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value, position_of
+from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.refused import NOT_ALLOWED, TOO_COMPLEX, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
+from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, union_all
 from rewriter.release import Query, Split, release_name
 from rewriter.split.combinations import with_combinations
@@ -39,12 +39,12 @@ from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.largest_groups import with_rankings
 from rewriter.split.merged_releases import Site, merged, release_of
+from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
-    folded,
     from_items,
     is_grouped,
     only,
@@ -55,30 +55,7 @@ from rewriter.statement import (
     star_of,
 )
 
-_VIRTUAL = frozenset(name.removeprefix("dpsql_") for name in VIRTUAL_COLUMNS)
-
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
-
-
-@dataclass(frozen=True, slots=True)
-class Outer:
-    """A query over released tables and public ones, rebuilt on our table names.
-
-    It was made of ``source`` and ``scope``, which are kept for a public subquery that joins rows of people.
-    """
-
-    tree: exp.Query
-    releases: bool
-    source: exp.Query
-    names: Names
-
-
-MAX_EXPANDED = 20_000
-"""Syntax nodes that WITH queries over people become where they are named, together."""
-
-Resolved = Relation | Outer
-Names = Mapping[str, Resolved]
-"""The CTEs in reach, by folded name."""
 
 
 def split(
@@ -115,8 +92,8 @@ class _Splitter:
         self._catalog = catalog
         self._dialect = dialect
         self._with_others = with_others
+        self._names = NamedQueries(catalog)
         self._aliases = 0
-        self._expanded = 0
         self.releases: list[Query] = []
         self.sites: list[Site] = []
         self.tables: set[str] = set()
@@ -153,15 +130,7 @@ class _Splitter:
         known = dict(names)
         kept: list[exp.Expr] = []
         for cte in with_.expressions:
-            only(cte, frozenset({"this", "alias", "materialized"}), "WITH")
-            name = cte.args["alias"].this
-            known_as = folded(name)
-            if self._catalog.find(name.name) is not None:
-                raise Refused(
-                    f"WITH {name.name} hides the table of that name", hint="choose another name", sqlstate="42712"
-                )
-            if known_as.startswith("dpsql_"):
-                raise Refused("names that begin with dpsql_ are taken", hint="choose another name", sqlstate="42939")
+            known_as = self._names.defined(cte)
             columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
             resolved = self.query(cte.this, known)
             if isinstance(resolved, Relation):
@@ -210,7 +179,7 @@ class _Splitter:
         before, told = len(self.releases), dict(self.notes)
         private = False
         for item in items:
-            table = self._named(item, names) if isinstance(item, exp.Table) else None
+            table = self._names.named(item, names) if isinstance(item, exp.Table) else None
             if isinstance(item, exp.Subquery):
                 only(item, frozenset({"this", "alias"}), "a subquery in FROM")
                 sources[id(item)] = self.query(item.this, names)
@@ -235,40 +204,6 @@ class _Splitter:
                 hint="aggregate the rows first, then join the aggregated subqueries",
             )
         return self._private(select, names, ctes, sources)
-
-    def _named(self, item: exp.Table, names: Names) -> Resolved | Table | None:
-        """A CTE, a table of the catalog, or None for a virtual relation. Raises for anything else."""
-        only(item, frozenset({"this", "db", "catalog", "alias"}), "FROM")
-        if not isinstance(item.this, exp.Identifier):
-            raise Refused("a function in FROM is not answered", hint="name a table", sqlstate=UNKNOWN_TABLE)
-        name, quoted = item.this.name, bool(item.this.args.get("quoted"))
-        schema = item.db.lower()
-        if not schema and not item.catalog and (found := names.get(name if quoted else name.lower())) is not None:
-            if isinstance(found, Relation):
-                self._expand(found)
-            return found
-        if schema == "dpsql" and name.lower() in _VIRTUAL and not item.catalog:
-            return None
-        table = self._catalog.find(name, quoted) if schema in ("", "public", "main") and not item.catalog else None
-        if table is None:
-            known = ", ".join(sorted(self._catalog.tables)[:12])
-            raise Refused(
-                f"there is no table {name!r}",
-                hint=f"there are {known}",
-                sqlstate=UNKNOWN_TABLE,
-                position=position_of(item.this),
-            )
-        return table
-
-    def _expand(self, cte: Relation) -> None:
-        """Bound what names stand for: a CTE over people is put in wherever it is named, and each may name two more."""
-        self._expanded += sum(1 for _ in cte.rows.walk()) + len(cte.columns)
-        if self._expanded > MAX_EXPANDED:
-            raise Refused(
-                "the query becomes too large when its WITH queries are put in",
-                hint="name each of them fewer times",
-                sqlstate=TOO_COMPLEX,
-            )
 
     # The public side
 
@@ -295,19 +230,11 @@ class _Splitter:
         return Outer(tree, len(self.releases) > before, select, names)
 
     def _rename_table(self, item: exp.Table, copy: exp.Expr, names: Names) -> None:
-        table = self._named(item, names)
-        if isinstance(table, Relation | Outer):
-            return
-        alias = item.alias or item.name
-        real = f"dpsql_{item.name.lower()}" if table is None else table.name
-        self.tables.add(real)
-        columns = item.args["alias"].args.get("columns") if item.args.get("alias") else None
-        copy.replace(
-            exp.Table(
-                this=exp.to_identifier(real, quoted=True),
-                alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True), columns=columns),
-            )
-        )
+        table = self._names.named(item, names)
+        if not isinstance(table, Relation | Outer):
+            ours = renamed_table(item, table)
+            self.tables.add(ours.name)
+            copy.replace(ours)
 
     def _subqueries(self, tree: exp.Expr, names: Names) -> None:
         """Resolve the subqueries in the expressions of an outer SELECT, in place. What a condition looks groups up in
@@ -345,7 +272,7 @@ class _Splitter:
         alias = item.args.get("alias")
         columns = [identifier.name for identifier in alias.args.get("columns") or ()] if alias is not None else []
         if isinstance(item, exp.Table):
-            table = self._named(item, names)
+            table = self._names.named(item, names)
             name = item.alias or item.name
             if table is None:
                 raise Refused("dpsql's own relations are not joined with people", hint="query them alone")
@@ -501,11 +428,5 @@ class _Splitter:
                 raise compared_with_aggregate()
             return found if isinstance(found, Relation) else self._public_relation(found)
 
-        def columns(item: exp.Expr) -> frozenset[str] | None:
-            found = self._named(item, names) if isinstance(item, exp.Table) else None
-            if isinstance(found, Table):
-                return frozenset(name.lower() for name in found.columns)
-            return frozenset(name.lower() for name, _ in found.columns) if isinstance(found, Relation) else None
-
-        subqueries = Subqueries(relation, columns, self._catalog, self._dialect)
+        subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)

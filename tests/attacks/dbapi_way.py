@@ -54,7 +54,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimeStep:
     """What came of one statement. ``told`` has to be the same on D and D′, ``rows`` where nothing private was read."""
 
     told: object
@@ -82,12 +82,12 @@ class DBAPI:
     engine: Watched
     logged: list[str] = field(default_factory=list)
 
-    def ask(self, case: Case) -> list[Step]:
+    def ask(self, case: Case) -> list[TimeStep]:
         """The steps of a case in a new connection that does not use what others paid for."""
         with dpsql.connect(self.proxy, "ana", reuse="off") as connection:
             return [self._step(connection, step) for step in case.steps]
 
-    def _step(self, connection: dpsql.Connection, sql: str) -> Step:
+    def _step(self, connection: dpsql.Connection, sql: str) -> TimeStep:
         self.engine.seen.clear()
         before = self.proxy.ledger.spent()
         cursor = connection.cursor()
@@ -107,7 +107,7 @@ class DBAPI:
         seconds = taken(time.process_time() - busy, time.monotonic() - started)
         after = self.proxy.ledger.spent()
         charged = PrivacyLoss(after.epsilon - before.epsilon, after.rho - before.rho, after.delta - before.delta)
-        return Step(told, rows, code, charged, tuple(self.engine.seen), seconds, canary_in(told_bytes))
+        return TimeStep(told, rows, code, charged, tuple(self.engine.seen), seconds, canary_in(told_bytes))
 
 
 @contextmanager

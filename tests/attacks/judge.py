@@ -6,12 +6,12 @@ from dpsql.finish.chosen_rows import NOTE
 from dpsql.releases.tables import ExactTable
 from rewriter.plan import Plan
 from tests.attacks.cases import Case
-from tests.attacks.dbapi_way import SECONDS, Step
+from tests.attacks.dbapi_way import SECONDS, TimeStep
 from tests.attacks.wire_way import Exchange
 from tests.properties.neighbours import Table, compare
 
 
-def judge(case: Case, here: list[Step], there: list[Step], *where: str) -> None:
+def judge(case: Case, here: list[TimeStep], there: list[TimeStep], *where: str) -> None:
     """Raises AssertionError where a case comes to anything else than it may."""
     expected = case.expected(*where)
     last = here[-1]
@@ -24,7 +24,7 @@ def judge(case: Case, here: list[Step], there: list[Step], *where: str) -> None:
         paid = paid or bool(one.charged)
 
 
-def _alike(case: Case, one: Step, other: Step, paid_before: bool) -> None:
+def _alike(case: Case, one: TimeStep, other: TimeStep, paid_before: bool) -> None:
     assert one.leak is None, f"{case.name}: {one.leak!r}"
     assert "XX000" not in (one.error, other.error), f"{case.name}: a bug of ours"
     assert max(one.seconds, other.seconds) < SECONDS, f"{case.name} took {one.seconds:.1f} s"

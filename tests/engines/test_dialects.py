@@ -20,6 +20,7 @@ from rewriter.declared.types import BIGINT, DATE, TIMESTAMP, decimal
 from rewriter.dialects.calendar_nodes import start_of
 from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB, DuckDB
+from rewriter.dialects.plain_syntax import PLAIN
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.postgres_family import PostgresFamily
 from rewriter.expressions.compile import compile_expression
@@ -105,6 +106,19 @@ def called(text: str, dialect: Dialect) -> set[str]:
 PAIRS = pairs()
 
 
+@pytest.fixture(autouse=True)
+def only_listed_nodes_are_spelt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sqlglot spells no node that neither SQL nor the dialect has on its list."""
+    spell = Dialect.spelt
+
+    def listed(self: Dialect, tree: exp.Expr) -> exp.Expr:
+        spelt = spell(self, tree)
+        assert {type(node) for node in spelt.walk()} <= self.syntax, self.name
+        return spelt
+
+    monkeypatch.setattr(Dialect, "spelt", listed)
+
+
 @pytest.fixture(scope="module")
 def catalogs() -> dict[str, Catalog]:
     return {"duckdb": clinic(), "postgresql": known(), "toy": clinic()}
@@ -133,6 +147,8 @@ def test_a_dialect_that_lacks_a_spelling_cannot_be_made() -> None:
         type("Mute", (Dialect,), {})
     with pytest.raises(TypeError, match="Third does not say add_days"):
         type("Third", (PostgresFamily,), {})
+    with pytest.raises(TypeError, match=r"Third does not say .*own_syntax"):
+        type("Third", (PostgresFamily,), {})
     with pytest.raises(TypeError, match="Few does not say abs"):
         type("Few", (DuckDB,), {"words": {}})
 
@@ -142,6 +158,29 @@ def test_a_reading_that_is_not_spelt_is_in_no_engines_words() -> None:
     assert DUCKDB.sql(reading) == "DATE_TRUNC('month', DATE_TRUNC('day', t))"
     assert TOY.sql(reading) == "CAST(DATE_FORMAT(TOY_BEGIN(t, 'DAY'), 'yyyy-MM-01') AS TIMESTAMP)"
     assert reading.sql("duckdb") == "DPSQL.START('month', DPSQL.START('day', t))"
+
+
+@pytest.mark.quick
+def test_a_node_that_a_grammar_lacks_is_not_on_its_list() -> None:
+    divided = exp.IntDiv(this=exp.column("x"), expression=exp.Literal.number(2))
+    for dialect in (POSTGRES, TOY):
+        with pytest.raises(AssertionError):
+            dialect.sql(divided)
+    assert DUCKDB.sql(divided) == "x // 2"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("node", [exp.Abs, exp.Sqrt, exp.Count, exp.Sum, exp.Min, exp.Max, exp.Neg, exp.Not])
+def test_a_plain_node_has_one_text_in_all_grammars(node: type[exp.Expr]) -> None:
+    assert node in PLAIN
+    assert len({node(this=exp.column("x")).sql(dialect.name) for dialect in DIALECTS.values()}) == 1
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("node", sorted((one for one in PLAIN if issubclass(one, exp.Binary)), key=str))
+def test_a_plain_operator_has_one_text_in_all_grammars(node: type[exp.Expr]) -> None:
+    sides = exp.column("x"), exp.column("y")
+    assert len({node(this=sides[0], expression=sides[1]).sql(dialect.name) for dialect in DIALECTS.values()}) == 1
 
 
 @pytest.mark.quick

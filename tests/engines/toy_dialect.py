@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from rewriter.declared.types import Kind, Type
-from rewriter.dialects.dialect import WORDS, Dialect
+from rewriter.dialects.dialect import WORDS
+from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, number, text, when, wrap
 
 _TYPES = {
@@ -25,12 +26,11 @@ _TYPES = {
 _INTEGERS = {16: exp.DType.SMALLINT, 32: exp.DType.INT, 64: exp.DType.BIGINT}
 
 
-class Toy(Dialect):
+class Toy(IeeeDoubles):
     """sqlglot knows its grammar as Spark's."""
 
     name = "spark"
     default_schema = "default"
-    raises = False
     decimals_may_be_nan = False
     recomputes = True
     usual_escape = "\\"
@@ -40,6 +40,10 @@ class Toy(Dialect):
         """date_format toy_begin toy_between toy_bytes toy_days toy_digits toy_divide toy_double toy_epoch toy_even
         toy_field toy_find toy_instant toy_later toy_log2 toy_lower toy_match toy_micros toy_over toy_pick toy_power toy_real
         toy_row toy_seconds toy_series toy_span toy_spread toy_upper toy_zone try_cast""".split()
+    )
+
+    own_syntax = frozenset(
+        {*(exp.Div, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Escape, exp.TryCast, exp.LogicalAnd, exp.LogicalOr)}
     )
 
     # -- types ---------------------------------------------------------------------------------------------------
@@ -60,9 +64,6 @@ class Toy(Dialect):
 
     def parse(self, sql: exp.Expr, pattern: str, type_: Type) -> exp.Expr:
         return self.try_cast(self.extract_match(sql, pattern), type_)
-
-    def settled(self, sql: exp.Expr) -> exp.Expr:
-        return sql
 
     def as_real(self, sql: exp.Expr) -> exp.Expr:
         return call("toy_real", sql)

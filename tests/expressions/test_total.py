@@ -6,6 +6,7 @@ import datetime
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -18,7 +19,6 @@ from rewriter.declared.catalog import Column
 from rewriter.declared.interval import measure
 from rewriter.declared.types import (
     BIGINT,
-    BOOLEAN,
     DATE,
     DOUBLE,
     HUGEINT,
@@ -568,7 +568,8 @@ def test_an_unexpected_part_of_an_allowed_node_is_refused() -> None:
 def test_unit_and_identifies_survive_parentheses_only() -> None:
     class Units(Rows):
         def column(self, node: exp.Column) -> Value:
-            return Value(exp.column(node.name), INTEGER, nullable=False, unit=True, identifies=True, constant=True)
+            known = Value.unknown(exp.column(node.name), INTEGER)
+            return replace(known, nullable=False, unit=True, identifies=True, constant=True)
 
     bare = compile_expression(parse("((i))"), Units(), DUCKDB)
     assert bare.unit
@@ -583,7 +584,7 @@ def test_unit_and_identifies_survive_parentheses_only() -> None:
 def test_subqueries_go_to_the_scope() -> None:
     class Delegating(Rows):
         def membership(self, node: exp.In | exp.Exists) -> Value:
-            return Value(exp.Boolean(this=True), BOOLEAN, nullable=False)
+            return Value.condition(exp.Boolean(this=True), nullable=False, constant=False)
 
     value = compile_expression(parse("NOT EXISTS (SELECT 1 FROM z) AND i IN (SELECT k FROM z)"), Delegating(), DUCKDB)
     assert value.sql.sql("duckdb") == "(NOT TRUE) AND TRUE"

@@ -21,8 +21,9 @@ from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.local_days import zoned_days
 from rewriter.dialects.postgres import POSTGRES
+from rewriter.dialects.time_step import Period, TimeStep
 from rewriter.expressions.compile import compile_expression, read_column
-from rewriter.expressions.value import Value, text_size
+from rewriter.expressions.value import Value
 from rewriter.refused import Refused
 from tests.engines.postgres_server import shared_server
 
@@ -99,7 +100,7 @@ class _Columns:
         type_, engine_type = _TYPES[node.name]
         engine_type = engine_type.upper() if self.dialect.name == "duckdb" else engine_type
         known = Column(node.name, type_, engine_type=engine_type)
-        return Value(read_column(known, exp.column(node.name, "r"), self.dialect), type_, size=text_size(type_))
+        return Value.unknown(read_column(known, exp.column(node.name, "r"), self.dialect), type_)
 
     def membership(self, node: exp.In | exp.Exists) -> Value:
         raise Refused("no subqueries here", hint="none")
@@ -181,16 +182,16 @@ def test_rules_of_a_zone_are_those_of_postgresql(zone: str, postgres: psycopg.Co
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"])
-@pytest.mark.parametrize("unit", ["DAY", "HOUR"])
+@pytest.mark.parametrize("period", [Period.DAY, Period.HOUR])
 def test_listed_days_and_hours_are_those_that_instants_have(
-    zone: str, unit: str, duck: duckdb.DuckDBPyConnection
+    zone: str, period: Period, duck: duckdb.DuckDBPyConnection
 ) -> None:
     bounds = datetime.datetime(2026, 3, 20, 5, 17), datetime.datetime(2026, 11, 9, 22, 40)
-    listed = zoned_days(bounds, f"{unit} {zone}")
+    listed = zoned_days(bounds, TimeStep(period).by(zone))
     assert listed is not None
     dialect = replace(DUCKDB, zone=zone)
     scope = _Columns(dialect)
-    tree = sqlglot.parse_one(f"DATE_TRUNC('{unit.lower()}', q)", read="postgres")
+    tree = sqlglot.parse_one(f"DATE_TRUNC('{period.name.lower()}', q)", read="postgres")
     begins = compile_expression(tree, scope, dialect).sql
     for part in list(begins.find_all(exp.Column)):
         part.set("table", exp.to_identifier("z"))
@@ -233,7 +234,9 @@ def test_a_declared_range_goes_where_its_instants_go(text: str, duck: duckdb.Duc
 
     class Declared(_Columns):
         def column(self, node: exp.Column) -> Value:
-            return Value(exp.column("q", "r"), TIMESTAMPTZ, Interval.of(min(inside), max(inside)))
+            return replace(
+                Value.unknown(exp.column("q", "r"), TIMESTAMPTZ), interval=Interval.of(min(inside), max(inside))
+            )
 
     value = compile_expression(sqlglot.parse_one(text, read="postgres"), Declared(dialect), dialect)
     assert value.interval is not None, zone

@@ -127,7 +127,7 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "local days listed as those of UTC",
         "rewriter.dialects.local_days:zoned_days",
-        "first, last = local(low, zones[0]), local(high, zones[0])",
+        "first, last = local(low, step.zone), local(high, step.zone)",
         "first, last = low, high",
         f"{ZONES}::test_listed_days_and_hours_are_those_that_instants_have",
     ),
@@ -383,7 +383,7 @@ BUGS: tuple[Bug, ...] = (
         "a mean beside COUNT(*) claims what rows without a value move",
         "rewriter.measure.pair_cells:Weights.l2_squared",
         "return max(self.rows**2 + self.difference**2, self.empty**2 + self.missing**2)",
-        "return self.empty**2 + self.missing**2",
+        "return max(self.rows**2, self.empty**2)",
         f"{VECTOR}::test_a_person_far_beyond_every_bound_moves_no_vector_further",
     ),
     bug(
@@ -502,15 +502,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "less than a day is one day",
         "rewriter.columns.value_lists:periods",
-        "math.floor(bounds.high * STEPS[step]) - math.floor(bounds.low * STEPS[step]) + 1",
-        "math.floor((bounds.high - bounds.low) * STEPS[step]) + 1",
+        "math.floor(bounds.high * each) - math.floor(bounds.low * each) + 1",
+        "math.floor((bounds.high - bounds.low) * each) + 1",
         f"{KEYS}::test_what_is_taken_to_be_one_row_or_one_group_is_one",
     ),
     bug(
         "a day is on one side of a condition on its times",
-        "rewriter.keys.enumeration:Enumeration._listed",
-        'query = moments(bounds, use.step or "DAY", cuts, self.dialect)',
-        'query = moments(bounds, use.step or "DAY", (), self.dialect)',
+        "rewriter.keys.declared_lists:DeclaredLists.item",
+        "query = moments(bounds, use.step or TimeStep(Period.DAY), cuts, self.dialect)",
+        "query = moments(bounds, use.step or TimeStep(Period.DAY), (), self.dialect)",
         DECLARED,
     ),
     bug(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,17 @@ def test_facts_of_one_kind_do_not_tell_nodes_apart() -> None:
 
 def test_a_text_has_a_size_and_nothing_else_has() -> None:
     with pytest.raises(TypeError):
-        Value(exp.column("t"), TEXT)
+        replace(Value.unknown(exp.column("t"), TEXT), size=None)
     with pytest.raises(TypeError):
-        Value(exp.column("i"), INTEGER, size=compile_expression(parse("t"), SAME, DUCKDB).size)
+        replace(Value.unknown(exp.column("i"), INTEGER), size=compile_expression(parse("t"), SAME, DUCKDB).size)
+
+
+@pytest.mark.parametrize("fact", ["interval", "nullable", "constant", "domain"])
+def test_a_fact_that_bounds_and_keys_follow_from_is_said_of_every_value(fact: str) -> None:
+    known = {"interval": None, "nullable": True, "constant": False, "domain": None}
+    Value(exp.column("i"), INTEGER, **known)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=fact):
+        Value(exp.column("i"), INTEGER, **{name: said for name, said in known.items() if name != fact})  # type: ignore[arg-type]
 
 
 def test_another_expression_of_the_same_values_is_no_literal() -> None:

@@ -6,6 +6,7 @@ import datetime
 import random
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from types import TracebackType
 
@@ -33,7 +34,7 @@ from rewriter.declared.types import (
 from rewriter.dialects.dialect import Dialect
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.expressions.compile import read_column
-from rewriter.expressions.value import Value, text_size
+from rewriter.expressions.value import Value
 from rewriter.refused import UNKNOWN_COLUMN, Refused
 
 COLUMNS: dict[str, tuple[Type, str]] = {
@@ -139,7 +140,7 @@ class Rows:
         if self.guarded:
             sql = read_column(Column(node.name, type_, engine_type=engine_type), sql, self.dialect)
         declared = self.ranges.get(node.name)
-        return Value(sql, type_, Interval.of(*declared) if declared else None, size=text_size(type_))
+        return replace(Value.unknown(sql, type_), interval=Interval.of(*declared) if declared else None)
 
     def membership(self, node: exp.In | exp.Exists) -> Value:
         raise Refused("no subqueries here", hint="none")

@@ -16,6 +16,7 @@ from dpsql.releases import IntegerColumn, NoisyTable
 from rewriter.declared import TEXT
 from rewriter.front_door import Family
 from rewriter.plan import KeyColumn, Plan
+from rewriter.release import key_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _unseen(plan: Plan, keys: Sequence[str], number: int) -> Plan:
     closed = {column.family: plan.exhaustive or column.closed for column in plan.keys}
     columns = tuple(
         # Keys that are added up over were found to have no other values (:func:`dpsql.reuse.derive.source`).
-        KeyColumn(f"k{place}", TEXT, "", family, closed=closed.get(family, True))
+        KeyColumn(key_name(place), TEXT, "", family, closed=closed.get(family, True))
         for place, family in enumerate(keys)
     )
     parts = tuple(replace(part, additive=True) for part in plan.parts)

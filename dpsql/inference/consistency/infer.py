@@ -48,7 +48,7 @@ from dpsql.releases import (
 from rewriter.declared import DOUBLE, INTEGER
 from rewriter.front_door import Family, Shape
 from rewriter.plan import Linear, Part, Plan
-from rewriter.release import ReleaseColumn
+from rewriter.release import mark_name
 
 _MOST_STEPS = 1_000
 _WHOLE = 1e-6
@@ -140,7 +140,7 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
         column = ReleasedColumn(key.name, key.type, concatenated(values))
         columns.append(named(column) if shape.others else column)
         mark = ValueColumn.of_integers(IntegerColumn(np.concatenate(added_up)), INTEGER)
-        marks.append(ReleasedColumn(ReleaseColumn(at, "g").name, INTEGER, mark))
+        marks.append(ReleasedColumn(mark_name(at), INTEGER, mark))
     outputs: list[ReleasedColumn] = []
     for at, first in enumerate(tables[0].columns[len(sets[0]) :]):
         parts = [table.columns[len(places) + at] for places, table in zip(sets, tables, strict=True)]

@@ -1,0 +1,108 @@
+"""The names that stand in FROM: WITH queries in reach, tables of the catalog, and virtual relations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from rewriter.declared import VIRTUAL_COLUMNS, Catalog, Table
+from rewriter.expressions import position_of
+from rewriter.refused import TOO_COMPLEX, UNKNOWN_TABLE, Refused
+from rewriter.relations import Relation
+from rewriter.release import RESERVED
+from rewriter.statement import folded, only
+
+_VIRTUAL = frozenset(name.removeprefix(RESERVED) for name in VIRTUAL_COLUMNS)
+
+MAX_EXPANDED = 20_000
+"""Syntax nodes that WITH queries over people become where they are named, together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """A query over released tables and public ones, rebuilt on our table names.
+
+    It was made of ``source`` and ``names``, which are kept for a public subquery that joins rows of people.
+    """
+
+    tree: exp.Query
+    releases: bool
+    source: exp.Query
+    names: Names
+
+
+Resolved = Relation | Outer
+Names = Mapping[str, Resolved]
+"""The CTEs in reach, by folded name."""
+
+
+class NamedQueries:
+    """What a name in FROM stands for."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._expanded = 0
+
+    def named(self, item: exp.Table, names: Names) -> Resolved | Table | None:
+        """A CTE, a table of the catalog, or None for a virtual relation. Raises for anything else."""
+        only(item, frozenset({"this", "db", "catalog", "alias"}), "FROM")
+        if not isinstance(item.this, exp.Identifier):
+            raise Refused("a function in FROM is not answered", hint="name a table", sqlstate=UNKNOWN_TABLE)
+        name, quoted = item.this.name, bool(item.this.args.get("quoted"))
+        schema = item.db.lower()
+        if not schema and not item.catalog and (found := names.get(name if quoted else name.lower())) is not None:
+            if isinstance(found, Relation):
+                self._expand(found)
+            return found
+        if schema == "dpsql" and name.lower() in _VIRTUAL and not item.catalog:
+            return None
+        table = self._catalog.find(name, quoted) if schema in ("", "public", "main") and not item.catalog else None
+        if table is None:
+            known = ", ".join(sorted(self._catalog.tables)[:12])
+            raise Refused(
+                f"there is no table {name!r}",
+                hint=f"there are {known}",
+                sqlstate=UNKNOWN_TABLE,
+                position=position_of(item.this),
+            )
+        return table
+
+    def columns(self, item: exp.Expr, names: Names) -> frozenset[str] | None:
+        """The folded names of the columns of rows that are named; None of all else."""
+        found = self.named(item, names) if isinstance(item, exp.Table) else None
+        if isinstance(found, Table):
+            return frozenset(name.lower() for name in found.columns)
+        return frozenset(name.lower() for name, _ in found.columns) if isinstance(found, Relation) else None
+
+    def defined(self, cte: exp.Expr) -> str:
+        """The folded name that a WITH query gives; it may hide no table, and be none of ours."""
+        only(cte, frozenset({"this", "alias", "materialized"}), "WITH")
+        name = cte.args["alias"].this
+        if self._catalog.find(name.name) is not None:
+            raise Refused(
+                f"WITH {name.name} hides the table of that name", hint="choose another name", sqlstate="42712"
+            )
+        known_as = folded(name)
+        if known_as.startswith(RESERVED):
+            raise Refused(f"names that begin with {RESERVED} are taken", hint="choose another name", sqlstate="42939")
+        return known_as
+
+    def _expand(self, cte: Relation) -> None:
+        """Bound what names stand for: a CTE over people is put in wherever it is named, and each may name two more."""
+        self._expanded += sum(1 for _ in cte.rows.walk()) + len(cte.columns)
+        if self._expanded > MAX_EXPANDED:
+            raise Refused(
+                "the query becomes too large when its WITH queries are put in",
+                hint="name each of them fewer times",
+                sqlstate=TOO_COMPLEX,
+            )
+
+
+def renamed_table(item: exp.Table, table: Table | None) -> exp.Table:
+    """A public table, or a virtual relation, by our name for it; the query goes on calling it as it did."""
+    real = RESERVED + item.name.lower() if table is None else table.name
+    columns = item.args["alias"].args.get("columns") if item.args.get("alias") else None
+    alias = exp.TableAlias(this=exp.to_identifier(item.alias or item.name, quoted=True), columns=columns)
+    return exp.Table(this=exp.to_identifier(real, quoted=True), alias=alias)
