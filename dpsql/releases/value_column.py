@@ -96,12 +96,13 @@ class ValueColumn(Sequence[Any]):
     @property
     def units(self) -> IntegerColumn:
         """As integers, 0 for NULL: whole numbers as they are, and decimals in units of their last digit."""
-        scale = self.type.scale
         if self._arrow is None:
+            last = self.type.scale if self.type.kind is Kind.DECIMAL else None
+            values: Sequence[Any] = self.values
             return IntegerColumn.of(
                 [
-                    0 if value is None else value if not scale else int(value.scaleb(scale, _DIGITS))  # type: ignore
-                    for value in self.values
+                    0 if value is None else value if last is None else int(value.scaleb(last, _DIGITS))
+                    for value in values
                 ]
             )
         if self.type.kind is not Kind.DECIMAL and self.type.bits != 128:

@@ -162,7 +162,7 @@ def test_decimals_of_arrow_are_their_units(numbers: list[int], skipped: int) -> 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5)), max_size=6), st.data())
 def test_a_column_is_the_same_in_python_and_in_arrow(numbers: list[int | None], data: st.DataObject) -> None:
-    for type_ in (SMALLINT, BIGINT, HUGEINT, DOUBLE, decimal(6, 2)):
+    for type_ in (SMALLINT, BIGINT, HUGEINT, DOUBLE, decimal(6, 2), decimal(38, 0)):
         whole = [None if number is None else cell_quotient(type_, number, 1) for number in numbers]
         plain = ValueColumn(type_, whole)
         arrow = ValueColumn(type_, arrow=plain.arrow)
@@ -172,6 +172,8 @@ def test_a_column_is_the_same_in_python_and_in_arrow(numbers: list[int | None], 
         assert plain.taken(places) == arrow.taken(places) == [whole[place] for place in places.tolist()]
         assert plain.known.tolist() == arrow.known.tolist() == [value is not None for value in whole]
         assert np.array_equal(plain.floats, arrow.floats, equal_nan=True)
+        if type_ is not DOUBLE:
+            assert plain.units == arrow.units == [(number or 0) * 10**type_.scale for number in numbers]
         assert ColumnarRows((plain, arrow), len(whole)) == [(value, value) for value in whole]
 
 
