@@ -27,7 +27,7 @@ from dpsql.releases import (
     ValueColumn,
     columns_of,
 )
-from rewriter.declared import BOOLEAN, Kind
+from rewriter.declared import BOOLEAN, DOUBLE, Kind
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
 from rewriter.release import aggregate_name
@@ -86,12 +86,13 @@ def _there(
     declared = [plan.cells is not None for plan in plans]
     cells, row = sum(len(table.keys) for table, known in zip(tables, declared, strict=True) if known), 0
     found = np.ones(released.rows, dtype=np.bool_)
+    shrunk = None if released.shrunk is None else ValueColumn.of(DOUBLE, released.shrunk).floats
     for table, plan, known in zip(tables, plans, declared, strict=True):
         rows = slice(row, row + len(table.keys))
         row = rows.stop
         if plan.keys and known:
             least = 0.0 if silent else threshold(_rows_of(plan, shape.counted), table.noise, cells)
-            factors = np.ones(1) if released.shrunk is None else np.array(released.shrunk[rows])
+            factors = np.ones(1) if shrunk is None else shrunk[rows]
             found[rows] = _exceeds(counts[rows], least, factors)
     return found
 
