@@ -154,7 +154,9 @@ class ValueColumn(Sequence[Any]):
     def __getitem__(self, place: int | slice) -> Scalar | ValueColumn | None:
         if isinstance(place, int):
             return self.values[place]
-        return self.taken(np.arange(len(self))[place])
+        if self._arrow is None:
+            return ValueColumn(self.type, self.values[place])
+        return ValueColumn(self.type, arrow=self._arrow[place])
 
     def __iter__(self) -> Iterator[Scalar | None]:
         return iter(self.values)

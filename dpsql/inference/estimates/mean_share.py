@@ -111,9 +111,11 @@ class MeanEstimate(Estimate[Ratio]):
         low, span = int(self.estimator.low * unit), int(width * unit)
         total = weighted([(above, 1), (below, 1)], len(above))
         known = (total.array > 0).astype(np.bool_)
-        places = np.flatnonzero(known)
-        rows = total.taken(places)
-        some = above.taken(places).clipped(0, None).at_most(rows)
+        rows, some = total, above
+        if not known.all():
+            places = np.flatnonzero(known)
+            rows, some = total.taken(places), above.taken(places)
+        some = some.clipped(0, None).at_most(rows)
         numerators = weighted([(rows, low), (some, span)], len(rows))
         found = quotients(output.type)(numerators, weighted([(rows, unit)], len(rows)))
         return found if known.all() else found.spread_out(known)
