@@ -11,8 +11,10 @@ from dpsql.finish import others_notes, present_notes, widened_columns, widened_m
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
 from dpsql.price import Priced, expected_errors, notices
+from dpsql.releases import ColumnarRows
 from dpsql.reply import AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
+from rewriter.declared import DOUBLE
 
 
 def explained(
@@ -86,4 +88,5 @@ def _expected(
     if not settings.intervals:
         return errors
     columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
-    return widened_margins(columns, prepared.outer.measured, [errors])[0]
+    known = ColumnarRows.of([DOUBLE] * len(columns), [errors])
+    return widened_margins(columns, prepared.outer.measured, known)[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -48,6 +49,9 @@ LOCKED = {
     "disabled_optimizers": "compressed_materialization,statistics_propagation,common_subplan",
 }
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
+
+# The rows of a large release are read with the cursor that planned it, as Arrow's; the copy is small beside a row each.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 _PREPARED = 64
 _CHANGED = "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
@@ -162,7 +166,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
         source = self.schema().table(table)
         sql = self.dialect.sql(self._named_rows(table, columns))
-        from dpsql.engines.arrow_types import arrow_type
+        from dpsql.releases import arrow_type
 
         rows = self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
         for place, name in enumerate(columns):

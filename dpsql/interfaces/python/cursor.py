@@ -138,7 +138,7 @@ class Cursor:
     @property
     def margins(self) -> tuple[tuple[float | None, ...], ...]:
         """Per row and column of the whole answer, the half-width of the cell's 95 % interval, where known."""
-        return self._last().margins
+        return tuple(self._last().margins)
 
     @property
     def notices(self) -> tuple[str, ...]:
