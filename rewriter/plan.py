@@ -12,6 +12,7 @@ from typing import Self
 
 from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
+from rewriter.partial_sums import PartialSums
 from rewriter.strategies import Prefix
 
 
@@ -414,7 +415,7 @@ class Plan:
     allow are clipped. ``groups`` is SQL that lists a public key set, under the names of the keys, and reads no row of
     people; "" where there is none. With ``top``, the sensitivities are those of any so many groups. ``sums`` is a name
     that measurements of the same rows share only where people are clipped alike in both, so that totals are sums of
-    their parts.
+    their parts. ``partials`` are what ``sql`` begins with, where it may be had from a scan for several plans.
     """
 
     sql: str
@@ -434,6 +435,7 @@ class Plan:
     clips: bool = False
     top: Top | None = None
     sums: str = field(default="", repr=False)
+    partials: PartialSums | None = field(default=None, repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""

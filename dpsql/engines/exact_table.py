@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Protocol
 
 from dpsql.releases import ExactTable, Key, Rank
 from rewriter.declared import BIGINT, Kind, Scalar, Type
+from rewriter.front_door import OneScan
 from rewriter.plan import Plan
 
 _DIGITS = Context(prec=80)
@@ -35,8 +36,41 @@ def read_table(execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
     if not plan.sql and (plan.keys or plan.columns):
         raise WrongShape
     exact = exact_table(execute(plan.sql), plan) if plan.sql else ExactTable(((),), {})
+    return _with_ranks(exact, execute, plan)
+
+
+def read_tables(execute: Callable[[str], CursorRows], scan: OneScan) -> tuple[ExactTable, ...]:
+    """All that several plans read, the table of each from the rows with its number."""
+    rows = execute(scan.sql)
+    if [column[0] for column in rows.description or ()] != list(scan.names):
+        raise WrongShape
+    found: list[list[tuple[object, ...]]] = [[] for _ in scan.plans]
+    for row in rows.fetchall():
+        if type(level := row[0]) is not int or not 0 <= level < len(found):
+            raise WrongShape
+        found[level].append(tuple(row[place] for place in scan.columns[level]))
+    tables = [exact_table(_RowsOfPlan(plan, some), plan) for plan, some in zip(scan.plans, found, strict=True)]
+    return tuple(_with_ranks(exact, execute, plan) for exact, plan in zip(tables, scan.plans, strict=True))
+
+
+def _with_ranks(exact: ExactTable, execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
     ranks = {choice.name: ranks_of(execute(choice.sql), plan) for choice in plan.choices}
     return replace(exact, ranks=ranks) if ranks else exact
+
+
+@dataclass(frozen=True, slots=True)
+class _RowsOfPlan:
+    """Some rows of a longer answer, as a cursor has them."""
+
+    plan: Plan
+    rows: list[tuple[object, ...]]
+
+    @property
+    def description(self) -> Sequence[Sequence[object]]:
+        return [(name,) for name in (*(key.name for key in self.plan.keys), *self.plan.columns)]
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        return self.rows
 
 
 def ranks_of(rows: CursorRows, plan: Plan) -> Mapping[Key, tuple[Rank, ...]]:
