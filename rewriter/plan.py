@@ -342,7 +342,8 @@ class Choice:
     """A column of whose values quantiles are picked, group by group, from the lattice ``low``, ``low + 1``, … ``high``.
 
     ``sql`` answers rows ``(keys…, v, w, below, n)`` of integers, secret: at the lattice value v there is the weight w,
-    below it ``below``, and n is the weight of the whole group. Every value is there whose distance from one of the
+    and n is the weight of the whole group; ``below`` is what is below the first value of those that have the same, of
+    which none is missing. Every value is there whose distance from one of the
     ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantiles.one`; 0 and 1 stand for MIN and MAX. One
     unit's weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit
     has more rows than are counted. The number that v stands for is ``v * granularity``.

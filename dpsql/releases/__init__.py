@@ -2,6 +2,7 @@
 
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import Cell, bar, cell, down, up
+from dpsql.releases.rank_columns import RankColumns
 from dpsql.releases.store import Entry, ReleaseFacts, ReleaseStore
 from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable
 
@@ -14,6 +15,7 @@ __all__ = [
     "Noise",
     "NoisyTable",
     "Rank",
+    "RankColumns",
     "ReleaseFacts",
     "ReleaseStore",
     "ReleasedColumn",

@@ -6,7 +6,7 @@ and everything after works on the latter, so a type error is what a leak looks l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dpsql.releases.noise import Additive, Noise
@@ -29,7 +29,7 @@ class ExactTable:
 
     keys: tuple[Key, ...]
     statistics: Mapping[str, tuple[int, ...]]
-    ranks: Mapping[str, Mapping[Key, tuple[Rank, ...]]] = field(default_factory=dict)
+    ranks: Mapping[str, Mapping[Key, Sequence[Rank]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "ExactTable(secret)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -52,6 +53,8 @@ LOCKED = {
 
 _PREPARED = 64
 _CHANGED = "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
+
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 
 @dataclass(slots=True)
