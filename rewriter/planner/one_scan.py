@@ -1,7 +1,7 @@
 """Several plans, answered by one statement that reads the rows of people once.
 
-The levels of a ROLLUP, the totals of a UNION ALL and the releases of one statement often measure the same rows. Each
-has SQL of its own, which begins with partial sums per (person, group). Where one of them groups by all the keys of the
+The levels of a ROLLUP, a CUBE or GROUPING SETS, and releases of one statement, often measure the same rows. Each has
+SQL of its own, which begins with partial sums per (person, group). Where one of them groups by all the keys of the
 others, its partial sums are computed once, for the sums of all; the partial sums of the others are made of them, as
 sums over the finer groups of the same person: whole numbers, so they are the same integers. From there on each plan is
 its own checked tree, unchanged: its own clipping, its own factor for each person, its own key set. Rows of all of them
