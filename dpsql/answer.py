@@ -168,7 +168,7 @@ class Answering:
         settings, prepared, priced = asked.settings, released.settled.prepared, released.priced
         program, width = prepared.program, len(prepared.columns)
         columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
-        rows = tuple(finished.rows) if len(finished.columns) == width else tuple(row[:width] for row in finished.rows)
+        rows = finished.rows.among(range(width))
         known = known_margins(rows, finished.bars)
         got = error_notes(columns, known) if settings.target_error is not None else ()
         if settings.intervals:

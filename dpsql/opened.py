@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from dpsql.accounting import ACCOUNTINGS, Accountant
+from dpsql.clock import Clock
 from dpsql.engines import ENGINES, Engine, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
-from dpsql.ledger import Ledger
+from dpsql.ledger import Ledger, Writer
 from dpsql.memory import Memories
 from dpsql.policy import (
     DATABASE,
@@ -54,6 +55,7 @@ class Opened:
     sandbox: Sandbox
     timeout: float
     """Seconds that one release may run in the engine."""
+    clock: Clock
     memories: Memories = field(default_factory=Memories)
     """All that is remembered from statement to statement."""
 
@@ -92,22 +94,47 @@ def open_policy(path: str | os.PathLike[str], let_pass: Collection[Kind] = ()) -
 
     ``let_pass`` is for tests alone: problems that keep a policy from being opened elsewhere.
     """
+    return open_here(compared(load_policy(path), let_pass))
+
+
+def load_policy(path: str | os.PathLike[str]) -> Policy:
+    """The policy of a file. Raises :class:`OperationalError`."""
     try:
-        policy = Policy.load(path)
-        engine = open_engine(policy.database, policy.limits)
-        try:
-            return _open(policy, engine, let_pass)
-        except BaseException:
-            engine.close()
-            raise
+        return Policy.load(path)
     except PolicyError as problems:
-        hint = "dpsql check lists all that is wrong"
-        raise OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint) from None
+        raise _invalid(problems) from None
 
 
-def open_engine(database: Place, limits: LimitsSection | None = None) -> Engine:
-    """The engine of a database. Raises :class:`dpsql.errors.Error`."""
-    resources = Resources() if limits is None else Resources(limits.threads, limits.memory)
+@dataclass(frozen=True, slots=True)
+class ComparedPolicy:
+    """A policy that agrees with its database, and the engine that is open."""
+
+    policy: Policy
+    catalog: Catalog
+    engine: Engine
+
+
+def compared(policy: Policy, let_pass: Collection[Kind] = ()) -> ComparedPolicy:
+    """Open the database of a policy, and compare the two. Raises :class:`dpsql.errors.Error`."""
+    engine = open_engine(policy.database, policy.limits)
+    try:
+        return ComparedPolicy(policy, _compare(policy, engine, let_pass), engine)
+    except PolicyError as problems:
+        engine.close()
+        raise _invalid(problems) from None
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _invalid(problems: PolicyError) -> OperationalError:
+    hint = "dpsql check lists all that is wrong"
+    return OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint)
+
+
+def open_engine(database: Place, limits: LimitsSection | None = None, processes: int = 1) -> Engine:
+    """The engine of a database, one of so many. Raises :class:`dpsql.errors.Error`."""
+    resources = Resources() if limits is None else Resources(limits.threads, limits.memory, processes)
     return ENGINES[database.kind].open(with_secret(database.target, DATABASE), resources)
 
 
@@ -122,11 +149,14 @@ def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:
     return Accountant(accounting, policy.budget.epsilon, policy.budget.delta), shares
 
 
-def open_ledger(policy: Policy, *, create: bool = True) -> Ledger:
-    """The ledger of a policy, made if there is none and ``create`` allows it. Raises :class:`OperationalError`."""
+def open_ledger(policy: Policy, *, create: bool = True, writer: Writer | None = None) -> Ledger:
+    """The ledger of a policy, made if there is none and ``create`` allows it. Raises :class:`OperationalError`.
+
+    ``writer`` adds the charges, where another process does.
+    """
     total, shares = accountants(policy)
     unit = ".".join(policy.privacy_unit) if policy.privacy_unit else "row"
-    return Ledger.open(with_secret(str(policy.ledger), LEDGER), total, shares, unit=unit, create=create)
+    return Ledger.open(with_secret(str(policy.ledger), LEDGER), total, shares, unit=unit, create=create, writer=writer)
 
 
 def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
@@ -200,7 +230,7 @@ def _check_readable(policy: Policy, schema: Schema, engine: Engine) -> None:
         )
 
 
-def _open(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Opened:
+def _compare(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Catalog:
     schema = engine.schema()
     drafted = fit(policy, schema)
     _check_readable(policy, schema, engine)
@@ -209,10 +239,30 @@ def _open(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Opened:
     checked = catalog(policy, schema, None, looks, agreed, let_pass)
     public = [name for name, table in checked.tables.items() if table.public]
     profiles = {name: engine.public_profile(name) for name in public}
-    known = catalog(policy, schema, profiles, looks, agreed, let_pass)
+    return catalog(policy, schema, profiles, looks, agreed, let_pass)
+
+
+def open_beside(policy: Policy, known: Catalog, writer: Writer, processes: int) -> Opened:
+    """All that a policy names, once more, for one of the processes of a server: the foreman has compared the policy
+    with its database, and ``writer`` asks it to charge. Raises :class:`dpsql.errors.Error`.
+    """
+    return open_here(ComparedPolicy(policy, known, open_engine(policy.database, policy.limits, processes)), writer)
+
+
+def open_here(found: ComparedPolicy, writer: Writer | None = None) -> Opened:
+    """What a compared policy names beside its database. Raises :class:`dpsql.errors.Error`."""
+    try:
+        return _open(found, writer)
+    except BaseException:
+        found.engine.close()
+        raise
+
+
+def _open(found: ComparedPolicy, writer: Writer | None) -> Opened:
+    policy, known, engine = found.policy, found.catalog, found.engine
     engine.rely_on(known.tables)
     total, shares = accountants(policy)
-    ledger = open_ledger(policy)
+    ledger = open_ledger(policy, writer=writer)
     try:
         store = _store(policy, ledger)
         purchases = Purchases(store.place.with_name(f"{store.place.name}-claims"))
@@ -225,4 +275,5 @@ def _open(policy: Policy, engine: Engine, let_pass: Collection[Kind]) -> Opened:
         raise
     memories = Memories((store.memory, sandbox.memory))
     seconds = policy.limits.seconds
-    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, seconds, memories)
+    clock = Clock(policy.clock.tick, policy.clock.zone)
+    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, seconds, clock, memories)

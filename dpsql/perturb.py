@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
 from dpsql.calibrate import Calibration
 from dpsql.errors import error
 from dpsql.mechanisms.sampling import Sampler
-from dpsql.releases import ExactTable, NoisyTable
+from dpsql.releases import ColumnarRows, ExactTable, IntegerColumn, Key, NoisyTable
 
 
 def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> NoisyTable:
@@ -16,44 +21,54 @@ def perturb(exact: ExactTable, calibration: Calibration, sampler: Sampler) -> No
     The weights by which they were selected are dropped, and so is the order in which they were picked. A weight that is
     also asked for is measured once: it keeps the noise that it was selected with.
     """
-    _check(exact, calibration)
-    places = list(range(len(exact.keys)))
-    drawn: list[int] = []
+    columns = _checked(exact, calibration)
+    groups, places = exact.keys, None
+    drawn = IntegerColumn.of([])
     if calibration.selected:
         threshold = calibration.selected.threshold
-        noise = threshold.mechanism.sample(sampler, len(places))
-        places = threshold.named(exact.statistics[threshold.selection.name], noise)
-        drawn = [noise[place] for place in places]
+        tried = threshold.mechanism.sample(sampler, len(groups))
+        places = np.array(threshold.named(columns[threshold.selection.name], tried), dtype=np.int64)
+        drawn = IntegerColumn.of(tried).taken(places)
     if calibration.peeled:
         top = calibration.peeled.mechanism
-        places = sorted(top.picked(exact.statistics[top.top.name], sampler))
-    statistics: dict[str, tuple[int, ...]] = {}
+        places = np.array(sorted(top.picked(columns[top.top.name], sampler)), dtype=np.int64)
+    keys = groups if places is None else _taken(groups, places)
+    statistics: dict[str, IntegerColumn] = {}
     for one in calibration.measured:
-        size = len(places)
+        size = len(keys)
         if (prefix := one.block.prefix) is not None:
             if calibration.selected:
                 raise error("running sums of selected groups are measured group by group", sqlstate="XX000")
-            size = prefix.size(exact.keys)
+            size = prefix.size(groups)
         if one.block == calibration.plan.selecting:
             noise = drawn
         else:
-            noise = one.mechanism.sample(sampler, size * len(one.block.statistics))
+            noise = IntegerColumn.of(one.mechanism.sample(sampler, size * len(one.block.statistics)))
         for number, statistic in enumerate(one.block.statistics):
-            column = exact.statistics[statistic.name]
-            measured = [column[place] for place in places] if prefix is None else prefix.measured(column, exact.keys)
-            draws = noise[number * size : (number + 1) * size]
-            statistics[statistic.name] = tuple(integer + n for integer, n in zip(measured, draws, strict=True))
-    keys = tuple(exact.keys[place] for place in places)
+            column = columns[statistic.name]
+            if prefix is not None:
+                column = IntegerColumn.wide(prefix.measured(column, groups))
+            elif places is not None:
+                column = column.taken(places)
+            statistics[statistic.name] = column.plus(noise[number * size : (number + 1) * size]).narrowed()
     chosen = {one.choice.name: one.columns(exact.ranks[one.choice.name], keys, sampler) for one in calibration.picked}
     return NoisyTable(keys, statistics, calibration.noise, chosen, calibration.picking)
 
 
-def _check(exact: ExactTable, calibration: Calibration) -> None:
+def _checked(exact: ExactTable, calibration: Calibration) -> Mapping[str, IntegerColumn]:
     """The engine answered the plan that was calibrated. A message names columns, never values."""
     names = calibration.plan.columns
     choices = {choice.name for choice in calibration.plan.choices}
     if len(set(names)) != len(names) or set(names) != set(exact.statistics) or choices != set(exact.ranks):
         raise error("the engine's answer has other columns than the plan", sqlstate="XX000")
-    for column in exact.statistics.values():
-        if len(column) != len(exact.keys) or not all(type(integer) is int for integer in column):
+    found: dict[str, IntegerColumn] = {}
+    for name, column in exact.statistics.items():
+        whole = isinstance(column, IntegerColumn) or all(type(integer) is int for integer in column)
+        if len(column) != len(exact.keys) or not whole:
             raise error("the engine's answer is not made of integers", sqlstate="XX000")
+        found[name] = column if isinstance(column, IntegerColumn) else IntegerColumn.wide(column)
+    return found
+
+
+def _taken(keys: Sequence[Key], places: NDArray[np.int64]) -> Sequence[Key]:
+    return keys.taken(places) if isinstance(keys, ColumnarRows) else tuple(keys[place] for place in places.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -44,7 +45,12 @@ class Proxy:
     @classmethod
     def open(cls, policy: str | os.PathLike[str]) -> Proxy:
         """Open a policy file and all that it names. Raises :class:`dpsql.errors.Error`."""
-        return cls(open_policy(policy), ExactSampler())
+        return cls.of(open_policy(policy))
+
+    @classmethod
+    def of(cls, opened: Opened) -> Proxy:
+        """The proxy of a policy that is open."""
+        return cls(opened, ExactSampler())
 
     @property
     def policy(self) -> Policy:
@@ -104,22 +110,31 @@ class Proxy:
         ``others``: groups that are not shown are added up in a row of their own. ``zone``: the session's time zone.
         ``empty`` says what becomes of declared groups that nobody may be in.
         """
-        given = _frozen(parameters)
+        given, instant = _frozen(parameters), self._opened.clock.now()
         try:
-            key = (sql, given, others, zone, empty)
-            return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty))
+            key: tuple[object, ...] = (sql, given, others, zone, empty)
+            found = self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, instant))
+            if _instant_of(found) in (None, instant):
+                return found
+            # What reads the clock is remembered for one of its ticks.
+            key = (*key, instant)
+            return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, instant))
         except TypeError:
-            return self._prepare_text(sql, _Given(parameters), others, zone, empty)
+            return self._prepare_text(sql, _Given(parameters), others, zone, empty, instant)
 
-    def _prepare_text(self, sql: str, given: _Given, others: bool, zone: str, empty: Empty) -> _Understood:
+    def _prepare_text(
+        self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
+    ) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others, zone, empty))
+            return _Explained(self._prepared(statement.query, sql, others, zone, empty, instant))
         if isinstance(statement, Select):
-            return self._prepared(statement, sql, others, zone, empty)
+            return self._prepared(statement, sql, others, zone, empty, instant)
         return statement
 
-    def _prepared(self, select: Select, sql: str, others: bool, zone: str, empty: Empty) -> Prepared:
+    def _prepared(
+        self, select: Select, sql: str, others: bool, zone: str, empty: Empty, instant: datetime.datetime
+    ) -> Prepared:
         opened = self._opened
         program = rewrite(
             select.tree,
@@ -129,6 +144,7 @@ class Proxy:
             others=others,
             empty=empty,
             learns=self.answering.bounds.share is not None,
+            instant=instant,
         )
         return prepare(program, sql, opened.sandbox)
 
@@ -142,6 +158,13 @@ class _Explained:
 
 _Understood = Prepared | SetSetting | ShowSetting | Transaction | _Explained
 """What a text means."""
+
+
+def _instant_of(understood: _Understood) -> datetime.datetime | None:
+    """The instant that a statement was prepared for; None where it does not read the clock."""
+    if isinstance(understood, _Explained):
+        understood = understood.prepared
+    return understood.program.instant if isinstance(understood, Prepared) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,6 @@ them before it takes a turn of the engine, during which it waits for nobody.
 from __future__ import annotations
 
 import hashlib
-import os
-import struct
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -21,11 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dpsql.engines import TICK, Patience
-
-try:
-    import fcntl
-except ImportError:  # No such locks here: processes do not wait for each other.
-    fcntl = None  # type: ignore[assignment]
+from dpsql.shared_locks import SHARED, SharedLocks
 
 _BYTES = 1 << 60
 
@@ -41,13 +35,11 @@ class Purchases:
     def __init__(self, place: Path | None = None) -> None:
         self._claims: Counter[str] = Counter()
         self._changed = threading.Condition()
-        self._file = _opened(place)
-        self._pid = os.getpid()
+        self._locks = _opened(place)
 
     def close(self) -> None:
-        if self._file is not None and os.getpid() == self._pid:
-            os.close(self._file)
-            self._file = None
+        if self._locks is not None:
+            self._locks.close()
 
     @contextmanager
     def claimed(self, releases: Collection[str], patience: Patience) -> Iterator[None]:
@@ -70,7 +62,7 @@ class Purchases:
             if any(self._claims[name] for name in wanted):
                 return False
             for place, name in enumerate(wanted):
-                if not self._lock(name):
+                if self._locks is not None and not self._locks.take(_byte(name)):
                     self._release(wanted[:place])
                     return False
                 self._claims[name] += 1
@@ -78,32 +70,19 @@ class Purchases:
 
     def _release(self, names: list[str]) -> None:
         for name in names:
-            self._set(name, unlock=True)
+            if self._locks is not None:
+                self._locks.give_back(_byte(name))
             del self._claims[name]
 
-    def _lock(self, name: str) -> bool:
-        return self._set(name, unlock=False)
 
-    def _set(self, name: str, *, unlock: bool) -> bool:
-        """Lock or unlock a byte for all processes. The system unlocks what a process that ends has locked."""
-        if self._file is None or fcntl is None or os.getpid() != self._pid:
-            return True
-        byte = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % _BYTES
-        kind = fcntl.F_UNLCK if unlock else fcntl.F_WRLCK
-        try:
-            # The description of the open file holds the lock: two proxies in one process exclude each other too.
-            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0))
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True  # A file system without locks.
-        return True
+def _byte(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % _BYTES
 
 
-def _opened(place: Path | None) -> int | None:
-    if place is None or fcntl is None or not hasattr(fcntl, "F_OFD_SETLK"):
+def _opened(place: Path | None) -> SharedLocks | None:
+    if place is None or not SHARED:
         return None
     try:
-        return os.open(place, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        return SharedLocks(place)
     except OSError:
         return None

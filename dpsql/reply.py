@@ -45,7 +45,7 @@ class Answer:
 
     columns: tuple[AnswerColumn, ...] = ()
     rows: tuple[tuple[Scalar | None, ...], ...] = ()
-    margins: tuple[tuple[float | None, ...], ...] = ()
+    margins: Sequence[tuple[float | None, ...]] = ()
     price: PrivacyLoss = field(default_factory=PrivacyLoss)
     epsilon: Fraction = Fraction(0)
     budget: Callable[[], Budget] | None = field(default=None, repr=False, compare=False)

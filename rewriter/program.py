@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,12 +21,14 @@ from rewriter.declared import (
     Type,
 )
 from rewriter.dialects import Dialect
+from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan
 from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
 from rewriter.refused import Unbounded
 from rewriter.release import Query, Split, margin_name, mark_name
 from rewriter.split import Empty, split
+from rewriter.statement import at_instant
 
 _MOST_TRIED = 8
 
@@ -39,7 +42,8 @@ class Program:
     relations of the schema ``dpsql`` that it reads. ``notes`` say what is answered from the policy alone.
 
     Where the statement lacks bounds that the owner left to be learned, they are ``missing``: it is then planned with
-    the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned.
+    the loosest ones and is not to be run; ``with_bounds`` plans it with those that were learned. What reads the clock
+    is planned for one ``instant``.
     """
 
     options: tuple[Options, ...]
@@ -51,6 +55,7 @@ class Program:
     notes: tuple[str, ...] = ()
     missing: tuple[Missing, ...] = ()
     with_bounds: Callable[[tuple[Learned, ...]], Program] | None = field(default=None, repr=False, compare=False)
+    instant: datetime.datetime | None = None
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -72,17 +77,26 @@ def rewrite(
     others: bool = False,
     empty: Empty = Empty.AUTO,
     learns: bool = False,
+    instant: datetime.datetime | None = None,
 ) -> Program:
     """The program of a query, for an engine of ``dialect``. Deterministic: reads no data, draws nothing.
 
+    It is asked at an ``instant``, for what reads the clock; without one, that is refused.
     ``norms`` are the norms in which people may be clipped. ``others``: groups that are selected and not shown are added
     up in a row of their own. ``empty`` says whether public groups are shown that nobody may be in. ``learns``: bounds
     that the catalog leaves open are ``missing`` in the program, and no reason to refuse. Raises
     :class:`rewriter.refused.Refused`.
     """
 
+    timed = None if instant is None else at_instant(tree, instant, dialect.zone)
+
     def over(known: Catalog) -> Program:
-        return _program(tree.copy(), known, dialect, norms, others=others, empty=empty)
+        plain = tree if timed is None else timed
+        with remembering():
+            found = _program(plain.copy(), known, dialect, norms, others=others, empty=empty)
+        if timed is None:
+            return found
+        return replace(found, instant=instant, notes=(*found.notes, f"the time of this statement is {instant}"))
 
     try:
         return over(catalog)

@@ -1,6 +1,5 @@
 """Engines: the interface of the owner's database, and one folder for each kind."""
 
-from dpsql.engines.arrow_types import arrow_type
 from dpsql.engines.deadlines import TICK, Cancellation, Patience
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy, cancelled
@@ -32,7 +31,6 @@ __all__ = [
     "SchemaTable",
     "Turn",
     "Way",
-    "arrow_type",
     "busy",
     "cancelled",
     "enumerated",

@@ -11,9 +11,22 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpsql.releases import ExactTable, Key, Rank, RankColumns
+from dpsql.releases import (
+    ColumnarRows,
+    ExactTable,
+    IntegerColumn,
+    Key,
+    Rank,
+    RankColumns,
+    ValueColumn,
+    arrow_type,
+    concatenated,
+    fits,
+    wide_units_of,
+)
 from rewriter.declared import BIGINT, Kind, Scalar, Type
 from rewriter.front_door import OneScan
 from rewriter.plan import Plan
@@ -24,16 +37,22 @@ _MANY = 512
 
 
 class CursorRows(Protocol):
-    """A cursor that has run a query, as far as it is read here."""
+    """A cursor that has run a query, as far as it is read here. Some have the rest of their rows as an Arrow table."""
 
     @property
     def description(self) -> Sequence[Sequence[object]] | None: ...
 
     def fetchall(self) -> list[tuple[object, ...]]: ...
 
+    def fetchmany(self, size: int, /) -> list[tuple[object, ...]]: ...
+
 
 class WrongShape(Exception):
     """The answer does not have the columns and integers of its plan: a bug of ours. Without text: rows are secret."""
+
+
+_FEW = 2048
+"""Rows that are read as Python's values: fewer of them are sooner so."""
 
 
 def read_table(execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
@@ -76,7 +95,12 @@ class _RowsOfPlan:
         return [(name,) for name in (*(key.name for key in self.plan.keys), *self.plan.columns)]
 
     def fetchall(self) -> list[tuple[object, ...]]:
-        return self.rows
+        return self.fetchmany(len(self.rows))
+
+    def fetchmany(self, size: int, /) -> list[tuple[object, ...]]:
+        some = self.rows[:size]
+        del self.rows[:size]
+        return some
 
 
 def ranks_of(rows: CursorRows, plan: Plan) -> Mapping[Key, Sequence[Rank]]:
@@ -86,7 +110,7 @@ def ranks_of(rows: CursorRows, plan: Plan) -> Mapping[Key, Sequence[Rank]]:
         raise WrongShape
     columns = _columns_of(rows, len(names) + 4)
     spelt = [column if isinstance(column, Sequence) else column.to_pylist() for column in columns[: len(names)]]
-    keys = [_converted(column, _KEYS[key.type.kind], key.type) for column, key in zip(spelt, plan.keys, strict=True)]
+    keys = [_converted(column, key.type) for column, key in zip(spelt, plan.keys, strict=True)]
     values, weights, below, totals = (_whole(column) for column in columns[len(names) :])
     codes: dict[Key, int] = {}
     groups = [codes.setdefault(key, len(codes)) for key in zip(*keys, strict=True)] if keys else []
@@ -148,24 +172,113 @@ def exact_table(rows: CursorRows, plan: Plan) -> ExactTable:
     names = [*(key.name for key in plan.keys), *plan.columns]
     if [column[0] for column in rows.description or ()] != names:
         raise WrongShape
-    columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * len(names)
-    width = len(plan.keys)
-    keys = [_converted(column, _KEYS[key.type.kind], key.type) for column, key in zip(columns, plan.keys, strict=False)]
-    statistics = [[_integer(value) for value in column] for column in columns[width:]]
-    grouped: list[Key] = list(zip(*keys, strict=True)) if width else [()] * len(columns[0] if columns else ())
-    if len(set(grouped)) != len(grouped):
+    width, bounds = len(plan.keys), _bounds(plan)
+    some = rows.fetchmany(_FEW)
+    columns: list[Sequence[object]] = list(zip(*some, strict=True)) or [()] * len(names)
+    keys = [
+        ValueColumn(key.type, _converted(column, key.type)) for column, key in zip(columns, plan.keys, strict=False)
+    ]
+    statistics = [
+        _integers(column, narrow=fits(bounds[name]))
+        for name, column in zip(names[width:], columns[width:], strict=True)
+    ]
+    count = len(some)
+    if count == _FEW:
+        rest = _rest(rows, len(names))
+        count += len(rest[0])
+        more = [_values(column, key.type) for column, key in zip(rest, plan.keys, strict=False)]
+        keys = [concatenated(pair) for pair in zip(keys, more, strict=True)]
+        statistics = [
+            IntegerColumn(np.concatenate([one.array, _more(other, narrow=one.is_narrow).array]))
+            for one, other in zip(statistics, rest[width:], strict=True)
+        ]
+    grouped = ColumnarRows(keys, count)
+    if count > 1:
+        order = _order(grouped)
+        grouped, statistics = grouped.taken(order), [column.taken(order) for column in statistics]
+    return ExactTable(grouped, dict(zip(names[width:], statistics, strict=True)))
+
+
+def _bounds(plan: Plan) -> Mapping[str, int]:
+    """The most that one person moves a cell of each column by."""
+    bounds = {statistic.name: statistic.bound for statistic in plan.statistics}
+    if plan.selection is not None:
+        bounds.setdefault(plan.selection.name, int(1 / plan.selection.granularity))
+    return bounds
+
+
+def _rest(rows: CursorRows, width: int) -> Sequence[Any]:
+    """The columns of the rows that are left: Arrow's where the engine has these."""
+    arrow = getattr(rows, "to_arrow_table", None)
+    if arrow is None:
+        return list(zip(*rows.fetchall(), strict=True)) or [()] * width
+    return [_one_array(column) for column in arrow().columns]
+
+
+def _order(keys: ColumnarRows) -> NDArray[np.int64]:
+    """The places of the groups in the order of their keys, NULL last. No group comes twice."""
+    if len(keys) < _FEW:
+        rows = list(keys)
+        if len(set(rows)) != len(rows):
+            raise WrongShape
+        order = sorted(range(len(rows)), key=lambda row: [(value is None, value) for value in rows[row]])
+        return np.array(order, dtype=np.int64)
+    names = [str(place) for place in range(len(keys.columns))]
+    table = pa.table([column.arrow for column in keys.columns], names=names)
+    found = pc.sort_indices(table, sort_keys=[(name, "ascending", "at_end") for name in names])
+    same = np.ones(len(keys) - 1, dtype=np.bool_)
+    for column in table.take(found).columns:
+        array = _one_array(column)
+        one, other = array[:-1], array[1:]
+        alike = pc.or_(pc.fill_null(pc.equal(one, other), False), pc.and_(one.is_null(), other.is_null()))
+        same &= alike.to_numpy(zero_copy_only=False)
+    if same.any():
         raise WrongShape
-    order = sorted(range(len(grouped)), key=lambda row: [(value is None, value) for value in grouped[row]])
-    return ExactTable(
-        tuple(grouped[row] for row in order),
-        _reordered(names[width:], statistics, order),
-    )
+    return np.asarray(found, dtype=np.int64)
 
 
-def _reordered(
-    names: Sequence[str], columns: Sequence[Sequence[int]], order: Sequence[int]
-) -> Mapping[str, tuple[int, ...]]:
-    return {name: tuple(column[row] for row in order) for name, column in zip(names, columns, strict=True)}
+def _one_array(column: Any) -> Any:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _integers(column: Sequence[object], *, narrow: bool) -> IntegerColumn:
+    """Exact integers; in 64 bits where they fit by declaration."""
+    exact = [_integer(value) for value in column]
+    try:
+        return IntegerColumn(np.array(exact, dtype=np.int64)) if narrow else IntegerColumn.wide(exact)
+    except OverflowError:
+        raise WrongShape from None
+
+
+def _more(column: Any, *, narrow: bool) -> IntegerColumn:
+    """The same of an Arrow array: of the engine's integers, or of a decimal without a fraction."""
+    if not isinstance(column, pa.Array):
+        return _integers(column, narrow=narrow)
+    if column.null_count:
+        raise WrongShape
+    if pa.types.is_integer(column.type) and column.type != pa.uint64():
+        whole = IntegerColumn(column.cast(pa.int64()).to_numpy())
+        return whole if narrow else whole.widened()
+    if pa.types.is_decimal128(column.type) and column.type.scale == 0:
+        wide = wide_units_of(column) if not narrow else None
+        return wide if wide is not None else IntegerColumn(column.cast(pa.int64()).to_numpy())
+    return _integers(column.to_pylist(), narrow=narrow)
+
+
+def _values(column: Any, type_: Type) -> ValueColumn:
+    """A key's values: as they come where Arrow has them in their type, else one by one."""
+    wanted = arrow_type(type_)
+    if not isinstance(column, pa.Array):
+        return ValueColumn(type_, _converted(column, type_))
+    if column.type == wanted and type_.kind in _AS_THEY_COME:
+        return ValueColumn(type_, arrow=column)
+    if pa.types.is_integer(column.type) and pa.types.is_integer(wanted):
+        return ValueColumn(type_, arrow=column.cast(wanted))
+    return ValueColumn(type_, _converted(column.to_pylist(), type_))
+
+
+_AS_THEY_COME = {Kind.BOOLEAN, Kind.INTEGER, Kind.DECIMAL, Kind.TEXT, Kind.DATE, Kind.TIMESTAMP}
+"""Kinds of which every value of Arrow's type is one as the rewriter knows it."""
 
 
 def _integer(value: object, type_: Type = BIGINT) -> int:
@@ -177,7 +290,8 @@ def _integer(value: object, type_: Type = BIGINT) -> int:
     raise WrongShape
 
 
-def _converted(column: Sequence[object], convert: Callable[[object, Type], Scalar], type_: Type) -> list[Scalar | None]:
+def _converted(column: Sequence[object], type_: Type) -> list[Scalar | None]:
+    convert = _KEYS[type_.kind]
     return [None if value is None else convert(value, type_) for value in column]
 
 

@@ -31,10 +31,15 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The resources of an engine: ``threads``, and ``memory`` in MiB. None: what it takes by itself."""
+    """The resources of an engine: ``threads``, and ``memory`` in MiB. None: what it takes by itself.
+
+    Where several ``processes`` of a server have an engine each that computes in the process, these are of all of them
+    together.
+    """
 
     threads: int | None = None
     memory: int | None = None
+    processes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,21 @@ class EngineKind:
     open: Callable[[str, Resources], Engine]
 
 
+_DUCKDB_PERCENT = 80
+"""Of the machine's memory, which DuckDB takes by itself."""
+
+
 def _duckdb(path: str, resources: Resources) -> Engine:
     from dpsql.engines.duckdb import DuckDBEngine
 
-    memory = resources.memory
-    return DuckDBEngine.open(path, threads=resources.threads, memory_limit=f"{memory}MiB" if memory else None)
+    memory, threads, processes = None, resources.threads, resources.processes
+    if resources.memory is not None:
+        memory = f"{max(1, resources.memory // processes)}MiB"
+    elif processes > 1:
+        memory = f"{_DUCKDB_PERCENT // processes}%"
+    if threads is not None:
+        threads = max(1, threads // processes)
+    return DuckDBEngine.open(path, threads=threads, memory_limit=memory)
 
 
 def _postgresql(url: str, resources: Resources) -> Engine:

@@ -18,7 +18,7 @@ from dpsql.engines import Cancellation
 from dpsql.errors import Error
 from dpsql.finish.propagate import Ends
 from dpsql.finish.replicates import FEWEST, replicate_ends
-from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import IntegerColumn, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn, concatenated
 from dpsql.sandbox import Sandbox
 from rewriter.declared import INTEGER, Scalar
 from rewriter.front_door import REPLICATE, REPLICATES, Family, Question
@@ -169,8 +169,9 @@ def _equal(one: Scalar | None, other: Scalar | None) -> bool:
 def _stacked(tables: Sequence[ReleasedTable]) -> ReleasedTable:
     """Tables of the same columns, one after the other, with the number of each."""
     columns = tuple(
-        ReleasedColumn(column.name, column.type, tuple(v for table in tables for v in table.columns[at].values))
+        ReleasedColumn(column.name, column.type, concatenated([table.columns[at].column for table in tables]))
         for at, column in enumerate(tables[0].columns)
     )
-    numbers = tuple(number for number, table in enumerate(tables) for _ in range(table.rows))
-    return ReleasedTable((*columns, ReleasedColumn(REPLICATE, INTEGER, numbers)))
+    numbers = np.repeat(np.arange(len(tables), dtype=np.int64), [table.rows for table in tables])
+    column = ReleasedColumn(REPLICATE, INTEGER, ValueColumn.of_integers(IntegerColumn(numbers), INTEGER))
+    return ReleasedTable((*columns, column))

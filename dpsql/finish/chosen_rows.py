@@ -8,18 +8,17 @@ interval is made that much wider. Post-processing: it reads what is shown, and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
 from dpsql.accounting import Accounting
-from dpsql.finish.propagate import Ends, as_number
+from dpsql.finish.propagate import Intervals
+from dpsql.inference.numeric import FloatArray
 
 NOTE = (
     "the rows were chosen by their noisy numbers, which makes these likelier to be too high or too low: their error"
     " bars are wider, so that 95 % of the rows shown are within them"
 )
 _MISSED = 0.05
-
-Cell = Ends | tuple[str, str] | None
 
 
 def stretch(shown: int, among: int, accounting: Accounting) -> float:
@@ -35,15 +34,10 @@ def stretch(shown: int, among: int, accounting: Accounting) -> float:
     return accounting.tail(missed) / accounting.tail(_MISSED)
 
 
-def stretched(values: Sequence[object], ends: Sequence[Cell], by: float) -> tuple[Cell, ...]:
-    """Ends as many times as far from their values; what cannot be negative stays so. Arrays keep theirs."""
-    found: list[Cell] = []
-    for value, pair in zip(values, ends, strict=True):
-        number = as_number(value)
-        if pair is None or number is None or not all(isinstance(end, int | float) for end in pair):
-            found.append(pair)
-            continue
-        low, high = float(pair[0]), float(pair[1])
-        wider = number - by * max(number - low, 0.0)
-        found.append((max(wider, 0.0) if low >= 0 else wider, number + by * max(high - number, 0.0)))
-    return tuple(found)
+def stretched(numbers: FloatArray, ends: Intervals, by: float) -> Intervals:
+    """Ends as many times as far from their numbers; what cannot be negative stays so."""
+    known = ~np.isnan(numbers)
+    wider = numbers - by * np.maximum(numbers - ends.low, 0.0)
+    low = np.where(ends.low >= 0, np.maximum(wider, 0.0), wider)
+    high = numbers + by * np.maximum(ends.high - numbers, 0.0)
+    return Intervals(np.where(known, low, ends.low), np.where(known, high, ends.high))

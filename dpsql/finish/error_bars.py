@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
 
 from dpsql.accounting import Accounting
 from dpsql.engines import Cancellation
@@ -19,12 +21,13 @@ from dpsql.finish.by_replicates import Tables, effort, tried_ends
 from dpsql.finish.chosen_rows import NOTE, stretch, stretched
 from dpsql.finish.other_notes import less_shown
 from dpsql.finish.present_groups import present_columns
-from dpsql.finish.propagate import Ends, Piece, Row, exact_ends, located, row_number
+from dpsql.finish.propagate import Intervals, Piece, Sources, as_numbers, exact_ends, row_number
 from dpsql.finish.replicates import generator, replicated
 from dpsql.inference.consistency import DerivedTable, infer_all
-from dpsql.inference.estimates import EXACT, decoded, running_half_widths, value_of
+from dpsql.inference.estimates import decoded, running_half_widths, value_of
+from dpsql.inference.numeric import FloatArray, IntArray
 from dpsql.prepare import Prepared
-from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import ColumnarRows, IntegerColumn, NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn
 from dpsql.reply import AnswerColumn
 from dpsql.sandbox import Sandbox
 from rewriter.declared import BIGINT, DOUBLE, Kind, Scalar, Type, shown
@@ -32,9 +35,8 @@ from rewriter.front_door import Either, Listed, Mean, Measured, Running, row_col
 from rewriter.plan import Plan
 from rewriter.release import margin_name
 
-Column = Sequence[Ends | tuple[str, str] | None]
+Bars = Intervals | Sequence[tuple[str, str] | None]
 """The ends of every cell; of an array, which is a text, two texts."""
-Cells = Sequence[tuple[Scalar | None, ...]]
 
 
 def pieced(
@@ -56,56 +58,53 @@ def pieced(
     pieces: list[Piece] = []
     for shape in program.shapes:
         table = released[shape.name]
-        numbers: list[Scalar | None] = []
+        numbers: list[IntArray] = []
+        first = 0
         for place in shape.measurements:
-            first = len(numbers)
-            numbers += [row_number(len(pieces), row) for row in range(first, first + len(tables[place].keys))]
+            size = len(tables[place].keys)
+            numbers.append(row_number(len(pieces), np.arange(first, first + size, dtype=np.int64)))
             pieces.append(_piece(plans[place], tables[place], table, first))
+            first += size
         extra = [
-            ReleasedColumn(margin_name(column.name), DOUBLE, tuple(column.margins))
+            ReleasedColumn(margin_name(column.name), DOUBLE, column.margins)
             for column in table.columns
             if column.margins is not None
         ]
         own = [tables[place] for place in shape.measurements], [plans[place] for place in shape.measurements]
         extra += present_columns(shape, own[0], own[1], table, silent=silent)
-        rows = ReleasedColumn(row_column(0), BIGINT, tuple(numbers))
+        rows = ReleasedColumn(row_column(0), BIGINT, ValueColumn(BIGINT, arrow=pa.array(np.concatenate(numbers))))
         released[shape.name] = replace(table, columns=(*table.columns, *extra, rows))
     return released, tuple(pieces)
 
 
-def exact_bars(measured: Sequence[Measured], rows: Cells, pieces: Sequence[Piece]) -> tuple[Column | None, ...]:
+def exact_bars(measured: Sequence[Measured], rows: ColumnarRows, pieces: Sequence[Piece]) -> tuple[Bars | None, ...]:
     """The interval of every cell of every column; None for a column of which nothing exact is known.
 
     ``rows`` end with the numbers of the released rows that each of them was made from.
     """
-    width = len(measured)
-    places = [[located(number, pieces) for number in row[width:]] for row in rows]
-    found: list[Column | None] = []
-    for at, column in enumerate(measured):
+    sources = Sources.of(rows.columns[len(measured) :], pieces, len(rows))
+    found: list[Bars | None] = []
+    for column, values in zip(measured, rows.columns, strict=False):
         if isinstance(column.form, Running):
-            found.append(_running_bars(column.form, [row[at] for row in rows], places))
-            continue
-        if isinstance(column.form, Listed):
-            found.append(_listed_bars(column.form, places))
-            continue
-        ends = _exact(column, places) if column.noisy else None
-        if ends is not None:
-            ends = [None if row[at] is None else pair for pair, row in zip(ends, rows, strict=True)]
-        found.append(None if ends is None else tuple(ends))
+            found.append(_running_bars(column.form, values, sources))
+        elif isinstance(column.form, Listed):
+            found.append(_listed_bars(column.form, sources))
+        else:
+            ends = _exact(column, sources) if column.noisy else None
+            found.append(None if ends is None else ends.where(values.known))
     return tuple(found)
 
 
-def _exact(column: Measured, places: Sequence[Sequence[Row | None]]) -> Sequence[Ends | None] | None:
+def _exact(column: Measured, sources: Sources) -> Intervals | None:
     """The interval of a column in each row; of several branches, that of the branch whose rows are there."""
     if not isinstance(column.form, Either):
-        return exact_ends(column, places)
-    found: list[Ends | None] = [None] * len(places)
+        return exact_ends(column, sources)
+    found = Intervals.unknown(sources.size)
     for branch in column.form.branches:
         slots = slots_of(branch.form)
-        own = [number for number, row in enumerate(places) if slots and all(row[slot] is not None for slot in slots)]
-        ends = exact_ends(branch, [places[number] for number in own]) if branch.noisy else None
-        for number, pair in zip(own, ends or (), strict=bool(ends)):
-            found[number] = pair
+        own = np.flatnonzero(sources.known(sorted(slots))) if slots else np.zeros(0, dtype=np.int64)
+        if branch.noisy and (ends := exact_ends(branch, sources.taken(own))) is not None:
+            found.low[own], found.high[own] = ends.low, ends.high
     return found
 
 
@@ -113,13 +112,13 @@ def tried_bars(
     prepared: Prepared,
     tables: Sequence[NoisyTable],
     plans: Sequence[Plan],
-    rows: Cells,
+    rows: ColumnarRows,
     released: Tables,
     virtual: Tables,
     sandbox: Sandbox,
     cancellation: Cancellation,
     consistent: bool,
-) -> dict[int, Column]:
+) -> dict[int, Intervals]:
     """The intervals of columns without an exact rule, from replicates of the released tables."""
 
     def replicates(count: int) -> list[Tables]:
@@ -128,7 +127,8 @@ def tried_bars(
 
     work = effort(tables, plans, prepared.program.families)
     every = {**released, **virtual}
-    return dict(tried_ends(prepared.outer.question, rows, every, work, replicates, sandbox, cancellation))
+    tried = tried_ends(prepared.outer.question, rows, every, work, replicates, sandbox, cancellation)
+    return {at: Intervals.of(ends) for at, ends in tried.items()}
 
 
 def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> Piece:
@@ -138,29 +138,27 @@ def _piece(plan: Plan, noisy: NoisyTable, table: ReleasedTable, first: int) -> P
     return Piece(plan, decoded(noisy, plan).table.noise, table, first, running)
 
 
-def _running_bars(
-    form: Running, shown: Sequence[Scalar | None], places: Sequence[Sequence[Row | None]]
-) -> tuple[Ends | None, ...]:
+def _running_bars(form: Running, shown: ValueColumn, sources: Sources) -> Intervals:
     slot, name = form.term
-    found: list[Ends | None] = []
-    for value, row in zip(shown, places, strict=True):
-        place = row[slot]
-        if place is None or not isinstance(value, int | float | Decimal):
-            found.append(None)
-            continue
-        piece, number = place
-        width = piece.running(form.window)[name][number - piece.first]
-        low, high = float(value) - width, float(value) + width
+    found = Intervals.unknown(sources.size)
+    if not shown.type.numeric:
+        return found
+    for piece, places, rows in sources.by_piece(slot):
+        value = shown.floats[places]
+        width = np.asarray(piece.running(form.window)[name], dtype=np.float64)[rows - piece.first]
+        low = value - width
         estimator = piece.outputs[name].estimator
-        found.append((max(low, 0.0) if getattr(estimator, "minimum", None) == 0 else low, high))
-    return tuple(found)
+        found.low[places] = np.maximum(low, 0.0) if getattr(estimator, "minimum", None) == 0 else low
+        found.high[places] = value + width
+    return found
 
 
-def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[tuple[str, str] | None, ...]:
+def _listed_bars(form: Listed, sources: Sources) -> tuple[tuple[str, str] | None, ...]:
     """Two arrays, of the lower and of the upper ends of all items."""
-    items = [exact_ends(Measured(item), places) or [None] * len(places) for item in form.items]
+    items = [exact_ends(Measured(item), sources) or Intervals.unknown(sources.size) for item in form.items]
     found: list[tuple[str, str] | None] = []
-    for number, row in enumerate(places):
+    for number in range(sources.size):
+        row = sources.row(number)
         sides: list[list[str]] = [[], []]
         for item, ends in zip(form.items, items, strict=True):
             place, pair = row[item.term[0]], ends[number]
@@ -168,7 +166,7 @@ def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[
                 if place is None or pair is None:
                     texts.append("NULL")
                     continue
-                end = _outwards(place[0].outputs[item.term[1]].type, up=bool(side))(pair[side])
+                end = _outwards(np.array([pair[side]]), place[0].outputs[item.term[1]].type, up=bool(side))[0]
                 texts.append("NULL" if end is None else str(end))
         low, high = ("{" + ",".join(texts) + "}" for texts in sides)
         found.append((low, high))
@@ -176,18 +174,21 @@ def _listed_bars(form: Listed, places: Sequence[Sequence[Row | None]]) -> tuple[
 
 
 def selected_bars(
-    prepared: Prepared, rows: Cells, bars: Sequence[Column | None], released: Tables, accounting: Accounting
-) -> tuple[tuple[Column | None, ...], tuple[str, ...]]:
+    prepared: Prepared, rows: ColumnarRows, bars: Sequence[Bars | None], released: Tables, accounting: Accounting
+) -> tuple[tuple[Bars | None, ...], tuple[str, ...]]:
     """The intervals, wider where the rows were chosen from more by their noisy numbers; and what to say then."""
     most = max((table.rows for table in released.values()), default=0)
     by = stretch(len(rows), most, accounting) if prepared.program.outer.chooses else 1.0
-    if by == 1.0 or not any(bars):
+    if by == 1.0 or not any(bar is not None and len(bar) for bar in bars):
         return tuple(bars), ()
-    found = [None if bar is None else stretched([row[at] for row in rows], bar, by) for at, bar in enumerate(bars)]
+    found = [
+        stretched(as_numbers(rows.columns[at]), bar, by) if isinstance(bar, Intervals) else bar
+        for at, bar in enumerate(bars)
+    ]
     return tuple(found), (NOTE,)
 
 
-def in_zone(columns: Sequence[AnswerColumn], rows: Cells, zone: str) -> tuple[tuple[Scalar | None, ...], ...]:
+def in_zone(columns: Sequence[AnswerColumn], rows: ColumnarRows, zone: str) -> tuple[tuple[Scalar | None, ...], ...]:
     """Instants as a client gets them: with a zone, the session's."""
     places = [place for place, column in enumerate(columns) if column.type.kind is Kind.TIMESTAMPTZ]
     if not places:
@@ -219,76 +220,77 @@ def widened_columns(columns: Sequence[AnswerColumn], measured: Sequence[Measured
 
 
 def widened_rows(
-    columns: Sequence[AnswerColumn], measured: Sequence[Measured], rows: Cells, bars: Sequence[Column | None]
-) -> tuple[tuple[Scalar | None, ...], ...]:
+    columns: Sequence[AnswerColumn], measured: Sequence[Measured], rows: ColumnarRows, bars: Sequence[Bars | None]
+) -> ColumnarRows:
     """The rows of those columns. An end that is not known is NULL."""
-    parts: list[Sequence[Scalar | None]] = []
+    parts: list[ValueColumn] = []
     for at, (column, one) in enumerate(zip(columns, measured, strict=True)):
-        parts.append([row[at] for row in rows])
+        parts.append(rows.columns[at])
         if has_interval(one, column.type):
-            ends = bars[at] or (None,) * len(rows)
-            for side, keep in ((0, min), (1, max)):
-                if isinstance(one.form, Listed):
-                    parts.append([None if pair is None else pair[side] for pair in ends])
-                    continue
-                as_type = _outwards(column.type, up=bool(side))
-                typed = [None if pair is None else as_type(float(pair[side])) for pair in ends]
-                # A number of more digits than a float has is inside of its interval, too.
-                inside = zip(typed, parts[-1 - side], strict=True)
-                parts.append([None if end is None else keep(end, value) for end, value in inside])  # type: ignore[type-var]
-    return tuple(zip(*parts, strict=True)) if parts and rows else tuple(() for _ in rows)
+            parts += _ends(bars[at], rows.columns[at])
+    return ColumnarRows(parts, len(rows))
 
 
-def known_margins(rows: Cells, bars: Sequence[Column | None]) -> tuple[tuple[float | None, ...], ...]:
+def _ends(bars: Bars | None, shown: ValueColumn) -> list[ValueColumn]:
+    """The lower and the upper end of each cell, in the column's type."""
+    if not isinstance(bars, Intervals):
+        pairs: Sequence[tuple[str, str] | None] = bars or (None,) * len(shown)
+        return [ValueColumn(shown.type, [None if pair is None else pair[side] for pair in pairs]) for side in (0, 1)]
+    found: list[ValueColumn] = []
+    # A number of more digits than a float has is inside of its interval, too.
+    for ends, up in ((bars.low, False), (bars.high, True)):
+        typed = _outwards(ends, shown.type, up=up)
+        if shown.type.kind is Kind.DOUBLE:
+            found.append(ValueColumn.of_floats((np.maximum if up else np.minimum)(typed.floats, shown.floats)))
+        elif shown.type.temporal:
+            keep = max if up else min
+            kept = [None if end is None else keep(end, value) for end, value in zip(typed, shown, strict=True)]
+            found.append(ValueColumn(shown.type, kept))
+        else:
+            units = typed.units.at_least(shown.units) if up else typed.units.at_most(shown.units)
+            found.append(ValueColumn.of_integers(units, shown.type))
+        found[-1] = found[-1].where(typed.known)
+    return found
+
+
+def known_margins(rows: ColumnarRows, bars: Sequence[Bars | None]) -> ColumnarRows:
     """The distance of each cell to the farther end of its interval."""
-    if not any(bars):
-        return ((None,) * len(bars),) * len(rows)
-    parts = [
-        (None,) * len(rows)
-        if ends is None
-        else tuple(_margin(row[at], pair) for row, pair in zip(rows, ends, strict=True))
-        for at, ends in enumerate(bars)
+    columns = [
+        _margins(column, ends) if isinstance(ends, Intervals) else ValueColumn.nothing(DOUBLE, len(rows))
+        for column, ends in zip(rows.columns, bars, strict=False)
     ]
-    return tuple(zip(*parts, strict=True))
+    return ColumnarRows(columns, len(rows))
 
 
-def widened_margins(
-    columns: Sequence[AnswerColumn], measured: Sequence[Measured], known: Sequence[tuple[float | None, ...]]
-) -> tuple[tuple[float | None, ...], ...]:
+def widened_margins(columns: Sequence[AnswerColumn], measured: Sequence[Measured], known: ColumnarRows) -> ColumnarRows:
     """The margins of widened rows: ends have none of their own."""
+    nothing = ValueColumn.nothing(DOUBLE, len(known))
     more = [2 if has_interval(one, column.type) else 0 for column, one in zip(columns, measured, strict=True)]
-    return tuple(
-        tuple(cell for margin, count in zip(row, more, strict=True) for cell in (margin, *(None,) * count))
-        for row in known
-    )
+    parts = [part for margin, count in zip(known.columns, more, strict=True) for part in (margin, *(nothing,) * count)]
+    return ColumnarRows(parts, len(known))
 
 
-def _margin(value: Scalar | None, ends: Ends | tuple[str, str] | None) -> float | None:
-    if ends is None or not isinstance(value, int | float | Decimal):
-        return None
-    low, high = map(float, ends)
-    return None if math.isinf(low) or math.isinf(high) else max(high - float(value), float(value) - low, 0.0)
+def _margins(column: ValueColumn, ends: Intervals) -> ValueColumn:
+    if not column.type.numeric:
+        return ValueColumn.nothing(DOUBLE, len(ends))
+    value = column.floats
+    found = np.maximum(np.maximum(ends.high - value, value - ends.low), 0.0)
+    unknown = np.isnan(value) | np.isnan(ends.low) | np.isinf(ends.low) | np.isinf(ends.high)
+    return ValueColumn(DOUBLE, arrow=pa.array(found, mask=unknown))
 
 
-def _outwards(kind: Type, *, up: bool) -> Callable[[float], Scalar | None]:
-    """An end in a column's type: never moved inwards, but for dust of floating point."""
+def _outwards(ends: FloatArray, kind: Type, *, up: bool) -> ValueColumn:
+    """Ends in a column's type: never moved inwards, but for dust of floating point. NULL where nothing is known."""
+    known = np.isfinite(ends)
     if kind.kind is Kind.DOUBLE:
-        return lambda end: None if math.isinf(end) else end
+        return ValueColumn.of_floats(ends).where(known)
     if kind.temporal:
-        return lambda end: None if math.isinf(end) else _time(end, kind, up=up)
-    places = kind.scale if kind.kind is Kind.DECIMAL else 0
-    turn = math.ceil if up else math.floor
+        return ValueColumn(kind, [_time(end, kind, up=up) if math.isfinite(end) else None for end in ends.tolist()])
     dust = -1e-12 if up else 1e-12
     low, high = kind.limits if kind.kind is Kind.INTEGER else (1 - 10**kind.precision, 10**kind.precision - 1)
-
-    def exact(end: float) -> Scalar | None:
-        if math.isinf(end):
-            return None
-        steps = end * 10.0**places
-        units: int = min(max(turn(steps + dust * max(1.0, abs(steps))), low), high)
-        return Decimal(units).scaleb(-places, EXACT) if kind.kind is Kind.DECIMAL else units
-
-    return exact
+    steps = np.where(known, ends, 0.0) * 10.0**kind.scale
+    units = (np.ceil if up else np.floor)(steps + dust * np.maximum(1.0, np.abs(steps)))
+    return ValueColumn.of_integers(IntegerColumn.nearest_to(units).clipped(low, high), kind).where(known)
 
 
 def _time(end: float, kind: Type, *, up: bool) -> Scalar | None:

@@ -9,6 +9,7 @@ from dpsql.finish.error_bars import exact_bars, pieced, selected_bars, tried_bar
 from dpsql.finish.remembered import Finished, FinishedAnswers, undefined_notes
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared, virtual_table
+from dpsql.releases import ColumnarRows
 from dpsql.reuse import Made
 from dpsql.sandbox import OuterAnswer
 from dpsql.settings import Settings
@@ -46,9 +47,10 @@ class Finisher:
         virtual = {name: virtual_table(name, self._opened, analyst) for name in prepared.program.virtual}
         below = released | virtual
         if released:
-            columns, rows, undefined = sandbox.answer(outer.sql, below, cancellation, prepared.zone)
+            columns, found, undefined = sandbox.answer(outer.sql, below, cancellation, prepared.zone)
         else:
-            columns, rows, undefined = OuterAnswer(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
+            columns, found, undefined = OuterAnswer(*sandbox.run(outer.sql, below, cancellation, prepared.zone))
+        rows = ColumnarRows.of([kind for _, kind in columns], found)
         bars = exact_bars(outer.measured, rows, pieces)
         if settings.intervals and outer.question.wanted:
             tried = tried_bars(prepared, tables, plans, rows, released, virtual, sandbox, cancellation, consistent)

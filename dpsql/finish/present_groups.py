@@ -10,11 +10,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.inference.estimates import sum_half_width
-from dpsql.releases import Additive, NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.declared import BOOLEAN, Scalar
+from dpsql.inference.numeric import FloatArray
+from dpsql.releases import (
+    Additive,
+    ColumnarRows,
+    NoisyTable,
+    ReleasedColumn,
+    ReleasedTable,
+    ValueColumn,
+    columns_of,
+)
+from rewriter.declared import BOOLEAN, DOUBLE, Kind
 from rewriter.front_door import Shape
 from rewriter.plan import Linear, Plan
 from rewriter.release import aggregate_name
@@ -48,50 +61,51 @@ def present_columns(
     """
     if not shape.presences:
         return []
-    keys = [column.values for column in released.columns[: len(shape.keys)]]
-    groups = list(zip(*keys, strict=True))
-    there = list(_there(shape, tables, plans, released, silent=silent))
-    named = list(_listed(shape, tables, plans))
+    keys = ColumnarRows([column.column for column in released.columns[: len(shape.keys)]], released.rows)
+    there = _there(shape, tables, plans, released, silent=silent)
     found: list[ReleasedColumn] = []
     for presence in shape.presences:
-        places = presence.places
-        if len(places) == len(shape.keys):
-            values = there
-        else:
-            known = {tuple(group[at] for at in places) for group, one in zip(groups, there, strict=True) if one}
-            values = [tuple(group[at] for at in places) in known for group in groups]
+        places, values = presence.places, there
+        if len(places) != len(shape.keys):
+            codes = keys.among(places).codes()
+            values = np.isin(codes, codes[there])
         if presence.listed:
-            shown = [all(one[at] for at in places) for one in named]
-            values = [one or other for one, other in zip(values, shown, strict=True)]
-        found.append(ReleasedColumn(presence.column, BOOLEAN, tuple(values)))
+            shown = [_listed(at, shape, tables, plans) for at in places]
+            values = values | np.all(shown, axis=0) if shown else np.ones_like(values)
+        found.append(ReleasedColumn(presence.column, BOOLEAN, ValueColumn(BOOLEAN, arrow=pa.array(values))))
     return found
 
 
 def _there(
     shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan], released: ReleasedTable, *, silent: bool
-) -> Iterator[bool]:
+) -> NDArray[np.bool_]:
     """For each row, whether its number of rows shows somebody in it. A total over all rows and a selected group always
     do."""
     name = aggregate_name(shape.counted)
-    counts = next(column.values for column in released.columns if column.name == name)
+    counts = next(column.column for column in released.columns if column.name == name)
     declared = [plan.cells is not None for plan in plans]
     cells, row = sum(len(table.keys) for table, known in zip(tables, declared, strict=True) if known), 0
+    found = np.ones(released.rows, dtype=np.bool_)
+    shrunk = None if released.shrunk is None else ValueColumn.of(DOUBLE, released.shrunk).floats
     for table, plan, known in zip(tables, plans, declared, strict=True):
-        least = 0.0 if silent or not known else threshold(_rows_of(plan, shape.counted), table.noise, cells)
-        for group in table.keys:
-            yield not group or not known or _exceeds(counts[row], least, _shrunk(released, row))
-            row += 1
+        rows = slice(row, row + len(table.keys))
+        row = rows.stop
+        if plan.keys and known:
+            least = 0.0 if silent else threshold(_rows_of(plan, shape.counted), table.noise, cells)
+            factors = np.ones(1) if shrunk is None else shrunk[rows]
+            found[rows] = _exceeds(counts[rows], least, factors)
+    return found
 
 
-def _exceeds(count: Scalar | None, least: float, factor: float) -> bool:
-    """``factor`` is what is left of the noise's standard deviation where other measurements joined in, whose groups are
-    rounded together: each moves by less than 1."""
-    rounded = 1.0 if factor != 1 and least else 0.0
-    return isinstance(count, int) and count > least * factor + rounded
-
-
-def _shrunk(released: ReleasedTable, row: int) -> float:
-    return 1.0 if released.shrunk is None else released.shrunk[row]
+def _exceeds(counts: ValueColumn, least: float, factors: FloatArray) -> NDArray[np.bool_]:
+    """``factors`` are what is left of the noise's standard deviation where other measurements joined in, whose groups
+    are rounded together: each moves by less than 1."""
+    if counts.type.kind is not Kind.INTEGER:
+        raise AssertionError("a number of rows is whole")
+    limits = least * factors + np.where(factors != 1, 1.0 if least else 0.0, 0.0)
+    # What is whole is above a number where it is above its whole part.
+    above = counts.units.array > np.floor(np.minimum(limits, 2.0**62)).astype(np.int64)
+    return np.asarray(counts.known & above.astype(np.bool_) & np.isfinite(limits))
 
 
 def _rows_of(plan: Plan, place: int) -> Linear:
@@ -101,17 +115,21 @@ def _rows_of(plan: Plan, place: int) -> Linear:
     return counted
 
 
-def _listed(shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> Iterator[tuple[bool, ...]]:
-    """For each row, which of its keys have values that the owner listed. A key that a total adds up over counts as
-    listed."""
+def _listed(at: int, shape: Shape, tables: Sequence[NoisyTable], plans: Sequence[Plan]) -> NDArray[np.bool_]:
+    """For each row, whether its key at a place has a value that the owner listed. A key that a total adds up over
+    counts as listed."""
+    found: list[NDArray[np.bool_]] = []
     for number, (table, plan) in enumerate(zip(tables, plans, strict=True)):
         places = shape.sets[number] if shape.sets else tuple(range(len(shape.keys)))
-        for group in table.keys:
-            known = {
-                place: column.listed and (value is not None or column.lists_null)
-                for place, column, value in zip(places, plan.keys, group, strict=True)
-            }
-            yield tuple(known.get(place, True) for place in range(len(shape.keys)))
+        listed = np.ones(len(table.keys), dtype=np.bool_)
+        if at in places:
+            own = places.index(at)
+            column = plan.keys[own]
+            listed &= column.listed
+            if column.listed and not column.lists_null:
+                listed &= ValueColumn.of(column.type, columns_of(table.keys, len(plan.keys))[own]).known
+        found.append(listed)
+    return np.concatenate(found)
 
 
 def present_notes(shapes: Sequence[Shape], calibrations: Sequence[Calibration]) -> Iterator[str]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from typing import overload
 
 import numpy as np
 
 from dpsql.inference.intervals import ONE_SIDED, count_ends, half_width, quotient_ends
-from dpsql.releases import Additive, ReleasedColumn, ReleasedTable
+from dpsql.inference.numeric import BoolArray, FloatArray, IntArray
+from dpsql.releases import Additive, ColumnarRows, ReleasedColumn, ReleasedTable, ValueColumn
+from rewriter.declared import DOUBLE
 from rewriter.front_door import Affine, Form, Mean, Measured, Quotient, Rounding, Term
 from rewriter.plan import Linear, Output, Plan
 from rewriter.release import Along
@@ -49,78 +52,212 @@ class Piece:
         """By how many 256ths a row's noise is multiplied: a few values, so that half-widths are remembered."""
         return _FACTORS if self.table.shrunk is None else math.ceil(self.table.shrunk[row] * _FACTORS)
 
+    @property
+    def factors(self) -> IntArray:
+        """Those of all rows."""
+        known = ValueColumn.of(DOUBLE, self.table.shrunk or [1.0] * self.table.rows)
+        return np.ceil(known.floats * _FACTORS).astype(np.int64)
+
 
 Row = tuple[Piece, int]
 """A row of a piece's table."""
 
 
-def row_number(piece: int, row: int) -> int:
-    """The number that a released row has in the outer SELECT."""
-    return piece << _ROW_BITS | row
+class Intervals(Sequence[Ends | None]):
+    """The ends of every cell of a column; NaN where nothing is known."""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, low: FloatArray, high: FloatArray) -> None:
+        self.low = low
+        self.high = high
+
+    @classmethod
+    def of(cls, ends: Sequence[Ends | None]) -> Intervals:
+        """
+        >>> list(Intervals.of([(1.0, 2.0), None]))
+        [(1.0, 2.0), None]
+        """
+        low, high = (np.array([math.nan if pair is None else pair[side] for pair in ends]) for side in (0, 1))
+        return cls(low, high)
+
+    @classmethod
+    def unknown(cls, count: int) -> Intervals:
+        return cls(np.full(count, math.nan), np.full(count, math.nan))
+
+    @property
+    def known(self) -> BoolArray:
+        return ~np.isnan(self.low)
+
+    def where(self, shown: BoolArray) -> Intervals:
+        """Those of some cells alone."""
+        if shown.all():
+            return self
+        return Intervals(np.where(shown, self.low, math.nan), np.where(shown, self.high, math.nan))
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @overload
+    def __getitem__(self, place: int) -> Ends | None: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Intervals: ...
+
+    def __getitem__(self, place: int | slice) -> Ends | Intervals | None:
+        if isinstance(place, slice):
+            return Intervals(self.low[place], self.high[place])
+        low, high = float(self.low[place]), float(self.high[place])
+        return None if math.isnan(low) else (low, high)
+
+    def __iter__(self) -> Iterator[Ends | None]:
+        pairs = zip(self.low.tolist(), self.high.tolist(), strict=True)
+        return iter([None if math.isnan(low) else (low, high) for low, high in pairs])
 
 
-def located(number: object, pieces: Sequence[Piece]) -> Row | None:
-    """The released row of a number; None for NULL, which an outer join leaves."""
-    return (pieces[number >> _ROW_BITS], number & (1 << _ROW_BITS) - 1) if isinstance(number, int) else None
+def row_number(piece: int, rows: IntArray) -> IntArray:
+    """The numbers that released rows have in the outer SELECT."""
+    return piece << _ROW_BITS | rows
 
 
-def exact_ends(column: Measured, rows: Sequence[Sequence[Row | None]]) -> list[Ends | None] | None:
-    """The interval of a column in each row, given by its slots; None where the column is of no form that is exact."""
-    found = _form_ends(column.form, rows)
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The released rows that each row of an answer was made from: slot by slot, their numbers in the outer SELECT.
+
+    -1 for NULL, which an outer join leaves.
+    """
+
+    pieces: Sequence[Piece]
+    slots: tuple[IntArray, ...]
+    size: int
+
+    @classmethod
+    def of(cls, columns: Sequence[ValueColumn], pieces: Sequence[Piece], size: int) -> Sources:
+        slots = []
+        for column in columns:
+            numbers, known = column.units.array, column.known
+            slots.append(numbers if known.all() else np.where(known, numbers, -1))
+        return cls(pieces, tuple(slots), size)
+
+    def row(self, place: int) -> list[Row | None]:
+        """Those of one row."""
+        numbers = [int(slot[place]) for slot in self.slots]
+        return [None if one < 0 else (self.pieces[one >> _ROW_BITS], one & (1 << _ROW_BITS) - 1) for one in numbers]
+
+    def taken(self, places: IntArray) -> Sources:
+        return Sources(self.pieces, tuple(slot[places] for slot in self.slots), len(places))
+
+    def known(self, slots: Sequence[int]) -> BoolArray:
+        """Where each of the slots has a row."""
+        found = np.ones(self.size, dtype=np.bool_)
+        for slot in slots:
+            found &= self.slots[slot] >= 0
+        return found
+
+    def by_piece(self, slot: int) -> Iterator[tuple[Piece, IntArray, IntArray]]:
+        """For each piece, the places where the slot has one of its rows, and these."""
+        numbers = self.slots[slot]
+        owners = numbers >> _ROW_BITS
+        for owner in _values_of(owners):
+            places = np.flatnonzero(owners == owner)
+            if owner >= 0:
+                yield self.pieces[owner], places, numbers[places] & (1 << _ROW_BITS) - 1
+
+    def numbers(self, slot: int, name: str) -> FloatArray:
+        """A released column of a slot as doubles; NaN where there is none."""
+        if len(self.pieces) == 1 and self.known([slot]).all():
+            only = self.pieces[0].columns[name].column
+            return only.floats[self.slots[slot]] if only.type.numeric else np.full(self.size, math.nan)
+        found = np.full(self.size, math.nan)
+        for piece, places, rows in self.by_piece(slot):
+            column = piece.columns[name].column
+            if column.type.numeric:
+                found[places] = column.floats[rows]
+        return found
+
+    def alike(self, slots: Sequence[int], places: IntArray) -> list[IntArray]:
+        """The places, by the pattern that the noise of a row depends on: its pieces, by how much each one's noise is
+        multiplied, and which slots are the same row."""
+        if len(self.pieces) == len(slots) == 1 and self.pieces[0].table.shrunk is None and len(places):
+            return [places]
+        marks: list[IntArray] = []
+        known: list[tuple[int, IntArray, IntArray]] = []
+        for slot in slots:
+            numbers = self.slots[slot][places]
+            owners = numbers >> _ROW_BITS
+            marks.append(owners)
+            factors, identity, rows = (np.zeros(len(places), dtype=np.int64) for _ in range(3))
+            for owner in _values_of(owners):
+                piece, own = self.pieces[owner], owners == owner
+                row = numbers[own] & (1 << _ROW_BITS) - 1
+                factors[own] = piece.factors[row] if piece.table.shrunk is not None else _FACTORS
+                rows[own] = row - piece.first
+                if len(slots) > 1:
+                    names = [one.plan.identity for one in self.pieces]
+                    identity[own] = names.index(piece.plan.identity)
+            marks.append(factors)
+            if len(slots) > 1:
+                same = np.full(len(places), slot)
+                for other, identities, others in reversed(known):
+                    same = np.where((identities == identity) & (others == rows), other, same)
+                marks.append(same)
+                known.append((slot, identity, rows))
+        several = [mark for mark in marks if len(mark) and (mark != mark[0]).any()]
+        if not several:
+            return [places] if len(places) else []
+        codes = np.unique(np.stack(several), axis=1, return_inverse=True)[1].reshape(-1)
+        order = np.argsort(codes, kind="stable")
+        return np.split(places[order], np.flatnonzero(np.diff(codes[order])) + 1)
+
+
+def exact_ends(column: Measured, sources: Sources) -> Intervals | None:
+    """The interval of a column in each row; None where the column is of no form that is exact."""
+    found = _form_ends(column.form, sources)
     if found is None or column.rounding is None:
         return found
-    return [None if ends is None else _rounded(ends, column.rounding) for ends in found]
+    return Intervals(_turned(found.low, column.rounding), _turned(found.high, column.rounding))
 
 
-def _form_ends(form: Form, rows: Sequence[Sequence[Row | None]]) -> list[Ends | None] | None:
+def _form_ends(form: Form, sources: Sources) -> Intervals | None:
     if isinstance(form, Affine) and form.terms:
-        return _affine_ends(form, rows)
+        return _affine_ends(form, sources)
     if isinstance(form, Quotient):
-        return _quotient_ends(form, rows)
+        return _quotient_ends(form, sources)
     if isinstance(form, Mean):
-        return _mean_ends(form, rows)
+        return _mean_ends(form, sources)
     return None
 
 
-def _rounded(ends: Ends, rounding: Rounding) -> Ends:
+def _turned(ends: FloatArray, rounding: Rounding) -> FloatArray:
     """Rounding keeps order: what is inside stays inside."""
-    low, high = (_turned(end, rounding) for end in ends)
-    return low, high
-
-
-def _turned(end: float, rounding: Rounding) -> float:
-    if math.isinf(end):
-        return end
-    return float(round(end, rounding.digits)) if rounding.way == "nearest" else float(math.trunc(end))
+    if rounding.way != "nearest":
+        return np.trunc(ends) + 0.0  # no zero below 0
+    # Python rounds the number that a double is written as, numpy another one.
+    return np.array(
+        [end if math.isinf(end) or math.isnan(end) else round(end, rounding.digits) for end in ends.tolist()]
+    )
 
 
 # Sums
 
 
-def _affine_ends(form: Affine, rows: Sequence[Sequence[Row | None]]) -> list[Ends | None]:
-    widths: dict[object, tuple[float, float | None]] = {}
+def _affine_ends(form: Affine, sources: Sources) -> Intervals:
     least = float(form.constant)
     downwards = any(weight < 0 for _, weight in form.terms)
-    weighed, slots = _weighed(form), _slots([form])
-    found: list[Ends | None] = []
-    for row in rows:
-        value = _value(weighed, row)
-        if value is None:
-            found.append(None)
-            continue
-        pattern = _pattern(slots, row)
-        if pattern not in widths:
-            widths[pattern] = _widths(form, row)
-        width, one_sided = widths[pattern]
-        value += least
+    values = _value(_weighed(form), sources)
+    found = Intervals.unknown(sources.size)
+    for places in sources.alike(_slots([form]), np.flatnonzero(~np.isnan(values))):
+        width, one_sided = _widths(form, sources.row(places[0]))
+        value = values[places] + least
         if one_sided is None:
-            found.append((value - width, value + width))
+            low, high = value - width, value + width
         elif downwards:
             low, high = count_ends(least - value, width, one_sided)
-            found.append((least - high, least - low))
+            low, high = least - high, least - low
         else:
             low, high = count_ends(value - least, width, one_sided)
-            found.append((least + low, least + high))
+            low, high = least + low, least + high
+        found.low[places], found.high[places] = low, high
     return found
 
 
@@ -141,15 +278,11 @@ def _weighed(form: Affine) -> Weighed:
     return [(slot, name, float(weight)) for (slot, name), weight in form.terms]
 
 
-def _value(weighed: Weighed, row: Sequence[Row | None]) -> float | None:
-    """The sum without its constant, of the released numbers; None where one of them is missing."""
-    total = 0.0
+def _value(weighed: Weighed, sources: Sources) -> FloatArray:
+    """The sum without its constant, of the released numbers; NaN where one of them is missing."""
+    total = np.zeros(sources.size)
     for slot, name, weight in weighed:
-        place = row[slot]
-        value = None if place is None else place[0].columns[name].values[place[1]]
-        if not isinstance(value, int | float | Decimal):
-            return None
-        total += weight * float(value)
+        total += weight * sources.numbers(slot, name)
     return total
 
 
@@ -208,42 +341,27 @@ def _slots(forms: Sequence[Affine]) -> list[int]:
     return sorted({slot for form in forms for (slot, _), _ in form.terms})
 
 
-def _pattern(slots: Sequence[int], row: Sequence[Row | None]) -> tuple[object, ...]:
-    """The pattern that the noise of a row depends on: its pieces, and which slots are the same row."""
-    seen: dict[tuple[str, int], int] = {}
-    pattern: list[object] = []
-    for slot in slots:
-        place = row[slot]
-        if place is not None:
-            piece, number = place
-            pattern += [id(piece), piece.shrunk(number)]
-            if len(slots) > 1:
-                pattern.append(seen.setdefault((piece.plan.identity, number - piece.first), slot))
-    return tuple(pattern)
+def _values_of(numbers: IntArray) -> list[int]:
+    """The different ones among numbers, of which there are few."""
+    if not len(numbers):
+        return []
+    return [int(numbers[0])] if (numbers == numbers[0]).all() else [int(one) for one in np.unique(numbers)]
 
 
 # Quotients
 
 
-def _quotient_ends(form: Quotient, rows: Sequence[Sequence[Row | None]]) -> list[Ends | None]:
-    found: list[Ends | None] = [None] * len(rows)
-    alike: dict[object, list[tuple[int, float, float]]] = {}
-    sides, slots = [_weighed(form.above), _weighed(form.below)], _slots([form.above, form.below])
-    constants = float(form.above.constant), float(form.below.constant)
-    for number, row in enumerate(rows):
-        above, below = (_value(side, row) for side in sides)
-        if above is not None and below is not None and below + constants[1]:
-            pair = (number, above + constants[0], below + constants[1])
-            alike.setdefault(_pattern(slots, row), []).append(pair)
-    for group in alike.values():
-        row = rows[group[0][0]]
-        tops, bottoms = (np.array([one[side] for one in group]) for side in (1, 2))
-        lows, highs = quotient_ends(tops, bottoms, _joint(form.above, form.below, row))
+def _quotient_ends(form: Quotient, sources: Sources) -> Intervals:
+    above, below = (_value(_weighed(side), sources) + float(side.constant) for side in (form.above, form.below))
+    found = Intervals.unknown(sources.size)
+    shown = np.flatnonzero(~np.isnan(above) & ~np.isnan(below) & (below != 0))
+    slack = float(form.slack)
+    for places in sources.alike(_slots([form.above, form.below]), shown):
+        row = sources.row(places[0])
+        low, high = quotient_ends(above[places], below[places], _joint(form.above, form.below, row))
         least = 0.0 if all(_is_never_negative(side, row) for side in (form.above, form.below)) else -math.inf
-        most = most_of_share(form, row)
-        slack = float(form.slack)
-        for (number, _, _), low, high in zip(group, lows.tolist(), highs.tolist(), strict=True):
-            found[number] = (max(low - slack, least), min(high, most) + slack)
+        found.low[places] = np.maximum(low - slack, least)
+        found.high[places] = np.minimum(high, most_of_share(form, row)) + slack
     return found
 
 
@@ -298,24 +416,30 @@ def _is_never_negative(form: Affine, row: Sequence[Row | None]) -> bool:
 # Means
 
 
-def _mean_ends(form: Mean, rows: Sequence[Sequence[Row | None]]) -> list[Ends | None]:
+def _mean_ends(form: Mean, sources: Sources) -> Intervals:
     (slot, name), factor = form.term, float(form.factor)
-    found: list[Ends | None] = []
-    for row in rows:
-        place = row[slot]
-        column = None if place is None else place[0].columns[name]
-        value = None if place is None or column is None else column.values[place[1]]
-        number = as_number(value)
-        if place is None or column is None or column.reaches is None or number is None:
-            found.append(None)
+    found = Intervals.unknown(sources.size)
+    for piece, places, rows in sources.by_piece(slot):
+        column = piece.columns[name]
+        if column.reaches is None or name not in piece.outputs:  # of other groups, no mean is known
             continue
-        down, up = column.reaches[place[1]]
-        least, most = place[0].outputs[name].estimator.possible
+        numbers = as_numbers(column.column)[rows]
+        down, up = (one.floats[rows] for one in ColumnarRows.of((DOUBLE, DOUBLE), column.reaches).columns)
+        least, most = piece.outputs[name].estimator.possible
         # The distance from a number to the end of its range, taken off again, is off by a digit that doubles lack.
-        ends = min(number, max(number - down, least)), max(number, min(number + up, most))
-        low, high = sorted(factor * end + float(form.constant) for end in ends)
-        found.append((low - float(form.slack), high + float(form.slack)))
+        low = np.minimum(numbers, np.maximum(numbers - down, least))
+        high = np.maximum(numbers, np.minimum(numbers + up, most))
+        one, other = (factor * end + float(form.constant) for end in (low, high))
+        found.low[places] = np.minimum(one, other) - float(form.slack)
+        found.high[places] = np.maximum(one, other) + float(form.slack)
     return found
+
+
+def as_numbers(column: ValueColumn) -> FloatArray:
+    """A column as :func:`as_number` reads each value; NaN where it is none."""
+    if column.type.numeric:
+        return column.floats
+    return np.array([math.nan if (one := as_number(value)) is None else one for value in column], dtype=np.float64)
 
 
 def as_number(value: object) -> float | None:

@@ -5,15 +5,16 @@ Guarantee: an entry is found only by the very objects that it was made from, and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from dpsql.finish.propagate import Ends
+import numpy as np
+
+from dpsql.finish.propagate import Intervals
 from dpsql.memory import Memories, Memory
 from dpsql.prepare import Prepared
-from dpsql.releases import NoisyTable
-from rewriter.declared import Scalar, Type
+from dpsql.releases import ColumnarRows, NoisyTable
+from rewriter.declared import Kind, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +25,20 @@ class Finished:
     """
 
     columns: Sequence[tuple[str, Type]]
-    rows: Sequence[tuple[Scalar | None, ...]]
-    bars: Sequence[Sequence[Ends | tuple[str, str] | None] | None] = ()
+    rows: ColumnarRows
+    bars: Sequence[Intervals | Sequence[tuple[str, str] | None] | None] = ()
     notes: tuple[str, ...] = ()
 
 
-def undefined_notes(rows: Sequence[tuple[Scalar | None, ...]], *, undefined: bool) -> tuple[str, ...]:
+def undefined_notes(rows: ColumnarRows, *, undefined: bool) -> tuple[str, ...]:
     """What to say where an answer goes on and PostgreSQL stops with an error."""
     notes = []
     if undefined:
         notes.append(
             "a value that has no result (out of range, no such cast) is NULL, and in no sum: PostgreSQL stops there"
         )
-    if any(isinstance(value, float) and not math.isfinite(value) for row in rows for value in row):
+    doubles = [column for column in rows.columns if column.type.kind is Kind.DOUBLE]
+    if not all(np.isfinite(column.floats[column.known]).all() for column in doubles):
         notes.append("a number beyond DOUBLE PRECISION is Infinity or NaN; PostgreSQL stops there")
     return tuple(notes)
 

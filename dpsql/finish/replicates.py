@@ -18,7 +18,7 @@ from dpsql.finish.propagate import Ends
 from dpsql.inference.estimates import released_picks
 from dpsql.inference.intervals import Z
 from dpsql.inference.numeric import FloatArray, IntArray
-from dpsql.releases import Additive, NoisyTable
+from dpsql.releases import Additive, IntegerColumn, NoisyTable, weighted
 from rewriter.plan import Plan
 
 FEWEST = 39
@@ -58,7 +58,7 @@ def replicated(
             replace(
                 table,
                 statistics={
-                    name: tuple(n + more for n, more in zip(column, draws[name][number].tolist(), strict=True))
+                    name: weighted([(IntegerColumn.of(one), 1) for one in (column, draws[name][number])], len(column))
                     for name, column in table.statistics.items()
                 },
                 chosen=chosen[number],

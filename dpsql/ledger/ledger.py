@@ -1,48 +1,25 @@
 """The ledger: a charge is durable before :meth:`Ledger.charge` returns, and all charges together stay within the limit.
 
 It holds for many threads and many processes on one file. The file is :mod:`dpsql.ledger.sqlite_journal`'s; here it is
-decided what may be added to it. One thread per process writes: the charges that wait are decided in their order and
-committed together, so that one flush to the disk serves them all.
-
-Why a failed commit stops the ledger: whether the charge is in the file is then not known. Its statement is
-refused, so that nothing was read for it, and the process serves no more until the file was opened and verified again.
+decided what may be added to it, and :mod:`dpsql.ledger.group_commit` adds it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, Context
-from fractions import Fraction
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
 from dpsql.accounting import Accountant, PrivacyLoss
-from dpsql.errors import BudgetExceeded, Error, InterfaceError, InternalError, NotSupportedError, OperationalError
-from dpsql.ledger.charges import (
-    ACCOUNTING,
-    EVERYBODY,
-    UNIT,
-    Busy,
-    Charge,
-    Failed,
-    Journal,
-    Limits,
-    Lost,
-    Spent,
-    Unsound,
-    exceeded,
-    now,
-    recorded,
-    together,
-)
+from dpsql.errors import InterfaceError, InternalError, NotSupportedError, OperationalError
+from dpsql.ledger.charges import ACCOUNTING, EVERYBODY, UNIT, Charge, Journal, Limits, now, recorded
+from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, why
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 from dpsql.postgresql import without_password
@@ -51,11 +28,7 @@ __all__ = ["Charge", "Due", "Ledger", "recorded"]
 
 _Read = TypeVar("_Read")
 
-_LOG = logging.getLogger("dpsql.ledger")
 _LONGEST_STATEMENT = 10_000
-_LARGEST_GROUP = 1_000
-# What SQLite says of a damaged file may not even be text.
-_TROUBLE = (Busy, Failed, Lost, Unsound, sqlite3.Error, UnicodeDecodeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +44,11 @@ OnCharge = Callable[[str, Sequence[Due], tuple[str, ...], float], None]
 """Told, by the thread that charged, who paid what, under which ids, and how many seconds it took to be durable."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """Charges that wait for the writer, all of them or none, and where their caller waits for the answer."""
-
-    ids: tuple[str, ...]
-    charges: tuple[Charge, ...]
-    answer: Future[tuple[str, ...]] = field(default_factory=Future)
-
-    def refuse(self, error: Error) -> None:
-        self.answer.set_exception(error)
-
-
 class Ledger:
     """The durable, append-only list of charges of one policy. Thread-safe; not to be used in a forked child.
 
     >>> import tempfile
+    >>> from fractions import Fraction
     >>> from dpsql.accounting import PURE
     >>> total = Accountant(PURE, epsilon=Fraction(1), delta=Fraction(0))
     >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(f"sqlite:{folder}/ledger", total) as ledger:
@@ -97,20 +59,24 @@ class Ledger:
     HINT: the largest epsilon that still fits is 0.1
     """
 
-    def __init__(self, journal: Journal, place: str, accountant: Accountant, shares: Mapping[str, Accountant]) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        place: str,
+        accountant: Accountant,
+        shares: Mapping[str, Accountant],
+        writer: Writer | None = None,
+    ) -> None:
+        """``writer`` adds the charges where another process does it: the journal is only read here then."""
         self.place = place
         self.identity = journal.identity
         self._journal = journal
         self._accountant = accountant
         self._limits = {EVERYBODY: accountant} | {_clean(name): share for name, share in shares.items()}
+        self._writer = writer or GroupCommit(journal, self._limits)
         self._pid = os.getpid()
         self._reading = threading.Lock()
-        self._changed = threading.Condition()
-        self._waiting: list[_Waiting] = []
-        self._stopped: Error | None = None
         self.on_charge: OnCharge | None = None
-        self._writer = threading.Thread(target=self._write, name="dpsql ledger", daemon=True)
-        self._writer.start()
 
     @classmethod
     def open(
@@ -122,6 +88,7 @@ class Ledger:
         unit: str = "",
         timeout: float = 10.0,
         create: bool = True,
+        writer: Writer | None = None,
     ) -> Self:
         """The ledger at ``sqlite:PATH`` (or PATH) or ``postgresql://…``, made if there is none, and verified.
 
@@ -140,12 +107,13 @@ class Ledger:
                 from dpsql.ledger.postgres_journal import PostgresJournal
 
                 journal: Journal = PostgresJournal(place, facts, timeout, create=create)
-                return cls(journal, without_password(place), accountant, shares)
+                return cls(journal, without_password(place), accountant, shares, writer)
             place = os.path.abspath(_path(place))
-            return cls(SQLiteJournal(place, facts, timeout, create=create), place, accountant, shares)
-        except (*_TROUBLE, OSError) as cause:
+            journal = SQLiteJournal(place, facts, timeout, create=create)
+            return cls(journal, place, accountant, shares, writer)
+        except (*TROUBLE, OSError) as cause:
             problem = OperationalError(
-                f"the ledger {without_password(place)} cannot be used: {_reason(cause)}", sqlstate="58030"
+                f"the ledger {without_password(place)} cannot be used: {why(cause)}", sqlstate="58030"
             )
             problem.__cause__ = cause
         raise problem
@@ -192,24 +160,27 @@ class Ledger:
             raise InternalError("a loss does not suit the accounting of the ledger") from cause
         who, when = _clean(analyst), now()
         ids = tuple(_new_id() if due.loss else "" for due in dues)
-        waiting = _Waiting(
-            ids,
-            tuple(
-                Charge(id_, when, who, recorded(due.loss), _shortened(due.statement), due.tables)
-                for id_, due in zip(ids, dues, strict=True)
-                if id_
-            ),
+        charges = tuple(
+            Charge(id_, when, who, recorded(due.loss), _shortened(due.statement), due.tables)
+            for id_, due in zip(ids, dues, strict=True)
+            if id_
         )
-        if not waiting.charges:
-            waiting.answer.set_result(ids)
-            return waiting.answer
-        with self._changed:
-            if self._stopped:
-                raise _again(self._stopped)
-            self._waiting.append(waiting)
-            if len(self._waiting) == 1:
-                self._changed.notify()
-        return waiting.answer
+        answer: Future[tuple[str, ...]] = Future()
+        if not charges:
+            answer.set_result(ids)
+        else:
+            self._writer.submit(charges).add_done_callback(lambda durable: _hand_on(durable, answer, ids))
+        return answer
+
+    def admit(self, charges: tuple[Charge, ...]) -> Future[None]:
+        """Charges that another process made with a ledger of its own, whose writer asks here: all of them or none.
+
+        They are durable when the result is there, which raises as :meth:`charge` does.
+        """
+        self._check_process()
+        for charge in charges:
+            self._accountant.check_kind(charge.loss)
+        return self._writer.submit(charges)
 
     def spent(self, analyst: str | None = None) -> PrivacyLoss:
         """The sum of all charges, or of one analyst's, by every process up to now."""
@@ -218,7 +189,7 @@ class Ledger:
     @property
     def stopped(self) -> bool:
         """Whether nothing is charged any more."""
-        return self._stopped is not None
+        return self._writer.stopped
 
     @property
     def limits(self) -> Limits:
@@ -241,10 +212,7 @@ class Ledger:
         """Finish the charges that wait, and give the file back."""
         if os.getpid() != self._pid:
             return
-        with self._changed:
-            self._stopped = self._stopped or InterfaceError("the ledger is closed", sqlstate="55000")
-            self._changed.notify()
-        self._writer.join()
+        self._writer.close()
         with self._reading:
             self._journal.close()
 
@@ -260,101 +228,22 @@ class Ledger:
         if os.getpid() != self._pid:
             raise InterfaceError("the ledger was opened before this process was forked", sqlstate="55000")
 
-    def _write(self) -> None:
-        """The writer thread: until the ledger stops, and then until nobody waits."""
-        while True:
-            with self._changed:
-                while not self._waiting and not self._stopped:
-                    self._changed.wait()
-                group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
-            if not group:
-                return
-            try:
-                answers = self._commit([waiting.charges for waiting in group])
-            except BaseException as cause:
-                self._fail(group, cause)
-            else:
-                for waiting, refusal in zip(group, answers, strict=True):
-                    if refusal is None:
-                        waiting.answer.set_result(waiting.ids)
-                    else:
-                        waiting.refuse(refusal)
-
-    def _commit(self, groups: Sequence[tuple[Charge, ...]]) -> list[Error | None]:
-        """Decide charges in their order; return, for each, why it was refused, after the others are durable."""
-        refusals = self._journal.append(groups, self._limits)
-        return [
-            None if spent is None else self._refusal(group, spent)
-            for group, spent in zip(groups, refusals, strict=True)
-        ]
-
-    def _refusal(self, group: Sequence[Charge], spent: Spent) -> BudgetExceeded:
-        """Why the total or the analyst's own share does not admit charges; a function of the ledger and the loss."""
-        loss = together(group)
-        limits = {name: limit for name, limit in self._limits.items() if name in spent}
-        beyond = exceeded(limits, spent, loss)
-        if not beyond:
-            raise Unsound("the ledger refused what is within its limits")
-        name = beyond[-1]
-        limit = limits[name]
-        left = min(one.largest(spent[whom]) for whom, one in limits.items())
-        whose = "the privacy budget" if name == EVERYBODY else "this analyst's share of the privacy budget"
-        gone = limit.epsilon_of(spent[name])
-        no_delta = any(spent[whom].delta + loss.delta > limits[whom].limit.delta for whom in beyond)
-        return BudgetExceeded(
-            f"this statement does not fit into {whose}: "
-            f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
-            sqlstate="53400",
-            hint=_hint(left, no_delta),
-        )
-
-    def _fail(self, group: Sequence[_Waiting], cause: BaseException) -> None:
-        if isinstance(cause, Busy):
-            error = OperationalError("the ledger is busy; nothing was charged", sqlstate="53300", hint="try again")
-        elif isinstance(cause, Failed | Lost):
-            # What is in the ledger is its server's to say, and it will: the next charge may be tried.
-            error = OperationalError(
-                "the ledger cannot be reached; nothing was read for this statement", sqlstate="58030", hint="try again"
-            )
-            _LOG.error("a charge failed: %s", _reason(cause))
-        else:
-            error = OperationalError(
-                "the ledger cannot be written; nothing is answered until its owner has seen to it", sqlstate="58030"
-            )
-            with self._changed:
-                self._stopped = error
-                # Those who came meanwhile shall not be tried on a file that may be broken.
-                group, self._waiting = [*group, *self._waiting], []
-            _LOG.critical("the ledger stops: %s", _reason(cause))
-        error.__cause__ = cause
-        for waiting in group:
-            waiting.refuse(_again(error))
-
     def _read(self, question: Callable[[Journal], _Read]) -> _Read:
         self._check_process()
         try:
             with self._reading:
                 return question(self._journal)
-        except _TROUBLE as cause:
+        except TROUBLE as cause:
             raise OperationalError("the ledger cannot be read", sqlstate="58030") from cause
 
 
-def _again(error: Error) -> Error:
-    """An error of one's own for each thread: tracebacks are written into it."""
-    copy = type(error)(error.message, sqlstate=error.sqlstate, hint=error.hint)
-    copy.__cause__ = error.__cause__
-    return copy
-
-
-def _hint(left: Fraction, no_delta: bool) -> str:
-    if no_delta:
-        return "not enough delta is left to select groups: group by columns whose values are declared"
-    return f"the largest epsilon that still fits is {float(left):g}" if left else "nothing is left"
-
-
-def _digits_up(value: float) -> str:
-    """Six digits, rounded up."""
-    return format(Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(value)), "f")
+def _hand_on(durable: Future[None], answer: Future[tuple[str, ...]], ids: tuple[str, ...]) -> None:
+    """The ids of charges once they are durable, or why they are not."""
+    problem = durable.exception()
+    if problem is None:
+        answer.set_result(ids)
+    else:
+        answer.set_exception(problem)
 
 
 def _path(url: str | os.PathLike[str]) -> str:
@@ -384,9 +273,3 @@ def _shortened(statement: str) -> str:
     if len(text) <= _LONGEST_STATEMENT:
         return text
     return f"{text[:_LONGEST_STATEMENT]} … sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def _reason(cause: BaseException) -> str:
-    if isinstance(cause, Busy):
-        return "another process holds it"
-    return str(cause) if isinstance(cause, Failed | Lost | Unsound) else f"{type(cause).__name__}: {cause}"

@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 from dpsql.engines import ENGINES, SQLITE, Address
 from dpsql.policy.yaml_text import Written, date, number, timestamp
 from dpsql.postgresql import without_password
-from rewriter.declared import Hop, Scalar
+from rewriter.declared import Hop, Scalar, zone_of
 
 
 def wrong(message: str) -> PydanticCustomError:
@@ -109,6 +109,27 @@ def seconds(value: object) -> float:
     if not 0 < number <= 86_400:
         raise wrong(f"{show(number)} is not a number of seconds, above 0 and at most a day")
     return float(number)
+
+
+_LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
+
+
+def tick(value: object) -> datetime.timedelta:
+    """A length of time that whole days are made of, or a whole number of days, such as 1 minute or 6 hours."""
+    text = single(value)
+    found = re.fullmatch(r"([0-9]{1,6})\s*(second|minute|hour|day)s?", text.strip(), re.IGNORECASE)
+    seconds = 0 if found is None else int(found[1]) * _LENGTHS[found[2].lower()]
+    if not seconds or (86_400 % seconds and seconds % 86_400):
+        raise wrong(f"{text[:40]!r} is not a length of time that divides a day, such as 1 minute, 6 hours or 1 day")
+    return datetime.timedelta(seconds=seconds)
+
+
+def zone(value: object) -> str:
+    text = single(value)
+    found = zone_of(text)
+    if found is None:
+        raise wrong(f"{text[:40]!r} is no time zone: write one such as UTC or Europe/Berlin")
+    return found
 
 
 def mebibytes(value: object) -> int:

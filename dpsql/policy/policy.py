@@ -7,6 +7,7 @@ key path and what would be right. Unknown keys are errors: a misspelt ``max_row`
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import os
 from collections.abc import Iterator, Mapping
@@ -47,6 +48,8 @@ Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
+Tick = Annotated[datetime.timedelta, BeforeValidator(fields.tick)]
+Zone = Annotated[str, BeforeValidator(fields.zone)]
 Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
 Flag = Annotated[bool, BeforeValidator(fields.flag)]
 Text = Annotated[str, BeforeValidator(fields.text)]
@@ -98,14 +101,14 @@ def _usual(*, delta: bool) -> str:
 
 
 class BudgetSection(_Section):
-    """The limit of what all analysts together may learn about one unit, ever: (ε, δ), and how charges add up.
-
-    ``accounting`` is ``zcdp`` where δ > 0 and ``pure`` where δ = 0, which are registered first, unless it is given.
-    """
+    """The limit of what all analysts together may learn about one unit, ever: (ε, δ), and how charges add up."""
 
     epsilon: Epsilon
+    """How much all answers together may say about one person: 1 is strong, 10 the usual upper end."""
     delta: Delta = Fraction(0)
+    """How likely that limit may fail: far below 1 / number of people. 0 is for `pure` accounting."""
     accounting: Accounting = Field(default="", validate_default=True)
+    """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few."""
 
     @field_validator("accounting", mode="before")
     @classmethod
@@ -124,15 +127,17 @@ class BudgetSection(_Section):
 
 
 class StatementSection(_Section):
-    """The price of one statement: its default ε, the most an analyst may set, and the δ of one key selection.
-
-    ``bounds`` is the part of the price that the first statement over undeclared bounds pays for them; None refuses it.
-    """
+    """The price of one statement."""
 
     epsilon: Epsilon
+    """The price of a statement whose analyst chooses none."""
     max_epsilon: Epsilon
+    """The highest price that an analyst may choose."""
     delta: Delta
+    """The δ of finding out once which groups of a column without declared values have enough people to be named."""
     bounds: Part | None = None
+    """The part of its price that the first statement over columns and tables without bounds pays to learn them. Without
+    it such statements are refused."""
 
     @model_validator(mode="after")
     def _consistent(self) -> StatementSection:
@@ -146,45 +151,66 @@ class AnalystSection(_Section):
     """An analyst's own cap; everything also counts against the total."""
 
     epsilon: Epsilon
+    """The most that this analyst may spend. It counts against the total, too."""
 
 
 class Analyst(_Section):
-    """A name that may log in. Without a password: from loopback only."""
+    """A name that may log in."""
 
     password: Password | None = Field(default=None, repr=False)
+    """What `dpsql passwd NAME` prints. Without one, NAME connects from the proxy's own machine only."""
     budget: AnalystSection | None = None
+    """A share of the budget for this analyst alone."""
 
 
 class LimitsSection(_Section):
-    """Resources of statements: ``seconds`` and ``memory`` (MiB) of the database each time it is asked, ``threads`` of a
-    DuckDB, and how many ``statements`` and ``connections`` there are at once, together and of one analyst.
-    """
+    """Resources of statements."""
 
     seconds: Seconds = 300.0
+    """How long the database may take each time it is asked."""
     memory: Mebibytes | None = None
+    """What a DuckDB may use in all, or those of all workers together; on PostgreSQL, what each sort or hash table of a
+    statement may (`work_mem`)."""
     threads: Count | None = None
+    """How many threads a DuckDB may use, or those of all workers together."""
     statements: Count = 32
+    """How many statements run at once."""
     statements_per_analyst: Count = 16
+    """How many statements of one analyst run at once."""
     connections: Count = 2000
+    """How many clients are connected at once."""
     connections_per_analyst: Count = 1500
+    """How many clients of one analyst are connected at once."""
+
+
+class ClockSection(_Section):
+    """What `now()`, `CURRENT_DATE` and their kin mean."""
+
+    tick: Tick = datetime.timedelta(minutes=1)
+    """How long `now()` stays the same: what is asked again within a tick is the same statement, and free."""
+    zone: Zone = "UTC"
+    """By whose clocks ticks begin: with `tick: 1 day` at midnight there."""
 
 
 class ColumnSection(_Section):
     """A column's declarations. Scalars are as written; :mod:`dpsql.policy.declared_catalog` reads them as the column's
     type.
-
-    ``max_distinct`` is how many different values of it one person is credited with in a count of distinct values,
-    ``max_total`` the most that one person's values add up to, ``step`` the distance of neighbours in ``range``.
-    ``owner: public``: whom the values refer to beside the owner of the row is nobody's secret.
     """
 
     values: Domain | None = None
+    """Every value there may be, `null` too. Each is a possible group; rows with any other value are in no group."""
     values_from: Reference | None = None
+    """A column of a public table that lists the values instead."""
     range: Ends | None = None
+    """The lowest and the highest value. What lies outside is moved to the nearer end before it is summed."""
     max_distinct: Count | None = None
+    """How many different values of this column one person is credited with in `COUNT(DISTINCT …)`."""
     max_total: Positive | None = None
+    """The most that one person's values of this column add up to. Who has more counts with less."""
     step: Positive | None = None
+    """The distance of two neighbouring values of `range`, to which quantiles are read."""
     owner: Owner | None = None
+    """The column names other people than the one whom the row belongs to, and these are nobody's secret."""
 
     @model_validator(mode="after")
     def _one_domain(self) -> ColumnSection:
@@ -200,18 +226,22 @@ BOUNDS = ("max_rows", "max_groups", "max_rows_per_group")
 
 
 class TableSection(_Section):
-    """A table's declarations. ``columns`` is None where it is absent: all columns of a public table.
-
-    ``key`` lists sets of columns of which no two rows share all values.
-    """
+    """A table's declarations."""
 
     public: Flag = False
+    """No row is about a person: the table is answered exactly, at no price."""
     unit: Hops | None = None
+    """Whose row it is: the foreign key to the people's table, or a list of them for a longer way."""
     key: Keys | None = None
+    """Columns of which no two rows share all values, where the database enforces no such key."""
     max_rows: Count | None = None
+    """The most rows of one person that count in full. Who has more counts with less, in all columns alike."""
     max_groups: Count | None = None
+    """The most groups, such as months, that one person's rows count in."""
     max_rows_per_group: Count | None = None
+    """The most rows of one person that count in full in one group."""
     columns: ByName[ColumnSection] | None = None
+    """The columns that analysts may use. Without it, all columns of a public table."""
 
     @model_validator(mode="after")
     def _public_has_no_people(self) -> TableSection:
@@ -237,16 +267,30 @@ class Policy(_Section):
     """
 
     database: Database
+    """The database with the people in it."""
     ledger: LedgerPlace
+    """Where charges are written down before anything is read."""
     privacy_unit: Unit
+    """Whom to protect: the key of the people's table, or `row` where each row is a person."""
     budget: BudgetSection
+    """What all answers to all analysts may ever say about one person."""
     statement: StatementSection = Field(default=None, validate_default=True)
+    """What one statement costs."""
     analysts: ByName[Analyst] | None = None
+    """Who may ask. Without it, anybody on the proxy's own machine."""
     tables: ByName[TableSection]
+    """What analysts may ask about. A table or column that is not named does not exist for them."""
     data_version: Text = ""
+    """Any text. Change it when the data has changed: then earlier answers are not given again."""
     releases: Releases | None = None
+    """Where answers are kept to be given again, if not beside the ledger."""
     minmax: MinMax = "refused"
+    """`declared`: `MIN` and `MAX` are the ends of the declared range, at no price; `refused`: they are picked from the
+    data, approximately."""
+    clock: ClockSection = ClockSection()
+    """What `now()` means."""
     limits: LimitsSection = LimitsSection()
+    """What the database and the server may use."""
     path: Path | None = Field(default=None, exclude=True)
 
     @classmethod
@@ -312,6 +356,7 @@ def _keys(section: type[BaseModel]) -> list[str]:
 
 _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = {
     (Policy, "budget"): (BudgetSection, False),
+    (Policy, "clock"): (ClockSection, False),
     (Policy, "limits"): (LimitsSection, False),
     (Policy, "statement"): (StatementSection, False),
     (Policy, "analysts"): (Analyst, True),

@@ -1,16 +1,29 @@
 """Secret and released tables, and the store of those that were paid for."""
 
+from dpsql.releases.arrow_types import arrow_type
+from dpsql.releases.integer_column import IntegerColumn, fits, weighted
 from dpsql.releases.noise import Additive, Noise, Stored, heaviest
 from dpsql.releases.number_text import Cell, bar, cell, down, up
 from dpsql.releases.rank_columns import RankColumns
 from dpsql.releases.store import Entry, ReleaseFacts, ReleaseStore
 from dpsql.releases.tables import ExactTable, Key, NoisyTable, Rank, ReleasedColumn, ReleasedTable
+from dpsql.releases.value_column import (
+    ColumnarRows,
+    ValueColumn,
+    columns_of,
+    concatenated,
+    rounded,
+    units_of,
+    wide_units_of,
+)
 
 __all__ = [
     "Additive",
     "Cell",
+    "ColumnarRows",
     "Entry",
     "ExactTable",
+    "IntegerColumn",
     "Key",
     "Noise",
     "NoisyTable",
@@ -21,9 +34,18 @@ __all__ = [
     "ReleasedColumn",
     "ReleasedTable",
     "Stored",
+    "ValueColumn",
+    "arrow_type",
     "bar",
     "cell",
+    "columns_of",
+    "concatenated",
     "down",
+    "fits",
     "heaviest",
+    "rounded",
+    "units_of",
     "up",
+    "weighted",
+    "wide_units_of",
 ]

@@ -1,7 +1,8 @@
 """The three tables of a release, one type per stage: exact (secret), noisy, released.
 
 ``engine.run`` alone makes an :class:`ExactTable`, ``perturb`` alone turns it into a :class:`NoisyTable`,
-and everything after works on the latter, so a type error is what a leak looks like here.
+and everything after works on the latter, so a type error is what a leak looks like here. Every column is a sequence;
+those of large tables are an :class:`IntegerColumn` or a :class:`ValueColumn`, and their keys :class:`ColumnarRows`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dpsql.releases.noise import Additive, Noise
+from dpsql.releases.value_column import ValueColumn
 from rewriter.declared import Scalar, Type
 
 Key = tuple[Scalar | None, ...]
@@ -22,13 +24,14 @@ Rank = tuple[int, int, int, int]
 class ExactTable:
     """Secret: the engine's exact integers, a row per group, in the order of the keys.
 
-    ``statistics`` maps the name of each statistic (and of the selection weight) to one integer per key.
+    ``statistics`` maps the name of each statistic (and of the selection weight) to one integer per key, in a column
+    whose width follows from what the plan declares.
     ``ranks`` has, for each choice, the ranks of the values of each group in which there are any, lowest value first.
     It has no representation, so that no log or traceback shows it.
     """
 
-    keys: tuple[Key, ...]
-    statistics: Mapping[str, tuple[int, ...]]
+    keys: Sequence[Key]
+    statistics: Mapping[str, Sequence[int]]
     ranks: Mapping[str, Mapping[Key, Sequence[Rank]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -44,8 +47,8 @@ class NoisyTable:
     far each choice is off, and the picks of groups.
     """
 
-    keys: tuple[Key, ...]
-    statistics: Mapping[str, tuple[int, ...]]
+    keys: Sequence[Key]
+    statistics: Mapping[str, Sequence[int]]
     noise: Mapping[str, Additive]
     chosen: Mapping[str, tuple[tuple[int | None, ...], ...]] = field(default_factory=dict)
     picking: Mapping[str, Noise] = field(default_factory=dict)
@@ -60,9 +63,13 @@ class ReleasedColumn:
 
     name: str
     type: Type
-    values: tuple[Scalar | None, ...]
-    margins: tuple[float, ...] | None = None
-    reaches: tuple[tuple[float, float], ...] | None = None
+    values: Sequence[Scalar | None]
+    margins: Sequence[float] | None = None
+    reaches: Sequence[tuple[float, float]] | None = None
+
+    @property
+    def column(self) -> ValueColumn:
+        return ValueColumn.of(self.type, self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ class ReleasedTable:
     """
 
     columns: tuple[ReleasedColumn, ...]
-    shrunk: tuple[float, ...] | None = None
+    shrunk: Sequence[float] | None = None
 
     @property
     def rows(self) -> int:

@@ -77,7 +77,7 @@ class Reuse:
         key = (found.wanted.plan, found.numbers)
         return self._made.get(key, lambda: made(found, None))
 
-    def _groups(self, plan: Plan, turn: Turn | None) -> tuple[Key, ...]:
+    def _groups(self, plan: Plan, turn: Turn | None) -> Sequence[Key]:
         if not plan.keys:
             return ((),)
         listing = Plan(plan.groups, plan.dialect, plan.keys, (), (), None, plan.cells)

@@ -16,23 +16,23 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import NamedTuple, TypeVar
 
 import duckdb
 import pyarrow as pa
 
-from dpsql.engines import Cancellation, arrow_type, cancelled
+from dpsql.engines import Cancellation, cancelled
 from dpsql.engines.duckdb import LOCKED, column_type
 from dpsql.errors import Error, OperationalError, error
 from dpsql.memory import Memory
-from dpsql.releases import ReleasedTable
+from dpsql.releases import ColumnarRows, ReleasedTable, ValueColumn, arrow_type, columns_of, concatenated, rounded
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
 from rewriter.declared import TEXT, UTC, Kind, Scalar, Type
 from rewriter.front_door import total_sql
 
 Columns = tuple[tuple[str, Type], ...]
-Rows = tuple[tuple[Scalar | None, ...], ...]
+Rows = Sequence[tuple[Scalar | None, ...]]
 
 
 class OuterAnswer(NamedTuple):
@@ -49,9 +49,10 @@ MEMORY = "512MB"
 SECONDS = 10.0
 CELLS = 5_000_000
 """The most values that one answer holds."""
-_BATCH = 10_000
+_BATCH = 2_000
+"""Rows that are fetched as Python's values; what has more is fetched as Arrow's columns."""
+_BATCHES = 100_000
 _REMEMBERED = 512
-_DIGITS = Context(prec=80)
 
 
 class Sandbox:
@@ -175,7 +176,7 @@ class Sandbox:
                 cursor.register(name, _arrow_table(table))
             cursor.execute(sql)
             columns = _columns(cursor)
-            return columns, tuple(self._fetch(cursor, columns))
+            return columns, self._fetch(cursor, columns)
 
         return self._call(answer, cancellation)
 
@@ -195,17 +196,17 @@ class Sandbox:
         key = (sql, tuple((name, tuple(columns)) for name, columns in tables.items()))
         return self.memory.get(key, lambda: self._call(bind))
 
-    def _fetch(self, cursor: duckdb.DuckDBPyConnection, columns: Columns) -> list[tuple[Scalar | None, ...]]:
+    def _fetch(self, cursor: duckdb.DuckDBPyConnection, columns: Columns) -> Rows:
+        """The rows; those of a long answer column by column."""
         rows: list[tuple[Scalar | None, ...]] = []
         most = self._cells // max(len(columns), 1)
         while batch := cursor.fetchmany(_BATCH):
             rows += batch
-            if len(rows) > most:
-                raise error(
-                    f"the answer has more than {most} rows", sqlstate="54000", hint="aggregate further, or use LIMIT"
-                )
+            _check_length(len(rows), most)
+            if len(batch) == _BATCH and not any(kind.temporal for _, kind in columns):
+                return _long(rows, cursor.to_arrow_reader(_BATCHES), [kind for _, kind in columns], most)
         instants = [place for place, (_, type_) in enumerate(columns) if type_.kind is Kind.TIMESTAMPTZ]
-        return [_in_utc(row, instants) for row in rows] if instants else rows
+        return tuple([_in_utc(row, instants) for row in rows]) if instants else tuple(rows)
 
     def zones(self) -> frozenset[str]:
         """The time zones that statements may be answered in."""
@@ -236,6 +237,32 @@ class Sandbox:
             yield cursor
         finally:
             cursor.close()
+
+
+def _check_length(rows: int, most: int) -> None:
+    if rows > most:
+        raise error(f"the answer has more than {most} rows", sqlstate="54000", hint="aggregate further, or use LIMIT")
+
+
+def _long(
+    rows: Sequence[tuple[Scalar | None, ...]], rest: pa.RecordBatchReader, kinds: Sequence[Type], most: int
+) -> ColumnarRows:
+    """Rows, and those that Arrow reads after them."""
+    batches: list[pa.RecordBatch] = []
+    count = len(rows)
+    for batch in rest:
+        batches.append(batch)
+        count += batch.num_rows
+        _check_length(count, most)
+    columns: list[ValueColumn] = []
+    for place, (kind, values) in enumerate(zip(kinds, columns_of(rows, len(kinds)), strict=True)):
+        parts = [ValueColumn(kind, values)]
+        for batch in batches:
+            array = batch.column(place)
+            same = array.type == arrow_type(kind)
+            parts.append(ValueColumn(kind, arrow=array) if same else ValueColumn(kind, array.to_pylist()))
+        columns.append(concatenated(parts))
+    return ColumnarRows(columns, count)
 
 
 def _in_utc(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
@@ -294,25 +321,9 @@ def _fitted(value: Scalar | None, kind: Type) -> Scalar | None:
         low, high = kind.limits
         return round(value) if low <= value <= high else None
     if kind.kind is Kind.DECIMAL:
-        return _rounded(value, kind) if abs(value) < 10 ** (kind.precision - kind.scale) else None
+        return rounded(value, kind) if abs(value) < 10 ** (kind.precision - kind.scale) else None
     return float(value)
 
 
 def _arrow_table(table: ReleasedTable) -> pa.Table:
-    arrays = [pa.array(_values(column.values, column.type), arrow_type(column.type)) for column in table.columns]
-    return pa.table(arrays, names=[column.name for column in table.columns])
-
-
-def _values(values: Sequence[Scalar | None], type_: Type) -> Sequence[Scalar | None]:
-    """Values as Arrow wants them for the type."""
-    if type_.kind is Kind.DOUBLE:
-        return [None if value is None else float(value) for value in values]  # type: ignore[arg-type]
-    if type_.kind is Kind.DECIMAL or type_.bits == 128:
-        return [None if value is None else _rounded(value, type_) for value in values]
-    return values
-
-
-def _rounded(value: Scalar, type_: Type) -> Decimal:
-    if isinstance(value, datetime.date | str):
-        raise TypeError("not a number")
-    return Decimal(value).quantize(Decimal(1).scaleb(-type_.scale), context=_DIGITS)
+    return pa.table([column.column.arrow for column in table.columns], names=[column.name for column in table.columns])

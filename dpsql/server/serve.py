@@ -1,4 +1,4 @@
-"""Sockets, TLS and threads: the only file that awaits.
+"""Sockets, TLS and threads: what becomes of a connection once it is accepted.
 
 Each connection is a coroutine that reads bytes, has them answered in a thread, and writes what comes back, a chunk at a
 time: a client that does not read holds up itself alone, and no statement holds up the loop.
@@ -9,78 +9,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import ipaddress
-import itertools
 import logging
 import secrets
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from dpsql.errors import Error, OperationalError
-from dpsql.server.operations import LoggedOut, Pace, logs, short_turns
+from dpsql.errors import Error
+from dpsql.server.certificate import Certificate
+from dpsql.server.door import Entrance, is_loopback
+from dpsql.server.operations import LoggedOut, logs, short_turns
 from dpsql.server.session import Backend, Gate, Peer, Protocol, Upgrade, Watch
-from dpsql.server.wire import error
 
 LOGIN_SECONDS = 10.0
 GRACE_SECONDS = 5.0
-MAX_STRANGERS = 200
-"""Connections that have not logged in yet."""
 SPARE = 16
 """Threads beside those of statements that run: they wait for a turn, say no, and let others in."""
 _READ = 64 * 1024
 _TLS_HELLO = 0x16
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """The server's certificate and key, as files in PEM."""
-
-    certificate: Path
-    key: Path
-
-    def context(self) -> ssl.SSLContext:
-        """Raises :class:`OperationalError` where the files do not make a certificate."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.set_alpn_protocols(["postgresql"])
-        try:
-            # Without a password nobody is asked for one at a terminal: an encrypted key is an error.
-            context.load_cert_chain(self.certificate, self.key, password=lambda: b"")
-        except (OSError, ssl.SSLError) as problem:
-            raise OperationalError(
-                f"the certificate cannot be used: {type(problem).__name__}",
-                sqlstate="58030",
-                hint="give PEM files, and a key without a passphrase",
-            ) from None
-        return context
-
-    @property
-    def open_to_others(self) -> bool:
-        """Whether other users of this machine may read the key."""
-        with contextlib.suppress(OSError):
-            return bool(self.key.stat().st_mode & 0o077)
-        return False
-
-    def der(self) -> bytes:
-        """The first certificate of the file, for channel binding."""
-        text = self.certificate.read_text()
-        begin, end = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
-        return ssl.PEM_cert_to_DER_cert(text[text.index(begin) : text.index(end) + len(end)] + "\n")
-
-
 class Server:
-    """A listening proxy. ``run`` serves until ``stop`` is called or the process is told to end."""
+    """A proxy and its connections. ``run`` serves until ``stop`` is called or the process is told to end."""
 
     def __init__(
         self,
         backend: Backend,
-        host: str,
-        port: int,
+        entrance: Entrance,
         *,
         certificate: Certificate | None = None,
         watch: Watch | None = None,
@@ -91,16 +49,13 @@ class Server:
         that run have to end when the server is stopped.
         """
         self._backend = backend
-        self._limits = backend.proxy.policy.limits
+        self._entrance = entrance
         self._watch = watch or Watch()
         self._gate = Gate(backend.proxy.policy, encrypted=encrypted)
         self._grace = grace
         self._context = certificate.context() if certificate is not None else None
         self._der = certificate.der() if certificate is not None else None
-        self._listener = _listen(host, port)
-        self._address: tuple[str, int] = self._listener.getsockname()[:2]
         self._threads = ThreadPoolExecutor(self._watch.turns.all + SPARE, thread_name_prefix="dpsql-session")
-        self._numbers = itertools.count(1)
         self._protocols: dict[int, Protocol] = {}
         self._connections: dict[int, asyncio.Task[None]] = {}
         self._busy: set[int] = set()
@@ -108,11 +63,6 @@ class Server:
         self._stopping: asyncio.Event | None = None
         self._hurry: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port that are listened on."""
-        return self._address
 
     @property
     def serving(self) -> bool:
@@ -126,12 +76,16 @@ class Server:
         inside = sum(protocol.ready for protocol in protocols)
         return inside, len(protocols) - inside
 
-    def alive(self) -> bool:
-        """Whether the loop that all connections wait for goes round, within two seconds. Not for the loop's thread."""
+    def beat(self) -> Future[bool]:
+        """Done when the loop that all connections wait for has gone round. Raises RuntimeError where there is none."""
         if self._loop is None:
-            return False
+            raise RuntimeError("the server does not run")
+        return asyncio.run_coroutine_threadsafe(asyncio.sleep(0, True), self._loop)
+
+    def alive(self) -> bool:
+        """Whether the loop goes round within two seconds. Not for the loop's thread."""
         try:
-            return asyncio.run_coroutine_threadsafe(asyncio.sleep(0, True), self._loop).result(2)
+            return self.beat().result(2)
         except (TimeoutError, RuntimeError):
             return False
 
@@ -141,26 +95,34 @@ class Server:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._told_to_stop)
 
-    def run(self, listening: Callable[[], None] = lambda: None, *, hang_up: Callable[[], None] | None = None) -> None:
+    def run(
+        self,
+        listening: Callable[[], None] = lambda: None,
+        *,
+        hang_up: Callable[[], None] | None = None,
+        ends: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM),
+    ) -> None:
         """Serve; returns when all is stopped. ``listening`` is called once connections are accepted, ``hang_up`` at
-        each SIGHUP.
+        each SIGHUP; ``ends`` are the signals that stop it.
         """
         # What is loaded by now stays for ever: no collection has to look at it again.
         gc.collect()
         gc.freeze()
         try:
             with short_turns():
-                asyncio.run(self._run(listening, hang_up))
+                asyncio.run(self._run(listening, hang_up, ends))
         finally:
             gc.unfreeze()
-            self._listener.close()
+            self._entrance.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _run(self, listening: Callable[[], None], hang_up: Callable[[], None] | None) -> None:
+    async def _run(
+        self, listening: Callable[[], None], hang_up: Callable[[], None] | None, ends: Sequence[signal.Signals]
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopping, self._hurry = asyncio.Event(), asyncio.Event()
         with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in ends:
                 self._loop.add_signal_handler(number, self._told_to_stop)
             if hang_up is not None:
                 self._loop.add_signal_handler(signal.SIGHUP, hang_up)
@@ -170,8 +132,7 @@ class Server:
         logs.event(logging.INFO, "stopping", running=len(self._busy), grace=self._grace)
         accepting.cancel()
         await asyncio.wait([accepting])
-        # Closed, so that nobody waits in its queue for a server that will never come.
-        self._listener.close()
+        self._entrance.close()
         await self._farewell(self._hurry)
         logs.event(logging.INFO, "stopped")
 
@@ -201,27 +162,10 @@ class Server:
     # Connections
 
     async def _accept(self) -> None:
-        loop, pace = asyncio.get_running_loop(), Pace()
         while True:
-            try:
-                accepted, _ = await loop.sock_accept(self._listener)
-            except OSError as problem:
-                # Out of file descriptors: those who are connected go on.
-                logs.event(logging.ERROR, "a connection could not be accepted", error=type(problem).__name__)
-                await asyncio.sleep(0.1)
-                continue
-            inside, strangers = self.connections
-            if inside + strangers >= self._limits.connections or strangers >= MAX_STRANGERS:
-                with contextlib.suppress(OSError):
-                    accepted.send(error("FATAL", "53300", "sorry, too many clients already"))
-                accepted.close()
-                await asyncio.sleep(pace.wait(loop.time()))
-                continue
-            number = next(self._numbers) & 0x7FFFFFFF
+            number, accepted = await self._entrance.accepted(lambda: self.connections)
             self._protocols[number] = self._protocol(number, accepted)
             self._connections[number] = asyncio.create_task(self._connection(number, accepted))
-            # Those who wait to be accepted do not hold up those who were.
-            await asyncio.sleep(pace.wait(loop.time()))
 
     def _protocol(self, number: int, accepted: socket.socket) -> Protocol:
         return Protocol(
@@ -232,14 +176,14 @@ class Server:
             key=(number, secrets.token_bytes(4)),
             cancel=self._cancel,
             watch=self._watch,
-            crowded=self._crowded,
+            crowded=lambda analyst: self._crowded(number, analyst),
         )
 
-    def _crowded(self, analyst: str) -> bool:
+    def _crowded(self, number: int, analyst: str) -> bool:
         """Whether an analyst has as many connections as one may have."""
         protocols = list(self._protocols.values())
         own = sum(one.session is not None and one.session.analyst == analyst for one in protocols)
-        return own >= self._limits.connections_per_analyst
+        return self._entrance.crowded(number, analyst, own)
 
     async def _connection(self, number: int, accepted: socket.socket) -> None:
         protocol = self._protocols[number]
@@ -267,6 +211,7 @@ class Server:
         finally:
             self._protocols.pop(number, None)
             self._connections.pop(number, None)
+            self._entrance.ended(number)
             protocol.abandon()
             if protocol.session is not None:
                 with contextlib.suppress(Error):
@@ -341,6 +286,13 @@ class Server:
         return _Streams(reader, asyncio.StreamWriter(transport, fresh, reader, loop), streams)
 
     def _cancel(self, pid: int, secret: bytes) -> None:
+        if pid in self._protocols:
+            self.cancel(pid, secret)
+        else:
+            self._entrance.cancel(pid, secret)
+
+    def cancel(self, pid: int, secret: bytes) -> None:
+        """Cancel what runs on a connection of this server, for who knows its secret. From any thread."""
         found = self._protocols.get(pid)
         if found is not None and secrets.compare_digest(found.key[1], secret):
             found.cancel()
@@ -400,33 +352,3 @@ def _peer(accepted: socket.socket) -> Peer:
         # It has gone already.
         return Peer(loopback=False)
     return Peer(is_loopback(address), address=address)
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an IP address is this machine's own, for itself.
-
-    >>> is_loopback("127.0.0.9"), is_loopback("::ffff:127.0.0.1"), is_loopback("0.0.0.0"), is_loopback("10.0.0.1")
-    (True, True, False, False)
-    """
-    found = ipaddress.ip_address(address)
-    mapped = getattr(found, "ipv4_mapped", None)
-    return bool((mapped or found).is_loopback)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, number, _, address = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, number)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(1024)
-        listener.setblocking(False)
-    except OSError as problem:
-        raise OperationalError(
-            f"cannot listen on {host} port {port}: {problem.strerror or problem}",
-            sqlstate="58030",
-            hint="choose another --port",
-        ) from None
-    return listener

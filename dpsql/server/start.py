@@ -1,4 +1,4 @@
-"""``dpsql serve``: a policy opened, its shadow started, and the server running between them."""
+"""``dpsql serve``: a policy opened, its shadow started, and a server or several running between them."""
 
 from __future__ import annotations
 
@@ -6,143 +6,138 @@ import logging
 import os
 import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
+from dpsql.engines import Concern
 from dpsql.errors import Error, OperationalError
+from dpsql.ledger import Ledger
+from dpsql.opened import compared, load_policy, open_here, open_ledger
 from dpsql.policy import Policy
 from dpsql.proxy import Proxy
-from dpsql.server.operations import Audit, Observer, Turns, logs
-from dpsql.server.serve import GRACE_SECONDS, Certificate, Server, is_loopback
-from dpsql.server.session import Backend, Watch
+from dpsql.server.door import Door, is_loopback
+from dpsql.server.operations import logs
+from dpsql.server.serving import SEVERAL, Serving, analysts, database_name, made, unmet, usual_workers
 from dpsql.server.shadow import Shadow
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
     from dpsql.server.operations import Monitor
+
+__all__ = ["Serving", "analysts", "check_exposure", "database_name", "made", "monitor_of", "serve", "usual_workers"]
 
 REFUSED = "F0000"
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
-    """How a policy is served."""
-
-    policy: Path
-    host: str = "127.0.0.1"
-    port: int = 5433
-    certificate: Certificate | None = None
-    without_tls: bool = False
-    without_passwords: bool = False
-    audit: Path | None = None
-    metrics_port: int | None = None
-    log_format: str = "text"
-    log_level: str = "info"
-    log_engine_errors: bool = False
-    grace: float = GRACE_SECONDS
-
-
 def serve(serving: Serving) -> None:
     """Serve a policy until the process is told to end. Raises :class:`dpsql.errors.Error` where it cannot start."""
-    log = logs.Log.start(serving.log_format, serving.log_level, engine_errors=serving.log_engine_errors)
-    # What this process and the shadow hold in memory is not left on a disk when they die.
+    # What this process and the others hold in memory is not left on a disk when they die.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    policy = load_policy(serving.policy)
+    check_exposure(serving, policy)
+    if serving.workers > 1 and not SEVERAL:
+        raise OperationalError("several workers need Linux", sqlstate=REFUSED, hint="--workers 1")
+    (_serve_alone if serving.workers == 1 else _serve_with_workers)(serving, policy)
+
+
+def _serve_alone(serving: Serving, policy: Policy) -> None:
     with ExitStack() as stack:
-        stack.callback(log.close)
-        proxy = Proxy.open(serving.policy)
+        log = _logging(serving, stack)
+        proxy = Proxy.of(open_here(compared(policy)))
         stack.callback(proxy.close)
-        check_exposure(serving, proxy.policy)
-        shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), database_name(proxy.policy))
+        shadow = Shadow.start(proxy.catalog, analysts(policy), database_name(policy))
         stack.callback(shadow.close)
-        for concern in proxy.concerns():
-            logs.event(logging.WARNING, concern.text, table=concern.table)
-        if serving.certificate is not None and serving.certificate.open_to_others:
-            logs.event(logging.WARNING, "other users of this machine may read the key of the certificate")
-        parts = made(serving, proxy, shadow, log, stack)
-
-        def listening() -> None:
-            _announce(serving, proxy.policy, shadow.database, parts, log)
-
-        parts.server.run(listening, hang_up=parts.audit.reopen if parts.audit is not None else None)
+        _warn(serving, proxy.concerns())
+        door = Door(serving.host, serving.port, policy.limits)
+        parts = made(serving, proxy, shadow, log, stack, door)
+        monitor = monitor_of(
+            serving, proxy.ledger, shadow, policy, parts.metrics.registry, parts.server.alive, parts.problems, stack
+        )
+        parts.server.run(lambda: _announce(serving, policy, shadow.database, door, monitor, log), hang_up=parts.reopen)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A server that does not run yet, and what observes it."""
+def _serve_with_workers(serving: Serving, policy: Policy) -> None:
+    """The ledger and the shadow are this process's; sessions, engines and noise are the workers'."""
+    from dpsql.server.workers import AddedFigures, Foreman, Nursery, StartCall, database_file, work
 
-    server: Server
-    audit: Audit | None
-    monitor: Monitor | None
-
-
-def made(serving: Serving, proxy: Proxy, shadow: Shadow, log: logs.Log, stack: ExitStack) -> Parts:
-    """A server, and all that observes it; ``stack`` closes what has to be closed."""
-    limits = proxy.policy.limits
-    audit = Audit(serving.audit) if serving.audit is not None else None
-    observers: list[Observer] = [logs.LogObserver()]
-    if audit is not None:
-        stack.callback(audit.close)
-        observers.append(audit)
-    watch = Watch(Turns(limits.statements, limits.statements_per_analyst), observers)
-    proxy.ledger.on_charge = watch.charged
-    server = Server(
-        Backend(proxy, shadow),
-        serving.host,
-        serving.port,
-        certificate=serving.certificate,
-        watch=watch,
-        grace=serving.grace,
-        encrypted=not serving.without_tls,
-    )
-    monitor = _monitor(serving, proxy, shadow, log, audit, server, watch)
-    if monitor is not None:
-        stack.callback(monitor.close)
-        monitor.start()
-    return Parts(server, audit, monitor)
+    # First, while this process has one thread.
+    nursery = Nursery(partial(work, serving, policy))
+    with ExitStack() as stack:
+        stack.callback(nursery.close)
+        log = _logging(serving, stack)
+        database = database_file(policy)
+        found = compared(policy)
+        # Open until the end: nobody writes to the file of a database while it is served.
+        stack.callback(found.engine.close)
+        ledger = open_ledger(policy)
+        stack.callback(ledger.close)
+        shadow = Shadow.start(found.catalog, analysts(policy), database_name(policy))
+        stack.callback(shadow.close)
+        _warn(serving, found.engine.concerns())
+        door = Door(serving.host, serving.port, policy.limits)
+        start = StartCall(found.catalog, database, shadow.address)
+        foreman = Foreman(nursery, door, ledger, policy.limits, start, serving.workers, serving.grace)
+        monitor = None
+        if serving.metrics_port is not None:
+            registry = AddedFigures(foreman.figures).registry
+            monitor = monitor_of(serving, ledger, shadow, policy, registry, foreman.alive, foreman.problems, stack)
+        foreman.run(lambda: _announce(serving, policy, shadow.database, door, monitor, log))
 
 
-def _monitor(
+def _logging(serving: Serving, stack: ExitStack) -> logs.Log:
+    log = logs.Log.start(serving.log_format, serving.log_level, engine_errors=serving.log_engine_errors)
+    stack.callback(log.close)
+    return log
+
+
+def _warn(serving: Serving, concerns: Iterable[Concern]) -> None:
+    for concern in concerns:
+        logs.event(logging.WARNING, concern.text, table=concern.table)
+    if serving.certificate is not None and serving.certificate.open_to_others:
+        logs.event(logging.WARNING, "other users of this machine may read the key of the certificate")
+
+
+def monitor_of(
     serving: Serving,
-    proxy: Proxy,
+    ledger: Ledger,
     shadow: Shadow,
-    log: logs.Log,
-    audit: Audit | None,
-    server: Server,
-    watch: Watch,
+    policy: Policy,
+    registry: CollectorRegistry,
+    alive: Callable[[], bool],
+    problems: Callable[[], tuple[str, ...]],
+    stack: ExitStack,
 ) -> Monitor | None:
+    """The monitor of a server, which runs until ``stack`` closes it; ``problems`` are those beside the ledger's and the
+    catalog's. None where nobody asked for one.
+    """
     if serving.metrics_port is None:
         return None
-    from dpsql.server.operations import Metrics, Monitor, State
+    from dpsql.server.operations import BudgetFigures, Monitor
 
-    def auditing() -> bool:
-        return audit is None or not audit.broken
+    registry.register(BudgetFigures(ledger, policy.analysts or ()))
 
-    metrics = Metrics(State(proxy, watch.turns, lambda: server.connections, lambda: log.lost, auditing))
-    watch.add(metrics)
-    turns = watch.turns
-    problems: dict[str, Callable[[], bool]] = {
-        "not accepting connections": lambda: server.serving,
-        "the ledger cannot be used": lambda: _ledger_works(proxy),
-        "the audit log cannot be written": auditing,
-        "the catalog is gone": lambda: shadow.process.running,
-        "too many statements run": lambda: turns.running < turns.all,
-    }
-    return Monitor(
-        serving.metrics_port,
-        metrics.registry,
-        server.alive,
-        lambda: tuple(problem for problem, fine in problems.items() if not fine()),
-    )
+    def all_problems() -> tuple[str, ...]:
+        shared = {
+            "the ledger cannot be used": lambda: _works(ledger),
+            "the catalog is gone": lambda: shadow.running,
+        }
+        return (*problems(), *unmet(shared))
+
+    monitor = Monitor(serving.metrics_port, registry, alive, all_problems)
+    stack.callback(monitor.close)
+    monitor.start()
+    return monitor
 
 
-def _ledger_works(proxy: Proxy) -> bool:
+def _works(ledger: Ledger) -> bool:
     try:
-        proxy.ledger.spent()
+        ledger.spent()
     except Error:
         return False
-    return not proxy.ledger.stopped
+    return not ledger.stopped
 
 
 def check_exposure(serving: Serving, policy: Policy) -> None:
@@ -179,28 +174,19 @@ def _addresses(host: str) -> set[str]:
     return {str(address[0]).partition("%")[0] for *_, address in found}
 
 
-def _announce(serving: Serving, policy: Policy, database: str, parts: Parts, log: logs.Log) -> None:
-    host, port = parts.server.address
-    monitor = parts.monitor
+def _announce(
+    serving: Serving, policy: Policy, database: str, door: Door, monitor: Monitor | None, log: logs.Log
+) -> None:
+    host, port = door.address
     if serving.log_format == "json":
         fields: dict[str, object] = {"host": host, "port": port, "tls": serving.certificate is not None}
         if monitor is not None:
             fields["metrics_port"] = monitor.port
+        if serving.workers > 1:
+            fields["workers"] = serving.workers
         logs.event(logging.INFO, "listening", **fields)
         return
     log.put(f"dpsql serves {os.fspath(serving.policy)} on {host} port {port}")
     log.put(f"  psql -h {host} -p {port} -U {analysts(policy)[0]} {database}")
     if monitor is not None:
         log.put(f"  http://127.0.0.1:{monitor.port}/metrics, /health, /ready")
-
-
-def analysts(policy: Policy) -> tuple[str, ...]:
-    """The names that may ask; a policy that names nobody has one, called analyst."""
-    return tuple(policy.analysts or ()) or ("analyst",)
-
-
-def database_name(policy: Policy) -> str:
-    """What ``current_database()`` says: the name of the owner's database."""
-    path = str(policy.database.path).partition("?")[0].rstrip("/")
-    name = Path(path).stem[:63]
-    return "dpsql" if name in ("", "template0", "template1") else name

@@ -1,9 +1,9 @@
 """Draw how accurate answers are under one promise: dpsql, the plain approach, OpenDP, smartnoise-sql.
 
     pip install matplotlib
-    python examples/accuracy/plot.py                  # draws figures.json, the runs that the README shows
+    python examples/accuracy/plot.py                  # draws figures.json, the runs that the guide shows
     python examples/accuracy/plot.py --run            # runs the benchmark first, about 20 minutes; --quick: about 4
-    python examples/accuracy/plot.py --table          # prints the runs as the README's tables
+    python examples/accuracy/plot.py --table          # prints the runs as the guide's tables
 
 Why figures are kept: whoever has no 20 minutes sees the same numbers, and a change of them shows in the history.
 """

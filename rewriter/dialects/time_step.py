@@ -43,10 +43,11 @@ class TimeStep:
         """A step that lists the periods of both; None where none does: minutes and seconds are listed by UTC alone.
 
         >>> day, hour, minute = map(TimeStep, (Period.DAY, Period.HOUR, Period.MINUTE))
-        >>> day.beside(hour) == hour, minute.by("Asia/Tokyo").beside(day), day.beside(hour.by("Asia/Tokyo"))
-        (True, None, TimeStep(period=<Period.HOUR: 24>, zones=frozenset({'Asia/Tokyo'})))
+        >>> day.beside(hour) == hour, minute.by("Asia/Tokyo").beside(None), minute.beside(hour.by("Asia/Tokyo"))
+        (True, None, None)
         """
-        if self.zones and self.period not in (Period.DAY, Period.HOUR):
+        both = (self,) if known is None else (self, known)
+        if any(step.zones for step in both) and any(step.period in (Period.MINUTE, Period.SECOND) for step in both):
             return None
         if known is None or known == self:
             return self

@@ -34,7 +34,7 @@ from rewriter.expressions.build import (
 )
 from rewriter.expressions.casts import decimal_type, half_away, unify, widen
 from rewriter.expressions.doubles import magnitude_of, operand
-from rewriter.expressions.literals import whole_literal
+from rewriter.expressions.literals import interval_of, whole_literal
 from rewriter.expressions.value import Limits, Value
 from rewriter.refused import TYPE_MISMATCH
 
@@ -288,6 +288,9 @@ def negate(node: exp.Expr, context: Context) -> Value:
         value = widen(value, DOUBLE, context.dialect)
     if is_null(value):
         return widen(value, INTEGER, context.dialect)
+    if value.span is not None:
+        months, days, micros = value.span
+        return interval_of((-months, -days, -micros), context.dialect)
     if not value.type.numeric:
         raise refuse(f"there is no - {value.type}", "negate a number", "42883")
     if is_literal(value):

@@ -263,11 +263,16 @@ def interval_value(spelt: str, dialect: Dialect) -> Value:
     >>> interval_value("1 year -2 days 01:30:00", DUCKDB).sql.sql("duckdb")
     "CAST('12 months -2 days 5400000000 microseconds' AS INTERVAL)"
     """
-    months, days, micros = _span(spelt)
+    return interval_of(_span(spelt), dialect)
+
+
+def interval_of(span: Span, dialect: Dialect) -> Value:
+    """The interval of so many months, days and microseconds."""
+    months, days, micros = span
     if abs(months) > 120_000 or abs(days) > 3_660_000 or abs(micros) > 3_660_000 * 86_400_000_000:
         raise refuse("the interval is longer than 10,000 years", "use a shorter one", "22008")
     node = dialect.interval(months, days, micros)
-    return Value(node, INTERVAL, interval=None, nullable=False, constant=True, domain=None, span=(months, days, micros))
+    return Value(node, INTERVAL, interval=None, nullable=False, constant=True, domain=None, span=span)
 
 
 def fixed_zone(spelt: str) -> str | None:

@@ -9,7 +9,8 @@ from sqlglot import exp
 from rewriter.dialects import refuse
 from rewriter.expressions import arithmetic as numbers
 from rewriter.expressions import logic, text, time
-from rewriter.expressions.build import Context
+from rewriter.expressions.build import Context, is_literal, scalar_of
+from rewriter.expressions.literals import interval_of
 from rewriter.expressions.value import Value
 
 Operator = Callable[[Value, Value, Context], Value]
@@ -25,6 +26,15 @@ def _subtract(left: Value, right: Value, context: Context) -> Value:
     if time.involves_time(left, right):
         return time.minus(left, right, context)
     return numbers.subtract(*numbers.numbers(left, right, context, "-"), context)
+
+
+def _multiply(left: Value, right: Value, context: Context) -> Value:
+    for length, number in ((left, right), (right, left)):
+        count = scalar_of(number) if is_literal(number) else None
+        if length.span is not None and type(count) is int:
+            months, days, micros = length.span
+            return interval_of((months * count, days * count, micros * count), context.dialect)
+    return numbers.multiply(*numbers.numbers(left, right, context, "*"), context)
 
 
 def _arithmetic(function: Callable[[Value, Value, Context], Value], sign: str) -> Operator:
@@ -45,7 +55,7 @@ OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.Or: lambda left, right, context: logic.connect(exp.Or, left, right, context),
     exp.Add: _add,
     exp.Sub: _subtract,
-    exp.Mul: _arithmetic(numbers.multiply, "*"),
+    exp.Mul: _multiply,
     exp.Div: _arithmetic(numbers.divide, "/"),
     exp.Mod: _arithmetic(numbers.modulo, "%"),
     exp.IntDiv: _integer_division,

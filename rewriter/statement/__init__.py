@@ -33,6 +33,7 @@ from rewriter.statement.select_shape import (
     walk,
 )
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
+from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "ShowSetting",
     "Transaction",
     "alias_columns",
+    "at_instant",
     "branches",
     "children_of",
     "conjuncts",

@@ -35,6 +35,7 @@ from dpsql.mechanisms.sampling.sampler import Sampler
 from dpsql.mechanisms.threshold import Threshold
 from dpsql.proxy import Proxy, Session
 from dpsql.releases.tables import NoisyTable
+from dpsql.server.door import Door
 from dpsql.server.serve import Server
 from dpsql.server.session.backend import Backend
 from dpsql.server.shadow.shadow import Shadow
@@ -273,8 +274,9 @@ def main() -> None:
             BUGS[name].plant(patch)
         proxy = Proxy.open(policy)
         shadow = shadow or Shadow.start(proxy.catalog, analysts(proxy.policy), database_name(proxy.policy))
-        server = Server(Backend(proxy, shadow), "127.0.0.1", 0)
-        port = server.address[1]
+        door = Door("127.0.0.1", 0, proxy.policy.limits)
+        server = Server(Backend(proxy, shadow), door)
+        port = door.address[1]
         threading.Thread(
             target=server.run, args=(lambda port=port: print(f"port {port}", flush=True),), daemon=True
         ).start()

@@ -1,7 +1,7 @@
 """``python -m tests.bench ledger``: charges per second and how long one waits, on this disk, in SQLite and PostgreSQL.
 
 A client is an analyst's connection that has several statements under way; a charge counts when it is durable. The first
-line is what one flush to the disk per charge would give.
+line is what one flush to the disk per charge would give; workers are processes of one server, which one writer serves.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import argparse
 import multiprocessing
 import multiprocessing.queues
 import os
+import queue
+import socket
 import tempfile
 import threading
 import time
@@ -27,6 +29,9 @@ from rich.table import Table
 from dpsql.accounting import ZCDP, Accountant
 from dpsql.accounting.loss import PrivacyLoss
 from dpsql.ledger.ledger import Due, Ledger
+from dpsql.server.workers.calls import ChargeCall
+from dpsql.server.workers.remote_calls import RemoteCalls
+from dpsql.server.workers.worker import AskingWriter
 from tests.engines.postgres_server import start
 
 TOTAL = Accountant(ZCDP, Fraction(10**9), Fraction(1, 10**6))
@@ -112,6 +117,48 @@ def taking_turns(name: str, place: str, proxies: int, seconds: float) -> Measure
     return measured_waits(name, waits, seconds)
 
 
+def _worker(end: int, place: str, who: str, clients: int, until: float) -> None:
+    """A worker's ledger: the foreman, at the other end, charges for it."""
+    line = RemoteCalls(end)
+    line.open(lambda question: None, lambda: None)
+    own: list[float] = []
+    with Ledger.open(place, TOTAL, writer=AskingWriter(line)) as ledger:
+
+        def client() -> None:
+            while (asked := time.monotonic()) < until:
+                ledger.begin(who, PRICE).result()
+                own.append(time.monotonic() - asked)
+
+        threads = [threading.Thread(target=client) for _ in range(clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    line.ask(own).result()
+
+
+def asking(name: str, place: str, workers: int, clients: int, seconds: float) -> Measured:
+    """Workers whose clients each charge one after the other, and one writer for all of them."""
+    ends = [socket.socketpair() for _ in range(workers)]
+    until, waits = time.monotonic() + seconds, queue.SimpleQueue[list[float]]()
+    running = [
+        _FORK.Process(target=_worker, args=(end.fileno(), place, f"analyst {at}", clients, until))
+        for at, (_, end) in enumerate(ends)
+    ]
+    for one in running:
+        one.start()
+    with Ledger.open(place, TOTAL) as ledger:
+        for here, _ in ends:
+            answer = lambda call: ledger.admit(call.charges) if isinstance(call, ChargeCall) else waits.put(call)  # noqa: E731
+            RemoteCalls(here.detach()).open(answer, lambda: None)
+        together = [wait for _ in running for wait in waits.get()]
+        for one in running:
+            one.join()
+    for _, end in ends:
+        end.close()
+    return measured_waits(name, together, seconds)
+
+
 def flushing(folder: Path, seconds: float) -> Measured:
     """As many flushes of one block as the disk does, one after the other."""
     waits: list[float] = []
@@ -143,6 +190,8 @@ def measured(folder: Path, seconds: float, say: Callable[[Measured], object]) ->
                     name = f"{place}, {clients} × {under_way} under way"
                     say(charging(name, ledger, clients, under_way, seconds))
             say(taking_turns(f"{place}, {CLIENTS} processes", where, CLIENTS, seconds))
+            for workers, clients in ((1, 32), (2, 16), (2, 32)):
+                say(asking(f"{place}, {workers} workers × {clients}", where, workers, clients, seconds))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the README says of accuracy: its tables are the kept runs', and the product still reaches what was aimed at."""
+"""What the guide says of accuracy: its tables are the kept runs', and the product still reaches what was aimed at."""
 
 from __future__ import annotations
 
@@ -49,14 +49,23 @@ def test_the_kept_runs_asked_what_is_asked_now(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["figures", "statistics"])
-def test_the_readme_shows_the_kept_runs(plot: ModuleType, name: str) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_guide_shows_the_kept_runs(plot: ModuleType, name: str) -> None:
+    guide = (ROOT / "dpsql" / "guide" / "accuracy.md").read_text(encoding="utf-8")
     for run in kept(name):
-        assert plot.table(run) in readme
+        assert plot.table(run) in guide
+
+
+@pytest.mark.parametrize("name", ["figures", "statistics"])
+def test_the_readme_shows_their_factors(name: str) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    one, many = kept(name)
+    for found, more in zip(one["questions"], many["questions"], strict=True):
+        title = found["question"].split(", ε")[0]
+        assert f"| {title} | {found['factor']:.2f}× | {more['factor']:.2f}× |" in readme
 
 
 def test_factors_are_to_the_best_of_the_others(plot: ModuleType) -> None:
-    """And the README says where that is below 1."""
+    """And the guide says where that is below 1."""
     assert tuple(plot.COLOURS) == APPROACHES
     for found in [found for run in kept("figures") for found in run["questions"]]:
         errors = {name: plot.error(found, name) for name in APPROACHES}

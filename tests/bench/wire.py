@@ -2,6 +2,7 @@
 
 One table of 1,000 people with a key of four groups, and a public table of 100,000 rows. Both servers run on loopback,
 their clients are threads of this process with psycopg, and both are asked in turn in one run: the ratio is what counts.
+A second table says what a second worker is worth (:mod:`tests.bench.workers`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dpsql.postgresql.process import PostgresProcess
+from dpsql.server.start import usual_workers
+from tests.bench.workers import compared
 
 _PEOPLE = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, region VARCHAR NOT NULL, age INTEGER NOT NULL);
@@ -72,8 +75,11 @@ class Measured:
 
 def main() -> None:
     """``python -m tests.bench wire``"""
+    with _dpsql(1) as alone, _dpsql(2) as both:
+        Console(width=120).print(compared([(one.workers, one.process, one.port, "analyst") for one in (alone, both)]))
     clients = (1, 16, 64)
-    with _dpsql() as ours, _postgres() as theirs:
+    with _dpsql(usual_workers()) as served, _postgres() as theirs:
+        ours = served.dsn
         table = Table("statement", "clients", "dpsql ms (p99)", "per s", "PostgreSQL ms (p99)", "per s", "ratio")
         for name, (_, repetitions) in {"connect and close": (None, 50), **STATEMENTS}.items():
             for count in clients:
@@ -127,20 +133,34 @@ def measure(dsn: str, name: str, clients: int, times: int) -> Measured:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server: how many workers it has, its process and its port."""
+
+    workers: int
+    process: int
+    port: int
+
+    @property
+    def dsn(self) -> str:
+        return f"host=127.0.0.1 port={self.port} user=analyst dbname=wire"
+
+
 @contextmanager
-def _dpsql() -> Iterator[str]:
+def _dpsql(workers: int) -> Iterator[Served]:
     with tempfile.TemporaryDirectory() as folder:
         with duckdb.connect(str(Path(folder, "wire.duckdb"))) as database:
             database.execute(_PEOPLE.format(numbers="generate_series"))
         Path(folder, "policy.yaml").write_text(_POLICY)
         command = [sys.executable, "-m", "dpsql", "serve", str(Path(folder, "policy.yaml")), "--port", "0"]
+        command += ["--workers", str(workers), "--log-level", "warning"]
         server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
         try:
             line = server.stderr.readline() if server.stderr else ""
             found = re.search(r"port (\d+)", line)
             if found is None:
                 raise RuntimeError(f"dpsql serve did not start: {line}")
-            yield f"host=127.0.0.1 port={found[1]} user=analyst dbname=wire"
+            yield Served(workers, server.pid, int(found[1]))
         finally:
             server.terminate()
             server.wait(20)

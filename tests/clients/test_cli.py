@@ -60,7 +60,18 @@ def commands() -> Sequence[str]:
 
 
 def test_the_commands_are_those_that_were_promised() -> None:
-    assert sorted(commands()) == ["budget", "check", "demo", "explain", "init", "ledger", "passwd", "query", "serve"]
+    assert sorted(commands()) == [
+        "budget",
+        "check",
+        "demo",
+        "explain",
+        "guide",
+        "init",
+        "ledger",
+        "passwd",
+        "query",
+        "serve",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import requires
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -218,6 +218,11 @@ def test_only_dpsql_reaches_both_the_database_and_the_analysts() -> None:
     assert networks["superset"] == networks["dashboard"] == {"analysts"}
     assert COMPOSE["networks"]["owner"]["internal"] is True
     assert "ports" not in SERVICES["postgres"]
+
+
+def test_the_image_is_named_by_the_version_that_is_in_it() -> None:
+    images = [service["image"] for service in COMPOSE["services"].values()]
+    assert {image for image in images if image.startswith("dpsql:")} == {f"dpsql:{version('dpsql')}"}
 
 
 def test_what_the_compose_file_names_exists() -> None:

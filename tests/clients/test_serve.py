@@ -20,8 +20,11 @@ import yaml
 
 from dpsql.interfaces.commands import demo_clinic as clinic
 from dpsql.proxy import Proxy
+from dpsql.server import door as entrance
 from dpsql.server import serve as serving
-from dpsql.server.serve import Certificate, Server
+from dpsql.server.certificate import Certificate
+from dpsql.server.door import Door
+from dpsql.server.serve import Server
 from dpsql.server.session.backend import Backend
 from dpsql.server.shadow.shadow import Shadow
 from dpsql.server.start import analysts
@@ -64,12 +67,13 @@ def running(built_clinic: Path, tmp_path_factory: pytest.TempPathFactory, certif
     proxy = Proxy.open(folder / "policy.yaml")
     shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), "clinic")
     pair = Certificate(certificate / "cert.pem", certificate / "key.pem")
-    server = Server(Backend(proxy, shadow), "127.0.0.1", 0, certificate=pair)
+    door = Door("127.0.0.1", 0, proxy.policy.limits)
+    server = Server(Backend(proxy, shadow), door, certificate=pair)
     started = threading.Event()
     thread = threading.Thread(target=server.run, args=(started.set,))
     thread.start()
     assert started.wait(60)
-    yield Running(server, server.address[1], certificate)
+    yield Running(server, door.address[1], certificate)
     server.stop()
     thread.join(60)
     assert not thread.is_alive()
@@ -235,7 +239,7 @@ def test_strangers_who_say_nothing_are_let_go(running: Running, monkeypatch: pyt
 
 
 def test_one_client_too_many_is_told_so(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "MAX_STRANGERS", 3)
+    monkeypatch.setattr(entrance, "MAX_STRANGERS", 3)
     monkeypatch.setattr(serving, "LOGIN_SECONDS", 60)
     with contextlib.ExitStack() as stack:
         for _ in range(3):
@@ -260,13 +264,14 @@ def test_a_stopping_server_says_goodbye(built_clinic: Path, tmp_path: Path) -> N
         shutil.copy(built_clinic / name, tmp_path / name)
     proxy = Proxy.open(tmp_path / clinic.POLICY)
     shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), "clinic")
-    server = Server(Backend(proxy, shadow), "127.0.0.1", 0)
+    door = Door("127.0.0.1", 0, proxy.policy.limits)
+    server = Server(Backend(proxy, shadow), door)
     started = threading.Event()
     thread = threading.Thread(target=server.run, args=(started.set,))
     thread.start()
     assert started.wait(60)
     user = analysts(proxy.policy)[0]
-    connection = psycopg.connect(f"host=127.0.0.1 port={server.address[1]} user={user} dbname=x", autocommit=True)
+    connection = psycopg.connect(f"host=127.0.0.1 port={door.address[1]} user={user} dbname=x", autocommit=True)
     server.stop()
     thread.join(60)
     assert not thread.is_alive()

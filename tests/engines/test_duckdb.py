@@ -7,14 +7,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from dpsql.engines import exact_table
 from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
 from dpsql.errors import OperationalError
+from dpsql.releases import ExactTable
 from rewriter.declared.sensitivity import Sensitivity
 from rewriter.declared.types import (
     BIGINT,
@@ -269,3 +272,56 @@ def test_what_cannot_be_opened_is_told_to_the_owner(path: Path, tmp_path: Path, 
             DuckDBEngine.open(other)
         process.communicate()
     DuckDBEngine.open(other).close()
+
+
+# Long answers, which are read as Arrow's columns
+
+LONG = """SELECT CASE WHEN i % 7 > 0 THEN CAST(i % 900 AS VARCHAR) END AS a, i // 900 AS b, CAST(i * 0.25 AS DECIMAL(15, 2)) AS c,
+    DATE '2024-01-01' + CAST(i % 60 AS INTEGER) AS d, i % 2 = 0 AS e, CASE WHEN i % 5 > 0 THEN i * 0.1E0 END AS f,
+    TIMESTAMP '2024-01-01 00:00:01' + to_minutes(i) AS g, CAST(i AS HUGEINT) * 10000000000 AS h, CAST(i AS SMALLINT) AS j,
+    i * 3 - 4000 AS s0, CAST(i AS HUGEINT) * {factor} - 7 AS s1
+    FROM range(5000) AS t(i) ORDER BY hash(i)"""
+LONG_KEYS = (
+    ("a", TEXT), ("b", BIGINT), ("c", decimal(15, 2)), ("d", DATE), ("e", BOOLEAN), ("f", DOUBLE), ("g", TIMESTAMP),
+    ("h", HUGEINT), ("j", INTEGER),
+)  # fmt: skip
+
+
+def read(engine: DuckDBEngine, plan: Plan, few: int, monkeypatch: pytest.MonkeyPatch) -> ExactTable:
+    with monkeypatch.context() as patched:
+        patched.setattr(exact_table, "_FEW", few)
+        return engine.run(plan)
+
+
+@pytest.mark.parametrize(("factor", "bound"), [(10**9, 1), (10**9, 10**10), (10**25, 10**30)])
+def test_a_long_answer_is_read_as_a_short_one(
+    engine: DuckDBEngine, factor: int, bound: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planned(LONG.format(factor=factor), LONG_KEYS, ("s0", "s1"))
+    block = plan.blocks[0]
+    plan = replace(plan, blocks=(replace(block, statistics=tuple(replace(s, bound=bound) for s in block.statistics)),))
+    long, short = (read(engine, plan, few, monkeypatch) for few in (2048, 10**6))
+    assert long.keys == short.keys
+    assert [tuple(map(type, key)) for key in long.keys] == [tuple(map(type, key)) for key in short.keys]
+    assert long.statistics == short.statistics
+    assert all(column.is_narrow == (bound == 1) for column in long.statistics.values())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "i % 4999 AS k0, 1 AS s0",
+        "CASE WHEN i > 4990 THEN NULL ELSE i END AS k0, 1 AS s0",
+        "i AS k0, CASE WHEN i < 4999 THEN 1 END AS s0",
+        "i AS k0, CASE WHEN i < 4999 THEN 1 ELSE 0.5 END AS s0",
+        "i AS k0, CAST(1 AS DOUBLE) AS s0",
+        "i AS k0, CAST(i AS HUGEINT) * 10000000000000000000 AS s0",
+        "CASE WHEN i < 4999 THEN CAST(i AS DOUBLE) ELSE CAST('nan' AS DOUBLE) END AS k0, 1 AS s0",
+        "CAST(i AS VARCHAR) AS k0, 1 AS s0",
+    ],
+)
+def test_a_long_answer_of_another_shape_is_an_error(engine: DuckDBEngine, what: str) -> None:
+    type_ = DOUBLE if "DOUBLE) END" in what or "nan" in what else BIGINT
+    plan = planned(f"SELECT {what} FROM range(5000) AS t(i) ORDER BY i", (("k0", type_),))
+    with pytest.raises(OperationalError):
+        engine.run(plan)

@@ -186,13 +186,6 @@ def test_clipping_is_disclosed(ana: Session) -> None:
 # Settings
 
 
-def test_every_setting_is_documented() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    rows = [line for line in readme.splitlines() if line.startswith("| `")]
-    for name in NAMES:
-        assert any(f"`{name}`" in row.split("|")[1] for row in rows), f"README has no row for {name}"
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_setting_is_shown_set_and_reset(proxy: Proxy, name: str) -> None:
     session = proxy.session("ana")

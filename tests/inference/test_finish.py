@@ -16,6 +16,7 @@ from dpsql.calibrate.calibration import calibrate, margins
 from dpsql.inference.estimates.columns import infer
 from dpsql.inference.estimates.rounding import quotients
 from dpsql.mechanisms import Laplace
+from dpsql.releases.integer_column import IntegerColumn
 from dpsql.releases.tables import NoisyTable, ReleasedColumn
 from rewriter.declared.types import BIGINT, DOUBLE, INTEGER, SMALLINT, TEXT, Scalar, Type, decimal
 from rewriter.plan import Estimator, Linear, Output, Ratio
@@ -41,7 +42,8 @@ def finish(estimator: Estimator, target: Type, **columns: list[int]) -> Released
 
 
 def typed(number: Fraction, target: Type) -> Scalar:
-    return quotients(target)(number.numerator, number.denominator)
+    found: Scalar = quotients(target)(IntegerColumn.of([number.numerator]), number.denominator)[0]
+    return found
 
 
 def test_counts_are_whole_and_not_negative() -> None:

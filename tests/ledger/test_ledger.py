@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dpsql.accounting import PURE, ZCDP, Accountant
@@ -364,18 +364,27 @@ def test_units_decide_as_fractions_do(losses: list[tuple[Fraction, Fraction]]) -
         max_size=5,
     )
 )
+@example([[([Fraction(3, 10)], "ana"), ([Fraction(3, 10)], "ana"), ([Fraction(3, 10)], "bob")]])
 def test_what_waits_together_is_decided_as_one_after_the_other(
     batches: list[list[tuple[list[Fraction], str]]],
 ) -> None:
     limits = {EVERYBODY: pure(1), "ana": pure("0.4")}
     together, apart = (Admitted(lambda name: NOTHING, limits) for _ in range(2))
+    spent = dict.fromkeys((EVERYBODY, "ana", "bob"), PrivacyLoss())
     for batch in batches:
         groups = [
             [Charge("", datetime.now(UTC), who, recorded(cost(price)), "", ()) for price in prices]
             for prices, who in batch
         ]
-        assert together.decide(groups) == [answer for group in groups for answer in apart.decide([group])]
+        decided = together.decide(groups)
+        assert decided == [answer for group in groups for answer in apart.decide([group])]
         assert together.admitted == apart.admitted
+        for group, refused in zip(groups, decided, strict=True):
+            concerned = (EVERYBODY, group[0].analyst)
+            more = sum((charge.loss for charge in group), PrivacyLoss())
+            fits = all(limits[name].fits(spent[name], more) for name in concerned if name in limits)
+            assert fits == (refused is None)
+            spent |= {name: spent[name] + more for name in concerned} if fits else {}
         # Who has asked and was refused has a total, and it is the one that was there.
         assert {n: t for n, t in together.totals().items() if t.charges} == {
             n: t for n, t in apart.totals().items() if t.charges

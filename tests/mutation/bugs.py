@@ -10,6 +10,7 @@ from tests.mutation import (
     bugs_presence,
     bugs_rewriter,
     bugs_server,
+    bugs_workers,
 )
 from tests.mutation.bug import Bug
 
@@ -21,5 +22,6 @@ AREAS: dict[str, tuple[Bug, ...]] = {
     "ledger": bugs_ledger.BUGS,
     "answers": bugs_answers.BUGS,
     "server": bugs_server.BUGS,
+    "workers": bugs_workers.BUGS,
 }
 BUGS: tuple[Bug, ...] = tuple(bug for bugs in AREAS.values() for bug in bugs)

@@ -198,9 +198,9 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a sandbox that answers with any number of rows",
-        "dpsql.sandbox.sandbox:Sandbox._fetch",
-        "            if len(rows) > most:\n",
-        "            if len(rows) > most << 20:\n",
+        "dpsql.sandbox.sandbox:_check_length",
+        "    if rows > most:\n",
+        "    if rows > most << 20:\n",
         f"{SANDBOX}::test_a_bomb_ends_within_the_limits",
     ),
     bug(

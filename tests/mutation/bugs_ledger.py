@@ -115,7 +115,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a ledger that goes on after a failed commit",
-        "dpsql.ledger.ledger:Ledger._fail",
+        "dpsql.ledger.group_commit:GroupCommit._fail",
         "                self._stopped = error\n",
         "                pass\n",
         f"{LEDGER}::test_a_commit_that_may_have_failed_is_spent_and_nothing_follows",
@@ -123,7 +123,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "an answer before the commit",
-        "dpsql.ledger.ledger:Ledger._commit",
+        "dpsql.ledger.group_commit:GroupCommit._commit",
         "        refusals = self._journal.append(groups, self._limits)\n",
         "        threading.Timer(0.2, self._journal.append, (groups, self._limits)).start()\n"
         "        refusals: list[Spent | None] = [None] * len(groups)\n",
@@ -131,7 +131,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a refused charge is answered as if it were made",
-        "dpsql.ledger.ledger:Ledger._write",
+        "dpsql.ledger.group_commit:GroupCommit._write",
         "                    if refusal is None:\n",
         "                    if refusal is None or waiting.charges:\n",
         f"{LEDGER}::test_it_admits_what_a_list_and_a_sum_admit",

@@ -16,6 +16,8 @@ MODE = "tests/aggregates/test_mode.py"
 ANSWER = "tests/answer/test_answer.py"
 EVERY_CELL = f"{PERTURB}::test_every_cell_has_its_own_draw_and_none_is_drawn_in_vain"
 HIDDEN = f"{QUANTILE}::test_every_neighbour_of_every_small_database_is_hidden"
+COLUMNS = "tests/inference/test_columns_and_cells.py"
+DUCKDB = "tests/engines/test_duckdb.py"
 
 BUGS: tuple[Bug, ...] = (
     # Noise
@@ -86,15 +88,15 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "statistics of a group share their noise",
         "dpsql.perturb:perturb",
-        "draws = noise[number * size : (number + 1) * size]",
-        "draws = noise[:size]",
+        "noise[number * size : (number + 1) * size]",
+        "noise[:size]",
         EVERY_CELL,
     ),
     bug(
         "groups share their noise",
         "dpsql.perturb:perturb",
-        "noise = one.mechanism.sample(sampler, size * len(one.block.statistics))",
-        "noise = one.mechanism.sample(sampler, 1) * size * len(one.block.statistics)",
+        "one.mechanism.sample(sampler, size * len(one.block.statistics))",
+        "list(one.mechanism.sample(sampler, 1)) * size * len(one.block.statistics)",
         EVERY_CELL,
         f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
     ),
@@ -115,22 +117,59 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "empty cells get no noise",
         "dpsql.perturb:perturb",
-        "tuple(integer + n for integer, n in",
-        "tuple(integer + n if integer else 0 for integer, n in",
+        "column.plus(noise[number * size : (number + 1) * size])",
+        "IntegerColumn(column.plus(noise[number * size : (number + 1) * size]).array * (column.array != 0))",
         f"{PERTURB}::test_six_hundred_empty_cells_do_not_look_alike",
+    ),
+    bug(
+        "a sum beyond 64 bits wraps around",
+        "dpsql.releases.integer_column:weighted",
+        "if sum(abs(weight) * max(column.reach, 1) for column, weight in terms) < _LIMIT:",
+        "if all(column.is_narrow and abs(weight) < _LIMIT for column, weight in terms):",
+        f"{COLUMNS}::test_sums_are_exact_at_any_size",
+    ),
+    bug(
+        "noise beyond 64 bits wraps around",
+        "dpsql.releases.integer_column:IntegerColumn.plus",
+        " and more.reach < _LIMIT // 2",
+        "",
+        f"{COLUMNS}::test_secret_integers_and_noise_are_added_exactly",
+    ),
+    bug(
+        "one noise is for as many numbers as there are",
+        "dpsql.releases.integer_column:IntegerColumn.plus",
+        "if len(self) != len(more):",
+        "if len(self) != len(more) and len(more) != 1:",
+        f"{COLUMNS}::test_every_number_has_noise_of_its_own",
+    ),
+    bug(
+        "integers are 64 bits wide whatever was declared",
+        "dpsql.releases.integer_column:fits",
+        "return bound * _PEOPLE < _LIMIT // 2",
+        "return True",
+        f"{DUCKDB}::test_a_long_answer_is_read_as_a_short_one",
+    ),
+    bug(
+        "a group that comes twice in a long answer is two groups",
+        "dpsql.engines.exact_table:_order",
+        "if same.any():",
+        "if False:",
+        f"{DUCKDB}::test_a_long_answer_of_another_shape_is_an_error",
     ),
     bug(
         "groups without anybody are dropped before noise",
         "dpsql.perturb:perturb",
-        "    places = list(range(len(exact.keys)))\n",
-        "    places = [at for at in range(len(exact.keys)) if any(column[at] for column in exact.statistics.values())]\n",
+        "groups, places = exact.keys, None\n",
+        "groups, places = exact.keys, np.flatnonzero(sum(column.array != 0 for column in columns.values()))\n",
         f"{ANSWER}::test_released_groups_of_public_keys_do_not_depend_on_the_rows",
     ),
     bug(
         "post-processing knows which groups are empty",
         "dpsql.perturb:perturb",
-        "tuple(integer + n for integer, n in zip(measured, draws, strict=True))",
-        "tuple(max(integer + n, 0) if integer == 0 else integer + n for integer, n in zip(measured, draws, strict=True))",
+        "statistics[statistic.name] = column.plus(noise[number * size : (number + 1) * size]).narrowed()",
+        "summed = column.plus(noise[number * size : (number + 1) * size])\n"
+        "            hidden = np.where(column.array == 0, np.maximum(summed.array, 0), summed.array)\n"
+        "            statistics[statistic.name] = IntegerColumn(hidden).narrowed()",
         f"{PERTURB}::test_what_is_released_is_the_integer_and_its_noise_whatever_either_is",
     ),
     # Prices
@@ -333,8 +372,8 @@ BUGS: tuple[Bug, ...] = (
     bug(
         "groups that were not picked are measured too",
         "dpsql.perturb:perturb",
-        "        places = sorted(top.picked(exact.statistics[top.top.name], sampler))\n",
-        "        top.picked(exact.statistics[top.top.name], sampler)\n",
+        "        places = np.array(sorted(top.picked(columns[top.top.name], sampler)), dtype=np.int64)\n",
+        "        top.picked(columns[top.top.name], sampler)\n",
         f"{TOP}::test_only_the_groups_that_were_picked_are_in_the_table",
     ),
     bug(

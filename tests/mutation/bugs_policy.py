@@ -125,7 +125,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a policy about two people is opened by everybody",
-        "dpsql.opened:_open",
+        "dpsql.opened:_compare",
         "    checked = catalog(policy, schema, None, looks, agreed, let_pass)",
         '    checked = catalog(policy, schema, None, looks, agreed, let_pass := ("two people",))',
         f"{SAME}::test_a_row_of_two_people_is_opened_without_noise_alone",

@@ -14,7 +14,7 @@ WIRE = "tests/attacks/test_wire_attacks.py"
 BUGS: tuple[Bug, ...] = (
     bug(
         "anybody cancels anybody's statement",
-        "dpsql.server.serve:Server._cancel",
+        "dpsql.server.serve:Server.cancel",
         "if found is not None and secrets.compare_digest(found.key[1], secret):",
         "if found is not None:",
         f"{SERVE}::test_a_cancel_request_needs_the_secret",

@@ -1,6 +1,6 @@
 """What each database that dpsql opens may not do, and the attempt that shows it.
 
-``python -m tests.operations.lockdown`` makes every attempt and prints the table of the README. An attempt runs on the
+``python -m tests.operations.lockdown`` makes every attempt and prints the table of the guide's ``threat-model``. An attempt runs on the
 very connection that dpsql itself uses, past everything that refuses a client's text before it gets there.
 """
 
@@ -229,7 +229,7 @@ ALTER ROLE dpsql_reader SET default_transaction_read_only = on;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 ALTER ROLE dpsql_reader SET temp_file_limit = '16GB';
 """
-"""The role of the README, as the owner makes it; the last line bounds what is spilled to the server's disk."""
+"""The role of the guide, as the owner makes it; the last line bounds what is spilled to the server's disk."""
 LESS = "ALTER ROLE dpsql_reader SET temp_file_limit = '16MB'"
 """The same with less, so that an attempt gets there soon."""
 POSTGRES_WRITES = (
@@ -251,7 +251,7 @@ POSTGRES_LARGE = (
 
 
 def postgres_engine(server: Server) -> Iterator[Finding]:
-    """The owner's PostgreSQL, under the role that the README tells to make."""
+    """The owner's PostgreSQL, under the role that the guide tells to make."""
     name = server.database()
     with server.owner(name) as owner:
         owner.execute("CREATE TABLE member AS SELECT * FROM generate_series(1, 100) AS t(id); CREATE SEQUENCE numbers;")
@@ -386,7 +386,7 @@ def findings() -> list[Finding]:
 
 
 def table(found: Sequence[Finding]) -> str:
-    """Markdown, as the README has it."""
+    """Markdown, as the guide has it."""
     lines = ["| database | what holds | by | attempt |", "|---|---|---|---|"]
     lines += [
         f"| {one.where} | {one.promise} | {one.by} | {one.seen}{'' if one.holds else ' **FAILS**'} |" for one in found

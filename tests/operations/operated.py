@@ -18,11 +18,12 @@ import psycopg
 from prometheus_client.parser import text_string_to_metric_families
 
 from dpsql.proxy import Proxy
+from dpsql.server.door import Door
 from dpsql.server.operations import logs
 from dpsql.server.operations.audit import Audit
 from dpsql.server.serve import Server
 from dpsql.server.shadow.shadow import Shadow
-from dpsql.server.start import Serving, analysts, database_name, made
+from dpsql.server.start import Serving, analysts, database_name, made, monitor_of
 
 PATIENCE = 120.0
 """Seconds that only a test that fails waits."""
@@ -37,11 +38,12 @@ class Operated:
     audit: Audit | None
     audit_file: Path
     metrics_port: int
+    port: int
     said: bytearray = field(default_factory=bytearray)
 
     @property
     def dsn(self) -> str:
-        return f"host=127.0.0.1 port={self.server.address[1]} user=ana dbname=library sslmode=disable"
+        return f"host=127.0.0.1 port={self.port} user=ana dbname=library sslmode=disable"
 
     def connect(self, **more: Any) -> psycopg.Connection[Any]:
         return psycopg.connect(self.dsn, autocommit=True, **more)
@@ -100,12 +102,23 @@ def operated(policy: Path, **more: Any) -> Iterator[Operated]:
         stack.callback(proxy.close)
         shadow = Shadow.start(proxy.catalog, analysts(proxy.policy), database_name(proxy.policy))
         stack.callback(shadow.close)
-        parts = made(serving, proxy, shadow, log, stack)
-        assert parts.monitor is not None
+        door = Door(serving.host, serving.port, proxy.policy.limits)
+        parts = made(serving, proxy, shadow, log, stack, door)
+        monitor = monitor_of(
+            serving,
+            proxy.ledger,
+            shadow,
+            proxy.policy,
+            parts.metrics.registry,
+            parts.server.alive,
+            parts.problems,
+            stack,
+        )
+        assert monitor is not None
         started = threading.Event()
         thread = threading.Thread(target=parts.server.run, args=(started.set,))
         thread.start()
         stack.callback(thread.join, PATIENCE)
         stack.callback(parts.server.stop)
         assert started.wait(PATIENCE)
-        yield Operated(proxy, parts.server, parts.audit, audit_file, parts.monitor.port, said)
+        yield Operated(proxy, parts.server, parts.audit, audit_file, monitor.port, door.address[1], said)

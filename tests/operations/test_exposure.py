@@ -17,7 +17,7 @@ import pytest
 from dpsql.errors import Error, OperationalError
 from dpsql.interfaces.commands.commands import main
 from dpsql.policy.policy import Policy
-from dpsql.server.serve import Certificate
+from dpsql.server.certificate import Certificate
 from dpsql.server.session.login import Gate, Peer
 from dpsql.server.start import Serving, check_exposure
 from dpsql.server.wire.scram import make_verifier
@@ -143,7 +143,7 @@ def test_a_key_with_a_passphrase_asks_nobody(tmp_path: Path, certificate: Certif
         check=True, capture_output=True,
     )  # fmt: skip
     program = (
-        "from pathlib import Path; from dpsql.server.serve import Certificate; "
+        "from pathlib import Path; from dpsql.server.certificate import Certificate; "
         "Certificate(Path('cert.pem'), Path('key.pem')).context()"
     )
     done = subprocess.run(

@@ -305,3 +305,22 @@ def test_what_cannot_be_copied_is_told_without_the_engines_words() -> None:
         twice.load_public("region", pa.table({"name": ["secret"]}))
     assert str(caught.value).startswith("the public table region cannot be copied: CatalogException")
     twice.close()
+
+
+def test_a_long_answer_is_fetched_as_a_short_one(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As columns from the second thousand on, with values of the same types."""
+    numbers = tuple(range(5000))
+    tables = {"r": released(("n", BIGINT, numbers))}
+    cells = """n, CASE WHEN n % 3 > 0 THEN n END, n * 0.25, n * 0.5E0, CAST(n AS SMALLINT), CAST(n AS FLOAT) / 3,
+        CAST(n AS VARCHAR), CASE WHEN n % 2 = 0 THEN n % 5 = 0 END, SUM(n) OVER (ORDER BY n), CAST(n AS HUGEINT) << 70"""
+    for sql in (
+        f"SELECT {cells} FROM r ORDER BY n",
+        f"SELECT {cells}, DATE '2024-01-01' + CAST(n AS INT) FROM r ORDER BY n",
+    ):
+        found = {}
+        for batch in (1000, 10**6):
+            monkeypatch.setattr("dpsql.sandbox.sandbox._BATCH", batch)
+            columns, rows = sandbox.run(sql, tables)
+            found[batch] = columns, list(rows), [tuple(map(type, row)) for row in rows]
+        assert found[1000] == found[10**6]
+        assert len(found[1000][1]) == 5000

@@ -65,7 +65,7 @@ def table(found: Sequence[Finding]) -> Table:
 
 
 def markdown(found: Sequence[Finding]) -> str:
-    """The table as a README has it.
+    """The table as the guide has it.
 
     >>> print(markdown([Finding("ledger", "500 kills", "nothing unpaid", True)]))
     | part | figure | promise | |

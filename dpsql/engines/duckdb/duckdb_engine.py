@@ -51,10 +51,11 @@ LOCKED = {
 }
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
 
+# The rows of a large release are read with the cursor that planned it, as Arrow's; the copy is small beside a row each.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
+
 _PREPARED = 64
 _CHANGED = "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
-
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 
 @dataclass(slots=True)
@@ -181,7 +182,7 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
         source = self.schema().table(table)
         sql = self.dialect.sql(self._named_rows(table, columns))
-        from dpsql.engines.arrow_types import arrow_type
+        from dpsql.releases import arrow_type
 
         rows = self._call(lambda cursor: cursor.cursor.sql(sql).to_arrow_table())
         for place, name in enumerate(columns):

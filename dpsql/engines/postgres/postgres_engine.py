@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, TypeVar
 import psycopg
 from sqlglot import exp
 
-from dpsql.engines.arrow_types import arrow_type
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.postgres.line import Interruption, Line
@@ -39,7 +38,7 @@ from dpsql.engines.schema import Concern, Profile, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
-from dpsql.releases import ExactTable
+from dpsql.releases import ExactTable, arrow_type
 from rewriter.declared import Column
 from rewriter.dialects import POSTGRES
 from rewriter.front_door import OneScan, read_column

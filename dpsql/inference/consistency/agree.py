@@ -15,8 +15,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from dpsql.inference.estimates import Column, finished, measured, spread
-from dpsql.releases import NoisyTable
+from dpsql.releases import IntegerColumn, NoisyTable
 from rewriter.plan import Plan
 
 FEW = 4
@@ -40,7 +42,7 @@ def agreeing(
     size = len(table.keys)
     columns = finished(table, plan, summed=False)
     shown = [sums_of(column, parents, size) for column in finished(finer, plan, summed=False)]
-    counts = sums_of([1] * len(parents), parents, size)
+    counts = list(sums_of([1] * len(parents), parents, size))
     near = [True] * size
     for part, sums in zip(plan.parts, shown, strict=True):
         numerators, denominator = measured(table, part.estimator, part.unit)
@@ -64,9 +66,8 @@ def _bias(deviation: float) -> float:
     return 0.5 / -math.expm1(-math.sqrt(2) / deviation) * math.exp(-math.sqrt(0.5) / deviation) if deviation else 0.0
 
 
-def sums_of(column: Sequence[int], parents: Sequence[int], size: int) -> list[int]:
-    sums = [0] * size
-    for number, parent in zip(column, parents, strict=True):
-        if parent >= 0:
-            sums[parent] += number
-    return sums
+def sums_of(column: Sequence[int], parents: Sequence[int], size: int) -> IntegerColumn:
+    """The sums of the numbers of each parent; -1 is none."""
+    numbers, of = IntegerColumn.of(column), np.asarray(parents, dtype=np.int64)
+    inside = of >= 0
+    return numbers.taken(np.flatnonzero(inside)).summed(of[inside], size)

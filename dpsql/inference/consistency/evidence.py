@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dpsql.inference.estimates import Column, nearest
+from dpsql.inference.estimates import Column
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import NoisyTable
+from dpsql.releases import IntegerColumn, NoisyTable
 from rewriter.declared import TEXT
 from rewriter.front_door import Family
 from rewriter.plan import KeyColumn, Plan
@@ -105,7 +105,7 @@ def _as_planned(table: NoisyTable, plan: Plan, planned: Plan) -> NoisyTable:
     finer = {one.name: int(one.granularity / steps[one.name]) for one in planned.statistics}
     return NoisyTable(
         table.keys,
-        {name: tuple(nearest(n, finer[name]) for n in column) for name, column in table.statistics.items()},
+        {name: IntegerColumn.of(column).nearest(finer[name]) for name, column in table.statistics.items()},
         {name: replace(noise, scale=noise.scale / finer[name]) for name, noise in table.noise.items()},
     )
 

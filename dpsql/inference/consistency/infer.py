@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
-from scipy.sparse.linalg import lsqr
+import scipy
 
 from dpsql.inference.consistency.evidence import DerivedTable, Measurements, independent
 from dpsql.inference.consistency.leaves import cells_of, leaves
@@ -36,8 +35,16 @@ from dpsql.inference.numeric import (
     round_tree,
     top_down,
 )
-from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
-from rewriter.declared import INTEGER, Scalar
+from dpsql.releases import (
+    ColumnarRows,
+    IntegerColumn,
+    NoisyTable,
+    ReleasedColumn,
+    ReleasedTable,
+    ValueColumn,
+    concatenated,
+)
+from rewriter.declared import DOUBLE, INTEGER
 from rewriter.front_door import Family, Shape
 from rewriter.plan import Linear, Part, Plan
 from rewriter.release import mark_name
@@ -122,31 +129,44 @@ def assembled(shape: Shape, tables: Sequence[ReleasedTable]) -> ReleasedTable:
     columns: list[ReleasedColumn] = []
     marks: list[ReleasedColumn] = []
     for at, key in enumerate(shape.keys):
-        values: list[Scalar | None] = []
-        added_up: list[int] = []
+        values: list[ValueColumn] = []
+        added_up: list[IntArray] = []
         for places, table in zip(sets, tables, strict=True):
             given = at in places
-            values += table.columns[places.index(at)].values if given else [None] * table.rows
-            added_up += [0 if given else 1] * table.rows
-        column = ReleasedColumn(key.name, key.type, tuple(values))
+            own = table.columns[places.index(at)].column if given else ValueColumn.nothing(key.type, table.rows)
+            values.append(own)
+            added_up.append(np.full(table.rows, 0 if given else 1, dtype=np.int64))
+        column = ReleasedColumn(key.name, key.type, concatenated(values))
         columns.append(named(column) if shape.others else column)
-        marks.append(ReleasedColumn(mark_name(at), INTEGER, tuple(added_up)))
+        mark = ValueColumn.of_integers(IntegerColumn(np.concatenate(added_up)), INTEGER)
+        marks.append(ReleasedColumn(mark_name(at), INTEGER, mark))
     outputs: list[ReleasedColumn] = []
     for at, first in enumerate(tables[0].columns[len(sets[0]) :]):
         parts = [table.columns[len(places) + at] for places, table in zip(sets, tables, strict=True)]
-        margins = [margin for part in parts for margin in (part.margins or ())]
-        reaches = [reach for part in parts for reach in (part.reaches or ())]
-        whole = len(margins) == sum(len(part.values) for part in parts)
         outputs.append(
             replace(
                 first,
-                values=tuple(value for part in parts for value in part.values),
-                margins=tuple(margins) if whole and first.margins is not None else None,
-                reaches=tuple(reaches) if len(reaches) == sum(len(part.values) for part in parts) else None,
+                values=concatenated([part.column for part in parts]),
+                margins=_margins(parts),
+                reaches=_reaches(parts),
             )
         )
-    shrunk = [factor for table in tables for factor in table.shrunk or (1.0,) * table.rows]
-    return ReleasedTable((*columns, *marks, *outputs), tuple(shrunk))
+    ones = [ValueColumn.of_floats(np.ones(table.rows)) if table.shrunk is None else table.shrunk for table in tables]
+    return ReleasedTable((*columns, *marks, *outputs), concatenated([ValueColumn.of(DOUBLE, one) for one in ones]))
+
+
+def _margins(parts: Sequence[ReleasedColumn]) -> ValueColumn | None:
+    """Those of all parts one below the other; None where one has none."""
+    known = [ValueColumn.of(DOUBLE, part.margins) for part in parts if part.margins is not None]
+    return concatenated(known) if len(known) == len(parts) else None
+
+
+def _reaches(parts: Sequence[ReleasedColumn]) -> ColumnarRows | None:
+    known = [ColumnarRows.of((DOUBLE, DOUBLE), part.reaches) for part in parts if part.reaches is not None]
+    if len(known) != len(parts):
+        return None
+    sides = [concatenated([one.columns[side] for one in known]) for side in (0, 1)]
+    return ColumnarRows(sides, len(sides[0]))
 
 
 # One family
@@ -287,17 +307,18 @@ def _number(all_: Measurements, place: int, estimator: Linear, unit: Fraction, s
     table = all_.tables[place]
     if not all(name in table.statistics for name, _ in estimator.terms):
         return _Number(np.zeros(size), np.full(size, math.inf), np.full(size, math.inf))
-    said = _padded([spread(table, estimator, unit)] * len(table.keys), size, math.inf)
+    said = _padded(np.full(len(table.keys), spread(table, estimator, unit)), size, math.inf)
     if place in all_.unmeasured:
         return _Number(np.zeros(size), np.full(size, math.inf), said)
     source = all_.fresh.get(place, table)
     numerators, denominator = measured(source, estimator, unit)
-    values = _padded([numerator / denominator for numerator in numerators], size, 0.0)
-    return _Number(values, _padded([spread(source, estimator, unit)] * len(numerators), size, math.inf), said)
+    values = _padded(np.asarray(numerators.over(denominator), dtype=np.float64), size, 0.0)
+    variances = np.full(len(numerators), spread(source, estimator, unit))
+    return _Number(values, _padded(variances, size, math.inf), said)
 
 
-def _padded(numbers: Sequence[float], size: int, rest: float) -> FloatArray:
-    return np.array([*numbers, *[rest] * (size - len(numbers))], dtype=np.float64)
+def _padded(numbers: FloatArray, size: int, rest: float) -> FloatArray:
+    return np.append(numbers, np.full(size - len(numbers), rest))
 
 
 def _rounded(
@@ -368,13 +389,13 @@ def _spread_out(joint: _Joint, estimates: Sequence[FloatArray]) -> FloatArray:
     """Finest groups that nobody measured: the smallest numbers that add up to the estimates of every measurement."""
     count = len(joint.groupings[0])
     ones, leaves = np.ones(count), np.arange(count)
-    sums = vstack(
+    sums = scipy.sparse.vstack(
         [
-            csr_array((ones, (g, leaves)), shape=(size, count))
+            scipy.sparse.csr_array((ones, (g, leaves)), shape=(size, count))
             for g, size in zip(joint.groupings, joint.sizes, strict=True)
         ]
     )
-    found = lsqr(sums, np.concatenate(estimates), atol=1e-15, btol=1e-15, iter_lim=_MOST_STEPS)[0]
+    found = scipy.sparse.linalg.lsqr(sums, np.concatenate(estimates), atol=1e-15, btol=1e-15, iter_lim=_MOST_STEPS)[0]
     return np.asarray(found)
 
 

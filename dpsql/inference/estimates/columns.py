@@ -6,7 +6,7 @@ from dpsql.inference.estimates.estimate import Groups
 from dpsql.inference.estimates.kinds_of_estimates import estimate_of
 from dpsql.inference.estimates.parts import finished
 from dpsql.inference.estimates.running_estimates import decoded
-from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable
+from dpsql.releases import NoisyTable, ReleasedColumn, ReleasedTable, ValueColumn, columns_of
 from rewriter.plan import Plan
 
 
@@ -36,9 +36,7 @@ def infer(noisy: NoisyTable, plan: Plan, *, consistent: bool = True, summed: boo
 def table_of(groups: Groups) -> ReleasedTable:
     """The released table of the groups."""
     noisy, plan, shrunk = groups.noisy, groups.plan, groups.shrunk
-    keys = tuple(
-        ReleasedColumn(key.name, key.type, tuple(row[place] for row in noisy.keys))
-        for place, key in enumerate(plan.keys)
-    )
+    columns = columns_of(noisy.keys, len(plan.keys))
+    keys = tuple(ReleasedColumn(key.name, key.type, column) for key, column in zip(plan.keys, columns, strict=True))
     outputs = tuple(estimate_of(output.estimator).column(output, groups) for output in plan.outputs)
-    return ReleasedTable(keys + outputs, None if shrunk is None else tuple(shrunk[: len(noisy.keys)].tolist()))
+    return ReleasedTable(keys + outputs, None if shrunk is None else ValueColumn.of_floats(shrunk[: len(noisy.keys)]))

@@ -18,8 +18,7 @@ from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.intervals import Floats, half_width, mean_reaches, quotient_ends, widest_mean_half_width
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Additive, Noise, ReleasedColumn
-from rewriter.declared import Scalar
+from dpsql.releases import Additive, ColumnarRows, IntegerColumn, Noise, ReleasedColumn, ValueColumn, weighted
 from rewriter.plan import Output, Plan, Ratio
 
 
@@ -46,14 +45,11 @@ class Share:
         weights = ((name, int(above.get(name, 0) / step), int(below.get(name, 0) / step)) for name in names)
         return cls(tuple(weights), 1 / step)
 
-    def sides(self, columns: Mapping[str, Sequence[int]], groups: int) -> tuple[list[int], list[int]]:
+    def sides(self, columns: Mapping[str, Sequence[int]], groups: int) -> tuple[IntegerColumn, IntegerColumn]:
         """a and b of every group."""
-        above, below = [0] * groups, [0] * groups
-        for name, up, down in self.weights:
-            for at, integer in enumerate(columns[name]):
-                above[at] += up * integer
-                below[at] += down * integer
-        return above, below
+        known = [(IntegerColumn.of(columns[name]), up, down) for name, up, down in self.weights]
+        above, below = [(one, up) for one, up, _ in known], [(one, down) for one, _, down in known]
+        return weighted(above, groups), weighted(below, groups)
 
     def reaches(self, above: Sequence[int], below: Sequence[int], noise: Noises) -> tuple[Floats, Floats]:
         """How far below and above the share of each group the true one may be: 1 is to know nothing.
@@ -63,7 +59,7 @@ class Share:
         """
         if (pair := self._pair(noise)) is not None:
             return mean_reaches(above, below, pair)
-        a, b = (np.array([float(number) for number in side]) for side in (above, below))
+        a, b = (IntegerColumn.of(side).floats for side in (above, below))
         known = a + b > 0
         a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
         total = np.where(known, a + b, 1.0)
@@ -97,22 +93,32 @@ class MeanEstimate(Estimate[Ratio]):
         share = Share.of(estimator)
         columns: Mapping[str, Sequence[int]] = noisy.statistics
         if (joined := groups.sides.get(output.name)) is not None:
-            sides = ([round(number) for number in side[: len(noisy.keys)].tolist()] for side in joined)
+            sides = (IntegerColumn.nearest_to(side[: len(noisy.keys)]) for side in joined)
             columns = dict(zip(estimator.statistics, sides, strict=True))
         above, below = share.sides(columns, len(noisy.keys))
-        width = estimator.high - estimator.low
-        # In common units, the range begins at ``low`` and is ``span`` wide.
-        unit = math.lcm(estimator.low.denominator, width.denominator)
-        low, span = int(estimator.low * unit), int(width * unit)
-        value = quotients(output.type)
-        means: list[Scalar | None] = []
-        for a, b in zip(above, below, strict=True):
-            total = a + b
-            part = min(max(a, 0), total)
-            means.append(value(low * total + span * part, unit * total) if total > 0 else None)
+        means = self._means(above, below, output)
         down, up = share.reaches(*_enlarged(above, below, groups.shrunk), noisy.noise)
-        reaches = tuple(zip((down * float(width)).tolist(), (up * float(width)).tolist(), strict=True))
-        return ReleasedColumn(output.name, output.type, tuple(means), tuple(map(max, reaches)), reaches)
+        width = float(estimator.high - estimator.low)
+        down, up = down * width, up * width
+        margins, reaches = ValueColumn.of_floats(np.maximum(down, up)), ColumnarRows.of_floats(down, up)
+        return ReleasedColumn(output.name, output.type, means, margins, reaches)
+
+    def _means(self, above: IntegerColumn, below: IntegerColumn, output: Output) -> ValueColumn:
+        """The mean of each group, NULL of nobody."""
+        width = self.estimator.high - self.estimator.low
+        # In common units, the range begins at ``low`` and is ``span`` wide.
+        unit = math.lcm(self.estimator.low.denominator, width.denominator)
+        low, span = int(self.estimator.low * unit), int(width * unit)
+        total = weighted([(above, 1), (below, 1)], len(above))
+        known = (total.array > 0).astype(np.bool_)
+        rows, some = total, above
+        if not known.all():
+            places = np.flatnonzero(known)
+            rows, some = total.taken(places), above.taken(places)
+        some = some.clipped(0, None).at_most(rows)
+        numerators = weighted([(rows, low), (some, span)], len(rows))
+        found = quotients(output.type)(numerators, weighted([(rows, unit)], len(rows)))
+        return found if known.all() else found.spread_out(known)
 
     def expected_half_width(self, noise: Noises, picks: Picks, rows: int) -> float:
         share = Share.of(self.estimator)
@@ -130,14 +136,15 @@ class MeanEstimate(Estimate[Ratio]):
 
 
 def _enlarged(
-    above: Sequence[int], below: Sequence[int], shrunk: FloatArray | None
-) -> tuple[Sequence[int], Sequence[int]]:
+    above: IntegerColumn, below: IntegerColumn, shrunk: FloatArray | None
+) -> tuple[IntegerColumn, IntegerColumn]:
     """Less noise in a group is the same as larger sums in it."""
     if shrunk is None:
         return above, below
-    factors = shrunk[: len(above)].tolist()
+    factors = shrunk[: len(above)]
+    places = np.flatnonzero(factors > 0)
     larger = [
-        [round(number / factor) if factor > 0 else number for number, factor in zip(side, factors, strict=True)]
+        side.with_(places, IntegerColumn.nearest_to(side.taken(places).floats / factors[places]))
         for side in (above, below)
     ]
     return larger[0], larger[1]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dpsql.releases import ReleasedColumn, ReleasedTable
+from dpsql.releases import ReleasedColumn, ReleasedTable, ValueColumn
 from rewriter.declared import Kind, Scalar
 from rewriter.front_door import label
 
@@ -39,4 +39,4 @@ def named(column: ReleasedColumn) -> ReleasedColumn:
     if column.type.kind is not Kind.TEXT:
         return column
     shown: Sequence[Scalar | None] = column.values[:-1]
-    return replace(column, values=(*shown, label(shown)))
+    return replace(column, values=ValueColumn(column.type, [*shown, label(shown)]))

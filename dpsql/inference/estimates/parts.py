@@ -1,41 +1,38 @@
 """The parts of one measurement, as exact numbers in their units, and the columns that are made of them.
 
-Guarantee: a finished output is the sum of finished parts, exactly, at any magnitude. Parts are Python integers in units
+Guarantee: a finished output is the sum of finished parts, exactly, at any magnitude. Parts are exact integers in units
 (:class:`rewriter.plan.Part`); nothing is rounded twice.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsql.inference.estimates.rounding import nearest, quotients
 from dpsql.inference.intervals import variance
-from dpsql.inference.numeric import apportion, simplex
-from dpsql.releases import NoisyTable
-from rewriter.declared import Scalar
+from dpsql.inference.numeric import apportion, apportion_all, simplex, simplices
+from dpsql.releases import IntegerColumn, NoisyTable, ValueColumn, weighted
 from rewriter.plan import Linear, Output, Part, Plan
 
-Column = list[int]
+Column = Sequence[int]
 """One part over the groups of a table, in units."""
 
 
-def measured(noisy: NoisyTable, estimator: Linear, unit: Fraction) -> tuple[list[int], int]:
+def measured(noisy: NoisyTable, estimator: Linear, unit: Fraction) -> tuple[IntegerColumn, int]:
     """The unbiased estimates of a part in every group, in units: numerators and their common denominator.
 
     >>> measured(NoisyTable(((),), {"s": (7,)}, {}), Linear((("s", Fraction(1, 4)),)), Fraction(1, 2))
-    ([7], 2)
+    ((7,), 2)
     """
     weights = [(name, weight / unit) for name, weight in estimator.terms]
     denominator = math.lcm(1, *(weight.denominator for _, weight in weights))
-    totals = [0] * len(noisy.keys)
-    for name, weight in weights:
-        factor = int(weight * denominator)
-        totals = [total + factor * integer for total, integer in zip(totals, noisy.statistics[name], strict=True)]
-    return totals, denominator
+    terms = [(IntegerColumn.of(noisy.statistics[name]), int(weight * denominator)) for name, weight in weights]
+    return weighted(terms, len(noisy.keys)), denominator
 
 
 def spread(noisy: NoisyTable, estimator: Linear, unit: Fraction) -> float:
@@ -46,33 +43,33 @@ def spread(noisy: NoisyTable, estimator: Linear, unit: Fraction) -> float:
     return sum(float(weight) ** 2 * variance(noisy.noise[name]) for name, weight in weights.items())
 
 
-def finished(noisy: NoisyTable, plan: Plan, *, summed: bool) -> list[Column]:
+def finished(noisy: NoisyTable, plan: Plan, *, summed: bool) -> list[IntegerColumn]:
     """Every part of one measurement on its own: rounded, and moved just so far that no output is out of its range.
 
     ``summed``: sums over groups must stay unbiased, so the part below 0 that is cut off in one group is taken from the
     others (clamping before summing takes the error of a total from 503 to 3,966 where most groups are empty).
     """
-    columns: list[Column] = []
+    columns: list[IntegerColumn] = []
     for part in plan.parts:
         numerators, denominator = measured(noisy, part.estimator, part.unit)
         if summed and part.estimator.minimum is not None:
             columns.append(_with_its_total(numerators, denominator))
         else:
-            columns.append([nearest(numerator, denominator) for numerator in numerators])
+            columns.append(numerators.nearest(denominator))
     _within_groups(columns, plan)
     return columns
 
 
-def _with_its_total(numerators: Sequence[int], denominator: int) -> Column:
+def _with_its_total(numerators: IntegerColumn, denominator: int) -> IntegerColumn:
     """Non-negative integers that add up to the rounded total of all groups."""
     total = max(0, nearest(sum(numerators), denominator))
-    if min(numerators, default=0) >= 0 and not any(numerator % denominator for numerator in numerators):
-        return [numerator // denominator for numerator in numerators]
-    values = np.array([numerator / denominator for numerator in numerators])
-    return apportion(simplex(values, float(total)).tolist(), total) if numerators else []
+    if not len(numerators) or (numerators.array.min() >= 0 and not (numerators.array % denominator).any()):
+        return numerators.nearest(denominator)
+    values = np.asarray(numerators.over(denominator))
+    return IntegerColumn.of(apportion(simplex(values, float(total)).tolist(), total))
 
 
-def _within_groups(columns: list[Column], plan: Plan) -> None:
+def _within_groups(columns: list[IntegerColumn], plan: Plan) -> None:
     """Where an output would be below its minimum, or two in the wrong order, move that group's parts, in place.
 
     Parts that make up one output keep their sum. Groups in which nothing is wrong stay as they were measured.
@@ -85,13 +82,22 @@ def _within_groups(columns: list[Column], plan: Plan) -> None:
         pairs = [(low, high) for low, high in plan.orders if low in component]
         if not checked and not pairs:
             continue
-        for place in range(len(columns[component[0]])):
-            if any(sum(columns[part][place] for part in parts) < 0 for parts in checked):
-                values = [columns[part][place] for part in component]
-                for part, value in zip(component, _lifted(values), strict=True):
-                    columns[part][place] = value
-            if pairs:
-                _order(columns, place, pairs)
+        if len(component) == 1:
+            columns[component[0]] = columns[component[0]].clipped(0, None)
+            continue
+        if len(places := np.flatnonzero(_below(columns, checked))):
+            lifted = _lifted([columns[part].taken(places) for part in component])
+            for part, column in zip(component, lifted, strict=True):
+                columns[part] = columns[part].with_(places, column)
+        _order(columns, pairs)
+
+
+def _below(columns: Sequence[IntegerColumn], checked: Iterable[tuple[int, ...]]) -> NDArray[np.bool_]:
+    """The groups in which a sum of parts is below 0."""
+    found = np.zeros(len(columns[0]), dtype=np.bool_)
+    for parts in checked:
+        found |= (weighted([(columns[part], 1) for part in parts], len(found)).array < 0).astype(np.bool_)
+    return found
 
 
 def _minimum(output: Output, parts: Sequence[Part]) -> int | None:
@@ -109,34 +115,34 @@ def _components(plan: Plan) -> list[list[int]]:
     return [sorted(group) for group in groups]
 
 
-def _lifted(values: Sequence[int]) -> list[int]:
-    """The nearest numbers that are not negative and have the same sum, or 0."""
-    if len(values) == 1:
-        return [max(0, values[0])]
-    total = max(0, sum(values))
-    return apportion(simplex(np.array(values, dtype=float), float(total)).tolist(), total)
+def _lifted(columns: Sequence[IntegerColumn]) -> list[IntegerColumn]:
+    """In each group, the nearest numbers that are not negative and have the same sum, or 0."""
+    size = len(columns[0])
+    totals = weighted([(column, 1) for column in columns], size).clipped(0, None)
+    families = np.repeat(np.arange(size), len(columns))
+    numbers = np.stack([column.floats for column in columns], axis=1).reshape(-1)
+    nearest = simplices(families, numbers, np.ones_like(numbers), totals.floats)
+    whole = apportion_all(families, nearest, list(totals))
+    return [IntegerColumn.of(whole[place :: len(columns)]) for place in range(len(columns))]
 
 
-def _order(columns: list[Column], place: int, pairs: Sequence[tuple[int, int]]) -> None:
+def _order(columns: list[IntegerColumn], pairs: Sequence[tuple[int, int]]) -> None:
     """Meet in the middle until every pair is in order; halves go to the larger."""
     for _ in range(len(pairs) + 1):
-        wrong = [(low, high) for low, high in pairs if columns[low][place] > columns[high][place]]
-        if not wrong:
+        wrong = [(low, high, np.flatnonzero(columns[low].array > columns[high].array)) for low, high in pairs]
+        if not any(len(places) for _, _, places in wrong):
             return
-        for low, high in wrong:
-            both = columns[low][place] + columns[high][place]
-            columns[low][place], columns[high][place] = both // 2, both - both // 2
+        for low, high, places in wrong:
+            both = weighted([(columns[part].taken(places), 1) for part in (low, high)], len(places))
+            half = IntegerColumn(both.array // 2)
+            columns[low] = columns[low].with_(places, half)
+            columns[high] = columns[high].with_(places, weighted([(both, 1), (half, -1)], len(places)))
     for low, high in pairs:
-        columns[high][place] = max(columns[high][place], columns[low][place])
+        columns[high] = columns[high].at_least(columns[low])
 
 
-def values(output: Output, plan: Plan, columns: Sequence[Column]) -> tuple[Scalar | None, ...]:
+def values(output: Output, plan: Plan, columns: Sequence[Column]) -> ValueColumn:
     """A finished output: the sum of its parts, in the type that it has."""
     unit = Fraction(1, math.lcm(*(plan.parts[place].unit.denominator for place in output.parts)))
-    factors = [int(plan.parts[place].unit / unit) for place in output.parts]
-    value = quotients(output.type)
-    summed = zip(*(columns[place] for place in output.parts), strict=True)
-    return tuple(
-        value(sum(factor * part for factor, part in zip(factors, parts, strict=True)), unit.denominator)
-        for parts in summed
-    )
+    terms = [(IntegerColumn.of(columns[place]), int(plan.parts[place].unit / unit)) for place in output.parts]
+    return quotients(output.type)(weighted(terms, len(terms[0][0])), unit.denominator)

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import Context
+
+import numpy as np
 
 from dpsql.errors import error
-from rewriter.declared import Kind, Scalar, Type
+from dpsql.releases import IntegerColumn, ValueColumn, weighted
+from rewriter.declared import DOUBLE, Kind, Type
 
 EXACT = Context(prec=64)
 """Enough digits for every decimal(38, s)."""
 
 
-def quotients(target: Type) -> Callable[[int, int], Scalar]:
-    """The function that makes above/below a value of type ``target``, for integers of which ``below`` is positive.
+def quotients(target: Type) -> Callable[[IntegerColumn, int | IntegerColumn], ValueColumn]:
+    """The function that makes above/below values of type ``target``, for integers of which ``below`` is positive.
 
-    To the nearest, halves to even; beyond the type's ends, its end. Two integers and no fraction, for speed: there are
-    thousands of cells, and they need no lowest terms.
+    To the nearest, halves to even; beyond the type's ends, its end.
 
     >>> from rewriter.declared.types import DOUBLE, SMALLINT, decimal
-    >>> quotients(SMALLINT)(10, 4), quotients(decimal(15, 2))(1, 3), quotients(DOUBLE)(1, 4)
-    (2, Decimal('0.33'), 0.25)
-    >>> quotients(SMALLINT)(10**6, 1), quotients(decimal(4, 2))(-(10**6), 1)
-    (32767, Decimal('-99.99'))
+    >>> ten = IntegerColumn.of([10, 1, 10**6, -(10**6)])
+    >>> quotients(SMALLINT)(ten, 4), quotients(decimal(4, 2))(ten, 3), quotients(DOUBLE)(ten, 4)[:2]
+    ((2, 0, 32767, -32768), (Decimal('3.33'), Decimal('0.33'), Decimal('99.99'), Decimal('-99.99')), (2.5, 0.25))
     """
     if target.kind is Kind.INTEGER:
         low, high = target.limits
-        return lambda above, below: min(max(nearest(above, below), low), high)
+        return lambda above, below: ValueColumn.of_integers(above.nearest(below).clipped(low, high), target)
     if target.kind is Kind.DECIMAL:
-        most, units, places = 10**target.precision - 1, 10**target.scale, -target.scale
-        return lambda above, below: Decimal(min(max(nearest(above * units, below), -most), most)).scaleb(places, EXACT)
+        most, units = 10**target.precision - 1, 10**target.scale
+        return lambda above, below: ValueColumn.of_integers(
+            weighted([(above, units)], len(above)).nearest(below).clipped(-most, most), target
+        )
     if target.kind is Kind.DOUBLE:
-        return _double
+        return _doubles
     raise error(f"an aggregate has no type {target}", sqlstate="XX000")
 
 
@@ -46,6 +49,14 @@ def nearest(above: int, below: int) -> int:
         return above
     whole, rest = divmod(above, below)
     return whole + (2 * rest + whole % 2 > below)
+
+
+def _doubles(above: IntegerColumn, below: int | IntegerColumn) -> ValueColumn:
+    try:
+        return ValueColumn.of_floats(np.asarray(above.over(below), dtype=np.float64))
+    except OverflowError:
+        unders = [below] * len(above) if isinstance(below, int) else below
+        return ValueColumn(DOUBLE, [_double(one, under) for one, under in zip(above, unders, strict=True)])
 
 
 def _double(above: int, below: int) -> float:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from dpsql.inference.estimates.estimate import Estimate, Groups, Noises, Picks
 from dpsql.inference.estimates.parts import measured, values
-from dpsql.inference.estimates.rounding import nearest, quotients
+from dpsql.inference.estimates.rounding import quotients
 from dpsql.inference.intervals import ALPHA, half_width
 from dpsql.inference.numeric import FloatArray
-from dpsql.releases import Noise, NoisyTable, ReleasedColumn
-from rewriter.declared import Scalar
+from dpsql.releases import IntegerColumn, Noise, NoisyTable, ReleasedColumn, ValueColumn
 from rewriter.plan import Linear, Output, Plan
 
 
@@ -33,7 +34,7 @@ class SumEstimate(Estimate[Linear]):
     def column(self, output: Output, groups: Groups) -> ReleasedColumn:
         noisy, parts = groups.noisy, groups.parts
         if output.parts and parts is not None:
-            found = values(output, groups.plan, parts)[: len(noisy.keys)]
+            found = values(output, groups.plan, [IntegerColumn.of(part)[: len(noisy.keys)] for part in parts])
         else:
             found = self._values(noisy, output, bounded=parts is not None)
         # What is no sum of parts has nothing to agree with.
@@ -56,22 +57,18 @@ class SumEstimate(Estimate[Linear]):
     def error_unit(self, picking: Mapping[str, Noise], noise: Noises, rows: int) -> float:
         return 0.0
 
-    def _margins(self, noisy: NoisyTable, shrunk: FloatArray | None) -> tuple[float, ...]:
+    def _margins(self, noisy: NoisyTable, shrunk: FloatArray | None) -> ValueColumn:
         margin = sum_half_width(self.estimator, noisy.noise)
         if shrunk is None:
-            return (margin,) * len(noisy.keys)
-        return tuple(margin * factor for factor in shrunk[: len(noisy.keys)].tolist())
+            return ValueColumn.of_floats(np.full(len(noisy.keys), margin))
+        return ValueColumn.of_floats(margin * shrunk[: len(noisy.keys)])
 
-    def _values(self, noisy: NoisyTable, output: Output, *, bounded: bool) -> tuple[Scalar | None, ...]:
+    def _values(self, noisy: NoisyTable, output: Output, *, bounded: bool) -> ValueColumn:
         estimator = self.estimator
         totals, denominator = measured(noisy, estimator, Fraction(1))
         if estimator.integer:
-            totals, denominator = [nearest(total, denominator) for total in totals], 1
-        if estimator.minimum is not None and bounded:
-            least = estimator.minimum * denominator
-            totals = [max(total, least) for total in totals]
-        if estimator.maximum is not None and bounded:
-            most = estimator.maximum * denominator
-            totals = [min(total, most) for total in totals]
-        value = quotients(output.type)
-        return tuple(value(total, denominator) for total in totals)
+            totals, denominator = totals.nearest(denominator), 1
+        if bounded:
+            ends = (None if end is None else end * denominator for end in (estimator.minimum, estimator.maximum))
+            totals = totals.clipped(*ends)
+        return quotients(output.type)(totals, denominator)

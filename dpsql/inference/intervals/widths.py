@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsql.releases import Additive
+from dpsql.releases import Additive, IntegerColumn
 
 ALPHA = 0.05
 Z = 1.959963984540054
@@ -153,7 +153,7 @@ def mean_reaches(
     >>> [end.round(4).tolist() for end in mean_reaches([1000], [0], (noise, noise))]
     [[0.0192], [0.0]]
     """
-    a, b = (np.array([float(n) for n in side]) for side in (above, below))
+    a, b = (IntegerColumn.of(side).floats for side in (above, below))
     known = a + b > 0
     a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
     total = np.where(known, a + b, 1.0)
@@ -167,19 +167,20 @@ def mean_reaches(
     return np.where(known, down, 1.0), np.where(known, up, 1.0)
 
 
-def count_ends(value: float, width: float, one_sided: float) -> tuple[float, float]:
-    """The 95 % interval of a number that is not negative, from its half-width and its one-sided one.
+def count_ends(values: Floats, width: float, one_sided: float) -> tuple[Floats, Floats]:
+    """The 95 % intervals of numbers that are not negative, from their half-width and their one-sided one.
 
     Why it is not ``value ± width`` cut at 0: for a number below ``width`` the upper end never falls short, so that cut
     would hold it 97.5 % of the time. All of the 5 % is spent on the lower end there: a number up to ``width`` is left
     out when noise is above ``one_sided``, a larger one when noise is beyond ``width`` on either side.
 
-    >>> [count_ends(n, 30, 23) for n in (0, 25, 55, 60, 100)]
+    >>> low, high = count_ends(np.array([0, 25, 55, 60, 100]), 30, 23)
+    >>> list(zip(low.tolist(), high.tolist()))
     [(0, 30), (2, 55), (30, 85), (30, 90), (70, 130)]
     """
     one_sided = min(one_sided, width)
-    low = value - one_sided if value <= width + one_sided else max(width, value - width)
-    return max(0, low), max(value, 0) + width
+    low = np.where(values <= width + one_sided, values - one_sided, np.maximum(width, values - width))
+    return np.maximum(0, low), np.maximum(values, 0) + width
 
 
 def widest_mean_half_width(total: float, noises: tuple[Additive, Additive]) -> float:

@@ -1,16 +1,18 @@
 """Least squares, projections and rounding over arrays."""
 
-from dpsql.inference.numeric.arrays import FloatArray, IntArray
-from dpsql.inference.numeric.largest_remainder import apportion, round_lattice, round_tree
+from dpsql.inference.numeric.arrays import BoolArray, FloatArray, IntArray
+from dpsql.inference.numeric.largest_remainder import apportion, apportion_all, round_lattice, round_tree
 from dpsql.inference.numeric.least_squares import FAR, Unsolved, check_reach, lattice, tree
-from dpsql.inference.numeric.projection import monotone, nonnegative_lattice, simplex, top_down
+from dpsql.inference.numeric.projection import monotone, nonnegative_lattice, simplex, simplices, top_down
 
 __all__ = [
     "FAR",
+    "BoolArray",
     "FloatArray",
     "IntArray",
     "Unsolved",
     "apportion",
+    "apportion_all",
     "check_reach",
     "lattice",
     "monotone",
@@ -18,6 +20,7 @@ __all__ = [
     "round_lattice",
     "round_tree",
     "simplex",
+    "simplices",
     "top_down",
     "tree",
 ]

@@ -116,22 +116,19 @@ def _without_empty_cells(grouping: IntArray) -> Grouping:
     return bare(cells, known.size)
 
 
-def _children(parents: IntArray, values: FloatArray, wholes: list[int], slack: BoolArray) -> list[int]:
-    """The level below: all families at once where every sum of it is exact in doubles, else one by one."""
+def apportion_all(families: IntArray, values: FloatArray, wholes: Sequence[int]) -> list[int]:
+    """Integers whose sums over families are ``wholes``, those of each family as :func:`apportion` has them.
+
+    >>> apportion_all(np.array([0, 0, 1, 1]), np.array([0.5, 0.5, 2.75, 0.25]), [1, 3])
+    [1, 0, 3, 0]
+    """
     if not values.size:
         return []
-    order = np.argsort(parents, kind="stable")
-    family, starts = np.unique(parents[order], return_index=True)
+    order = np.argsort(families, kind="stable")
+    family, starts = np.unique(families[order], return_index=True)
     number = values[order]
-    exact = float(np.abs(values).sum()) < EXACT and max(map(abs, wholes)) < EXACT
-    parts = np.split(number, starts[1:])
-    if slack.any():
-        wholes = list(wholes)
-        for place, part in zip(family.tolist(), parts, strict=True):
-            if slack[place]:
-                wholes[place] = min(wholes[place], round(math.fsum(part.tolist())))
     result = [0] * values.size
-    if exact:
+    if float(np.abs(values).sum()) < EXACT and max(map(abs, wholes)) < EXACT:
         integers, wrong = _at_once(number, starts, np.array([wholes[place] for place in family.tolist()]))
         for place, integer in zip(order.tolist(), integers.tolist(), strict=True):
             result[place] = integer
@@ -139,10 +136,22 @@ def _children(parents: IntArray, values: FloatArray, wholes: list[int], slack: B
         wrong = np.arange(family.size)
     ends = [*starts[1:].tolist(), values.size]
     for which in wrong.tolist():
-        members = order[starts[which] : ends[which]].tolist()
-        for place, integer in zip(members, apportion(parts[which].tolist(), wholes[family[which]]), strict=True):
+        members = slice(int(starts[which]), ends[which])
+        whole = wholes[family[which]]
+        for place, integer in zip(order[members].tolist(), apportion(number[members].tolist(), whole), strict=True):
             result[place] = integer
     return result
+
+
+def _children(parents: IntArray, values: FloatArray, wholes: list[int], slack: BoolArray) -> list[int]:
+    """The level below: all families at once where every sum of it is exact in doubles, else one by one."""
+    if slack.any() and values.size:
+        wholes, order = list(wholes), np.argsort(parents, kind="stable")
+        family, starts = np.unique(parents[order], return_index=True)
+        for place, part in zip(family.tolist(), np.split(values[order], starts[1:]), strict=True):
+            if slack[place]:
+                wholes[place] = min(wholes[place], round(math.fsum(part.tolist())))
+    return apportion_all(parents, values, wholes)
 
 
 def _at_once(number: FloatArray, starts: IntArray, wholes: IntArray) -> tuple[IntArray, IntArray]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy
 
 from dpsql.inference.numeric.arrays import (
     BoolArray,
@@ -47,7 +47,7 @@ def simplex(values: FloatArray, total: float, weights: FloatArray | None = None)
         raise ValueError("weights are as many as values, and none is negative")
     with np.errstate(divide="ignore"):
         variance = 1 / weight
-    return _simplices(np.zeros(number.size, dtype=np.int64), number, variance, np.array([float(total)]))
+    return simplices(np.zeros(number.size, dtype=np.int64), number, variance, np.array([float(total)]))
 
 
 def top_down(
@@ -74,7 +74,7 @@ def top_down(
         wholes = possible[-1]
         if more.any():
             wholes = np.where(more, np.minimum(wholes, total(place, np.maximum(number, 0.0), wholes.size)), wholes)
-        possible.append(_simplices(place, number, spread, wholes))
+        possible.append(simplices(place, number, spread, wholes))
     return possible
 
 
@@ -109,7 +109,7 @@ def nonnegative_lattice(
     return finest if total is None else simplex(finest, float(total), system.unit**-2)
 
 
-def _simplices(families: IntArray, values: FloatArray, variances: FloatArray, wholes: FloatArray) -> FloatArray:
+def simplices(families: IntArray, values: FloatArray, variances: FloatArray, wholes: FloatArray) -> FloatArray:
     """For every family at once, the nearest non-negative numbers that add up to its whole.
 
     They are max(0, value - τ·variance) for the root τ of a sum that is convex and falls in τ: Newton's method comes
@@ -160,5 +160,5 @@ def monotone(
     if weights is not None and not (np.isfinite(weights).all() and (np.asarray(weights) > 0).all()):
         raise ValueError("weights are positive and finite")
     if number.size:
-        number = np.asarray(isotonic_regression(number, weights=weights).x, dtype=np.float64)
+        number = np.asarray(scipy.optimize.isotonic_regression(number, weights=weights).x, dtype=np.float64)
     return np.clip(number, low, high) if low is not None or high is not None else number

@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpsql import __version__
 from dpsql.errors import BudgetExceeded, DataError, Error, OperationalError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpsql.server.serve import Certificate
+    from dpsql.server.certificate import Certificate
 
 DONE, FAILED, EXHAUSTED, INTERRUPTED = 0, 1, 3, 130
 
@@ -51,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     from dpsql.engines import ENGINES
 
     top = argparse.ArgumentParser(prog="dpsql", description="Answers to SQL about people, with differential privacy.")
-    top.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
+    top.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="build a small clinic and walk through what can be asked of it")
@@ -101,6 +102,12 @@ def parser() -> argparse.ArgumentParser:
         "--log-engine-errors", action="store_true", help="log what the database says of errors, with values of rows"
     )
     serve.add_argument(
+        "--workers",
+        type=_count,
+        metavar="N",
+        help="how many processes answer; by itself one for each core, 4 at most",
+    )
+    serve.add_argument(
         "--grace",
         type=_seconds,
         default=5.0,
@@ -122,6 +129,9 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument(
         "--format", choices=("csv", "json"), default="csv", help="json: one object a line (%(default)s)"
     )
+
+    guide = commands.add_parser("guide", help="print a page of the guide, or the list of them")
+    guide.add_argument("page", metavar="PAGE", nargs="?", help="the page; without it, the list")
     return top
 
 
@@ -231,7 +241,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from dpsql.server.start import Serving, serve
+    from dpsql.server.start import Serving, serve, usual_workers
 
     serve(
         Serving(
@@ -247,13 +257,14 @@ def _serve(options: argparse.Namespace) -> int:
             log_level=options.log_level,
             log_engine_errors=options.log_engine_errors,
             grace=options.grace,
+            workers=options.workers or usual_workers(),
         )
     )
     return DONE
 
 
 def _certificate(options: argparse.Namespace) -> Certificate | None:
-    from dpsql.server.serve import Certificate
+    from dpsql.server.certificate import Certificate
 
     given = {name: os.environ.get(f"DPSQL_TLS_{name}") for name in ("CERTIFICATE", "KEY")}
     certificate = options.tls_certificate or given["CERTIFICATE"]
@@ -261,6 +272,13 @@ def _certificate(options: argparse.Namespace) -> Certificate | None:
     if (certificate is None) != (key is None):
         raise DataError("TLS needs a certificate and its key", sqlstate="22023", hint="--tls-certificate F --tls-key F")
     return Certificate(Path(certificate), Path(key)) if certificate is not None and key is not None else None
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 1 <= value <= 256:
+        raise ValueError
+    return value
 
 
 def _seconds(text: str) -> float:
@@ -327,6 +345,20 @@ def _ledger(options: argparse.Namespace) -> int:
     return FAILED if found else DONE
 
 
+def _guide(options: argparse.Namespace) -> int:
+    """Drawn on a terminal; as it is where another program reads."""
+    from dpsql.guide import CONTENTS, page
+
+    text = page(options.page or CONTENTS)
+    if sys.stdout.isatty():
+        from rich.markdown import Markdown
+
+        _console().print(Markdown(text))
+    else:
+        sys.stdout.write(text)
+    return DONE
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "demo": _demo,
     "init": _init,
@@ -337,6 +369,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "passwd": _passwd,
     "budget": _budget,
     "ledger": _ledger,
+    "guide": _guide,
 }
 
 
@@ -375,9 +408,3 @@ def _console() -> Console:
 
     # A pipe has no width: nothing is folded there that a terminal would show in one line.
     return Console() if sys.stdout.isatty() or "COLUMNS" in os.environ else Console(width=160)
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("dpsql")

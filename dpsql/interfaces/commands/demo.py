@@ -290,7 +290,10 @@ with dpsql.connect({str(policy)!r}, analyst="ana") as connection:
 
 # with a database of yours
 dpsql init YOUR.duckdb --output policy.yaml
-dpsql check policy.yaml""",
+dpsql check policy.yaml
+
+# step by step, and everything else
+dpsql guide""",
         soft_wrap=True,
         highlight=False,
         markup=False,

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
 from dpsql import errors
-from dpsql.interfaces.python.cursor import Cursor
+from dpsql.interfaces.python.cursor import Cursor, Parameters
 
 if TYPE_CHECKING:
     from dpsql.proxy import Proxy
@@ -30,8 +30,6 @@ apilevel = "2.0"
 threadsafety = 2
 paramstyle = "qmark"
 """``?`` with a sequence; ``:name`` with a mapping is understood as well."""
-
-Parameters = Sequence[object] | Mapping[str, object]
 
 
 def connect(policy: str | os.PathLike[str] | Proxy, analyst: str | None = None, **settings: object) -> Connection:

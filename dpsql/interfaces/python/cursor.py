@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.errors import InterfaceError, NotSupportedError, ProgrammingError
@@ -13,10 +13,20 @@ from dpsql.interfaces.python.dbapi_types import Description, arrow_type, describ
 from rewriter.declared import Scalar
 
 if TYPE_CHECKING:
-    from dpsql.interfaces.python.connection import Connection, Parameters
     from dpsql.reply import Answer, Budget, Explanation
 
 Row = tuple[Scalar | None, ...]
+Parameters = Sequence[object] | Mapping[str, object]
+
+
+class Asking(Protocol):
+    """A connection, as its cursors know it."""
+
+    def check_open(self) -> None: ...
+
+    def answer(self, operation: str, parameters: Parameters | None = None) -> Answer: ...
+
+    def explain(self, operation: str, parameters: Parameters | None = None) -> Explanation: ...
 
 
 class Cursor:
@@ -28,7 +38,7 @@ class Cursor:
 
     lastrowid: None = None
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Asking) -> None:
         self.connection = connection
         self.arraysize = 1
         self._answer: Answer | None = None
@@ -128,7 +138,7 @@ class Cursor:
     @property
     def margins(self) -> tuple[tuple[float | None, ...], ...]:
         """Per row and column of the whole answer, the half-width of the cell's 95 % interval, where known."""
-        return self._last().margins
+        return tuple(self._last().margins)
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -14,12 +14,14 @@ from dpsql.server.operations.events import (
     outcome_of,
 )
 from dpsql.server.operations.fairness import Pace, short_turns
-from dpsql.server.operations.metrics import Metrics, State
+from dpsql.server.operations.metrics import BudgetFigures, Metrics, State
 from dpsql.server.operations.monitor import Monitor
+from dpsql.server.operations.seats import Seats
 from dpsql.server.operations.statement_turns import Turns
 
 __all__ = [
     "Audit",
+    "BudgetFigures",
     "Charged",
     "Client",
     "Event",
@@ -30,6 +32,7 @@ __all__ = [
     "Monitor",
     "Observer",
     "Pace",
+    "Seats",
     "State",
     "StatementEnded",
     "StatementOutcome",

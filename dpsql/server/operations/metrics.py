@@ -7,7 +7,7 @@ rows, and no label is a client's own word: labels are analysts that the policy n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, PlatformCollector, ProcessCollector
@@ -15,8 +15,9 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from dpsql.accounting import Accountant
+from dpsql.engines import Load
 from dpsql.errors import Error
-from dpsql.proxy import Proxy
+from dpsql.ledger import Ledger
 from dpsql.server.operations.events import Charged, Event, LoggedIn, LoggedOut, LoginRefused, StatementEnded
 from dpsql.server.operations.statement_turns import Turns
 
@@ -28,7 +29,7 @@ _WAITS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 class State:
     """What is looked up when somebody asks; none of it reads a private row."""
 
-    proxy: Proxy
+    engine: Load
     turns: Turns
     connections: Callable[[], tuple[int, int]]
     """How many have logged in, and how many have not yet."""
@@ -54,7 +55,7 @@ class Metrics:
             "dpsql_statement_seconds", "From a statement to its answer.", ("outcome",),
             buckets=SECONDS, registry=self.registry,
         )  # fmt: skip
-        self._charges = Counter("dpsql_charges", "Charges by this process.", ("analyst",), registry=self.registry)
+        self._charges = Counter("dpsql_charges", "Charges by this server.", ("analyst",), registry=self.registry)
         self._waits = Histogram(
             "dpsql_ledger_wait_seconds", "Until a charge was durable.", buckets=_WAITS, registry=self.registry
         )
@@ -98,7 +99,7 @@ class _Now(Collector):
         statements.add_metric(["waiting"], state.turns.waiting)
         yield statements
         yield _gauge("dpsql_running_statements_limit", "The most that run together.", state.turns.all)
-        pool = state.proxy.engine_load
+        pool = state.engine
         calls = GaugeMetricFamily("dpsql_engine_calls", "Releases that the database computes.", labels=["state"])
         calls.add_metric(["running"], pool.running)
         calls.add_metric(["waiting"], pool.waiting)
@@ -106,23 +107,28 @@ class _Now(Collector):
         yield _gauge("dpsql_engine_calls_limit", "The most that it computes together.", pool.most)
         yield _gauge("dpsql_log_lines_lost", "Lines of the log that nobody read in time.", state.lost())
         yield _gauge("dpsql_audit_writable", "1 where the audit is written, or there is none.", state.auditing())
-        yield from self._budget()
 
-    def _budget(self) -> Iterator[Metric]:
-        """Of the total, under the empty name, and of every analyst: as the ledger says, for all processes on it."""
-        proxy = self._state.proxy
+
+class BudgetFigures(Collector):
+    """Gauges of the total, under the empty name, and of every analyst: as the ledger says, for all processes on it."""
+
+    def __init__(self, ledger: Ledger, analysts: Iterable[str]) -> None:
+        self._ledger = ledger
+        self._names = ("", *analysts)
+
+    def collect(self) -> Iterator[Metric]:
+        ledger = self._ledger
         epsilon = GaugeMetricFamily(
             "dpsql_budget_epsilon",
             "The privacy budget as epsilon, at the declared delta.",
             labels=["analyst", "part"],
         )
         rho = GaugeMetricFamily("dpsql_budget_rho", "The same as rho, in a zcdp ledger.", labels=["analyst", "part"])
-        names = ("", *(proxy.policy.analysts or ()))
-        readable = not proxy.ledger.stopped
+        readable = not ledger.stopped
         try:
-            for name in names:
-                spent = proxy.ledger.spent(name or None)
-                limit: Accountant | None = proxy.ledger.limits.get(name)
+            for name in self._names:
+                spent = ledger.spent(name or None)
+                limit: Accountant | None = ledger.limits.get(name)
                 rho.add_metric([name, "spent"], float(spent.rho))
                 if limit is not None:
                     used = limit.epsilon_of(spent)

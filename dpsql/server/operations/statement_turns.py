@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from dpsql.errors import Error, error
+from dpsql.server.operations.seats import Seats
 
 ALL = 32
 """Statements that run together, unless the policy says otherwise."""
@@ -22,6 +23,10 @@ EACH = 16
 """Of one analyst."""
 PATIENCE = 0.5
 """Seconds that a statement waits for its turn, from its arrival."""
+_LOOK = 0.005
+"""Seconds between two looks for a seat that another process has given back."""
+_EVERYBODY = ""
+"""The row of all analysts' seats. No analyst has an empty name."""
 
 
 @dataclass(slots=True)
@@ -42,12 +47,15 @@ class Turns:
     all: int = ALL
     each: int = EACH
     patience: float = PATIENCE
+    seats: Seats | None = None
+    """Those of all processes that serve together, where there are several."""
     _running: Counter[str] = field(default_factory=Counter)
     _waiting: int = 0
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     @property
     def running(self) -> int:
+        """In this process."""
         return self._running.total()
 
     @property
@@ -61,33 +69,65 @@ class Turns:
         """
         with self._changed:
             end = (time.monotonic() if arrived is None else arrived) + self.patience
-            if not self._free(analyst) and not self._waited(analyst, end):
-                raise self._refusal(analyst)
+            seats = self._take(analyst)
+            if seats is None:
+                seats = self._waited(analyst, end)
             self._running[analyst] += 1
         try:
             yield
         finally:
             with self._changed:
+                self._give_back(seats)
                 self._running[analyst] -= 1
                 if not self._running[analyst]:
                     del self._running[analyst]
                 self._changed.notify_all()
 
-    def _free(self, analyst: str) -> bool:
-        return self._running[analyst] < self.each and self._running.total() < self.all
+    def _take(self, analyst: str) -> tuple[int, ...] | None:
+        """Room for one more statement, as the seats that it takes; None where there is none."""
+        if self._running[analyst] >= self.each or self._running.total() >= self.all:
+            return None
+        if self.seats is None:
+            return ()
+        own = self.seats.take(analyst, self.each)
+        if own is None:
+            return None
+        shared = self.seats.take(_EVERYBODY, self.all)
+        if shared is None:
+            self.seats.give_back(own)
+            return None
+        return own, shared
 
-    def _waited(self, analyst: str, end: float) -> bool:
+    def _give_back(self, seats: tuple[int, ...]) -> None:
+        for seat in seats:
+            if self.seats is not None:
+                self.seats.give_back(seat)
+
+    def _waited(self, analyst: str, end: float) -> tuple[int, ...]:
         self._waiting += 1
         try:
-            return self._changed.wait_for(lambda: self._free(analyst), max(0.0, end - time.monotonic()))
+            while (left := end - time.monotonic()) > 0:
+                # Nobody tells of a seat that another process gives back.
+                self._changed.wait(left if self.seats is None else min(left, _LOOK))
+                if (seats := self._take(analyst)) is not None:
+                    return seats
         finally:
             self._waiting -= 1
+        raise self._refusal(analyst)
 
     def _refusal(self, analyst: str) -> Error:
-        own = self._running[analyst] >= self.each
-        whose, most = (" of this analyst", self.each) if own else ("", self.all)
+        whose, most = (" of this analyst", self.each) if self._has_most(analyst) else ("", self.all)
         return error(
             f"too many statements{whose} run at once",
             sqlstate="53300",
             hint=f"at most {most} may: try again when one of them has ended",
         )
+
+    def _has_most(self, analyst: str) -> bool:
+        """Whether an analyst's own statements are as many as may run."""
+        if self.seats is None:
+            return self._running[analyst] >= self.each
+        seat = self.seats.take(analyst, self.each)
+        if seat is not None:
+            self.seats.give_back(seat)
+        return seat is None

@@ -112,9 +112,10 @@ class ShadowConnection:
 
 @dataclass(slots=True)
 class Pool:
-    """At most ``EACH`` backends for one analyst and ``ALL`` together. Thread-safe."""
+    """At most ``EACH`` backends for one analyst and ``most`` together. Thread-safe."""
 
     connect: Callable[[str], ShadowConnection]
+    most: int = ALL
     _idle: dict[str, list[ShadowConnection]] = field(default_factory=dict)
     _open: Counter[str] = field(default_factory=Counter)
     _changed: threading.Condition = field(default_factory=threading.Condition)
@@ -173,7 +174,7 @@ class Pool:
 
     def _room(self) -> bool:
         """Room for one more backend, if need be by closing one that rests."""
-        if self._open.total() < ALL:
+        if self._open.total() < self.most:
             return True
         for analyst, idle in self._idle.items():
             if idle:

@@ -18,7 +18,7 @@ from psycopg.pq.abc import PGconn
 from dpsql.engines import Cancellation
 from dpsql.errors import OperationalError, error
 from dpsql.postgresql import SUPERUSER, Binaries, PostgresProcess, find_binaries
-from dpsql.server.shadow.pool import Pool, ShadowConnection, ShadowDeadline, read
+from dpsql.server.shadow.pool import ALL, Pool, ShadowConnection, ShadowDeadline, read
 from dpsql.server.shadow.rights import SERVER_SETTINGS, check_role, harden, verify
 from dpsql.server.shadow.shadow_rows import ShadowAnswer, ShadowDescription, columns_of, merged
 from dpsql.server.shadow.shadow_schema import quoted, statements, tables
@@ -37,11 +37,22 @@ _BOTH = b"BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 class Shadow:
     """A started shadow. Thread-safe; blocks the calling thread only."""
 
-    def __init__(self, process: PostgresProcess, database: str, analysts: Sequence[str]) -> None:
+    def __init__(
+        self,
+        address: str,
+        database: str,
+        analysts: Sequence[str],
+        process: PostgresProcess | None = None,
+        processes: int = 1,
+    ) -> None:
+        """``address`` is the connection string of a server that was started for the same policy, and ``process`` the
+        server itself where it is this object's own. So many ``processes`` share it.
+        """
         self.database = database
+        self.address = address
         self._process = process
         self._analysts = frozenset(analysts)
-        self._pool = Pool(self._connect)
+        self._pool = Pool(self._connect, ALL // processes)
 
     @classmethod
     def start(
@@ -57,7 +68,7 @@ class Shadow:
         process = PostgresProcess.start(settings=SERVER_SETTINGS, binaries=found, memory=MEMORY)
         try:
             _load(process, catalog, analysts, database)
-            return cls(process, database, analysts)
+            return cls(process.dsn(), database, analysts, process)
         except psycopg.Error as problem:
             process.close()
             raise OperationalError(f"the catalog cannot be built: {problem}", sqlstate="58000") from None
@@ -66,8 +77,15 @@ class Shadow:
             raise
 
     @property
+    def running(self) -> bool:
+        """Whether the server lives, where it is this object's own."""
+        return self._process is None or self._process.running
+
+    @property
     def process(self) -> PostgresProcess:
         """The server behind it: for the owner, never for a session."""
+        if self._process is None:
+            raise AssertionError("another process started it")
         return self._process
 
     def describe(self, sql: str, types: Sequence[int], analyst: str, settings: Mapping[str, str]) -> ShadowDescription:
@@ -115,12 +133,13 @@ class Shadow:
 
     def close(self) -> None:
         self._pool.close()
-        self._process.close()
+        if self._process is not None:
+            self._process.close()
 
     def _connect(self, analyst: str) -> ShadowConnection:
         if analyst not in self._analysts:
             raise error(f'role "{analyst}" does not exist', sqlstate="28000")
-        connection = pq.PGconn.connect(_conninfo(self._process, self.database, analyst, _BACKEND_OPTIONS))
+        connection = pq.PGconn.connect(_conninfo(self.address, self.database, analyst, _BACKEND_OPTIONS))
         if connection.status != pq.ConnStatus.OK:
             connection.finish()
             raise error("the catalog is not reachable", sqlstate="57P01", hint="try again")
@@ -131,7 +150,7 @@ def _load(process: PostgresProcess, catalog: Catalog, analysts: Sequence[str], d
     if database != "postgres":
         with psycopg.connect(process.dsn("template1"), autocommit=True) as connection:
             connection.execute(f"ALTER DATABASE postgres RENAME TO {quoted(database)}".encode())
-    with psycopg.connect(_conninfo(process, database, SUPERUSER, "").decode()) as connection:
+    with psycopg.connect(_conninfo(process.dsn(), database, SUPERUSER, "").decode()) as connection:
         for statement in statements(catalog):
             connection.execute(statement.encode())
         harden(connection, database, analysts)
@@ -139,9 +158,9 @@ def _load(process: PostgresProcess, catalog: Catalog, analysts: Sequence[str], d
         verify(connection, analysts, tables(catalog))
 
 
-def _conninfo(process: PostgresProcess, database: str, user: str, options: str) -> bytes:
+def _conninfo(address: str, database: str, user: str, options: str) -> bytes:
     return make_conninfo(
-        process.dsn(),
+        address,
         dbname=database,
         user=user,
         options=options,

@@ -1,0 +1,202 @@
+"""One writer for all who charge: the charges that wait are decided in their order and committed together.
+
+Guarantee: the answer to a charge is given after its commit, and a commit is durable when it returns. One flush to the
+disk serves all charges that waited for it.
+
+Why a failed commit stops the writer: whether the charges are in the journal is then not known. Their statements are
+refused, so that nothing was read for them, and nobody is served any more until the journal was opened and verified
+again.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+from typing import Protocol
+
+from dpsql.errors import BudgetExceeded, Error, InterfaceError, OperationalError
+from dpsql.ledger.charges import (
+    EVERYBODY,
+    Busy,
+    Charge,
+    Failed,
+    Journal,
+    Limits,
+    Lost,
+    Spent,
+    Unsound,
+    exceeded,
+    together,
+)
+
+_LOG = logging.getLogger("dpsql.ledger")
+_LARGEST_GROUP = 1_000
+# What SQLite says of a damaged file may not even be text.
+TROUBLE = (Busy, Failed, Lost, Unsound, sqlite3.Error, UnicodeDecodeError)
+
+
+class Writer(Protocol):
+    """Adds charges to a journal: in this process, or by asking the one that does."""
+
+    def submit(self, charges: tuple[Charge, ...]) -> Future[None]:
+        """All of the charges, of one analyst, or none. Nothing may be read for them before the result is there.
+
+        Raises, now or as the result: BudgetExceeded (nothing was charged), OperationalError when the ledger is busy
+        (nothing was charged) or broken (it may be charged; it must not be read for).
+        """
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing is charged any more."""
+
+    def close(self) -> None:
+        """Finish the charges that wait. The journal is not asked after this."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Charges that wait for the writer, all of them or none, and where their caller waits for the answer."""
+
+    charges: tuple[Charge, ...]
+    answer: Future[None] = field(default_factory=Future)
+
+    def refuse(self, error: Error) -> None:
+        self.answer.set_exception(error)
+
+
+class GroupCommit:
+    """The thread that writes to a journal in this process."""
+
+    def __init__(self, journal: Journal, limits: Limits) -> None:
+        self._journal = journal
+        self._limits = limits
+        self._changed = threading.Condition()
+        self._waiting: list[_Waiting] = []
+        self._stopped: Error | None = None
+        self._thread = threading.Thread(target=self._write, name="dpsql ledger", daemon=True)
+        self._thread.start()
+
+    @property
+    def stopped(self) -> bool:
+        return self._stopped is not None
+
+    def submit(self, charges: tuple[Charge, ...]) -> Future[None]:
+        waiting = _Waiting(charges)
+        with self._changed:
+            if self._stopped:
+                raise again(self._stopped)
+            self._waiting.append(waiting)
+            if len(self._waiting) == 1:
+                self._changed.notify()
+        return waiting.answer
+
+    def close(self) -> None:
+        with self._changed:
+            self._stopped = self._stopped or closed()
+            self._changed.notify()
+        self._thread.join()
+
+    def _write(self) -> None:
+        """The writer thread: until the ledger stops, and then until nobody waits."""
+        while True:
+            with self._changed:
+                while not self._waiting and not self._stopped:
+                    self._changed.wait()
+                group, self._waiting = self._waiting[:_LARGEST_GROUP], self._waiting[_LARGEST_GROUP:]
+            if not group:
+                return
+            try:
+                answers = self._commit([waiting.charges for waiting in group])
+            except BaseException as cause:
+                self._fail(group, cause)
+            else:
+                for waiting, refusal in zip(group, answers, strict=True):
+                    if refusal is None:
+                        waiting.answer.set_result(None)
+                    else:
+                        waiting.refuse(refusal)
+
+    def _commit(self, groups: Sequence[tuple[Charge, ...]]) -> list[Error | None]:
+        """Decide charges in their order; return, for each, why it was refused, after the others are durable."""
+        refusals = self._journal.append(groups, self._limits)
+        return [
+            None if spent is None else self._refusal(group, spent)
+            for group, spent in zip(groups, refusals, strict=True)
+        ]
+
+    def _refusal(self, group: Sequence[Charge], spent: Spent) -> BudgetExceeded:
+        """Why the total or the analyst's own share does not admit charges; a function of the ledger and the loss."""
+        loss = together(group)
+        limits = {name: limit for name, limit in self._limits.items() if name in spent}
+        beyond = exceeded(limits, spent, loss)
+        if not beyond:
+            raise Unsound("the ledger refused what is within its limits")
+        name = beyond[-1]
+        limit = limits[name]
+        left = min(one.largest(spent[whom]) for whom, one in limits.items())
+        whose = "the privacy budget" if name == EVERYBODY else "this analyst's share of the privacy budget"
+        gone = limit.epsilon_of(spent[name])
+        no_delta = any(spent[whom].delta + loss.delta > limits[whom].limit.delta for whom in beyond)
+        return BudgetExceeded(
+            f"this statement does not fit into {whose}: "
+            f"of epsilon {float(limit.epsilon):g}, {_digits_up(gone)} is spent",
+            sqlstate="53400",
+            hint=_hint(left, no_delta),
+        )
+
+    def _fail(self, group: Sequence[_Waiting], cause: BaseException) -> None:
+        if isinstance(cause, Busy):
+            error = OperationalError("the ledger is busy; nothing was charged", sqlstate="53300", hint="try again")
+        elif isinstance(cause, Failed | Lost):
+            # What is in the ledger is its server's to say, and it will: the next charge may be tried.
+            error = OperationalError(
+                "the ledger cannot be reached; nothing was read for this statement", sqlstate="58030", hint="try again"
+            )
+            _LOG.error("a charge failed: %s", why(cause))
+        else:
+            error = OperationalError(
+                "the ledger cannot be written; nothing is answered until its owner has seen to it", sqlstate="58030"
+            )
+            with self._changed:
+                self._stopped = error
+                # Those who came meanwhile shall not be tried on a file that may be broken.
+                group, self._waiting = [*group, *self._waiting], []
+            _LOG.critical("the ledger stops: %s", why(cause))
+        error.__cause__ = cause
+        for waiting in group:
+            waiting.refuse(again(error))
+
+
+def again(error: Error) -> Error:
+    """An error of one's own for each thread: tracebacks are written into it."""
+    copy = type(error)(error.message, sqlstate=error.sqlstate, hint=error.hint)
+    copy.__cause__ = error.__cause__
+    return copy
+
+
+def closed() -> Error:
+    return InterfaceError("the ledger is closed", sqlstate="55000")
+
+
+def why(cause: BaseException) -> str:
+    """Why a ledger cannot be used, for its owner."""
+    if isinstance(cause, Busy):
+        return "another process holds it"
+    return str(cause) if isinstance(cause, Failed | Lost | Unsound) else f"{type(cause).__name__}: {cause}"
+
+
+def _hint(left: Fraction, no_delta: bool) -> str:
+    if no_delta:
+        return "not enough delta is left to select groups: group by columns whose values are declared"
+    return f"the largest epsilon that still fits is {float(left):g}" if left else "nothing is left"
+
+
+def _digits_up(value: float) -> str:
+    """Six digits, rounded up."""
+    return format(Context(prec=6, rounding=ROUND_CEILING).create_decimal(repr(value)), "f")

@@ -1,0 +1,108 @@
+"""The time of a statement: ``now()`` and its kin, as literals.
+
+Guarantee: what is read of the clock is the same in every part of a statement, and is a constant for all that comes
+after: a condition over people, a public table, a key, an expression above a release. Asked again at the same instant,
+the statement is the same text. Types, zones and names of columns are PostgreSQL's.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from zoneinfo import ZoneInfo
+
+from sqlglot import exp
+
+from rewriter.statement.output_names import output_name
+
+_INSTANTS = frozenset({"transaction_timestamp", "statement_timestamp", "clock_timestamp"})
+_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+
+
+class _Moment:
+    """An instant, and what it is called by the clocks of a zone."""
+
+    def __init__(self, instant: datetime.datetime, zone: str) -> None:
+        self.instant = instant
+        self.local = instant.astimezone(ZoneInfo(zone))
+
+    def now(self) -> exp.Cast:
+        return _literal(self.instant.astimezone(datetime.UTC).isoformat(" "), "TIMESTAMPTZ")
+
+    def here(self) -> exp.Cast:
+        return _literal(self.local.replace(tzinfo=None).isoformat(" "), "TIMESTAMP")
+
+    def date(self, days: int = 0) -> exp.Cast:
+        return _literal((self.local.date() + datetime.timedelta(days)).isoformat(), "DATE")
+
+    def midnight(self, days: int, kind: exp.DType) -> exp.Cast:
+        day = self.local.date() + datetime.timedelta(days)
+        local = datetime.datetime.combine(day, datetime.time(), self.local.tzinfo)
+        return _Moment(local, str(self.local.tzinfo)).of_kind(kind)
+
+    def of_kind(self, kind: exp.DType) -> exp.Cast:
+        return self.now() if kind is exp.DType.TIMESTAMPTZ else self.here()
+
+
+_READINGS: Mapping[type[exp.Expr], Callable[[_Moment], exp.Cast]] = {
+    exp.CurrentTimestamp: _Moment.now,
+    exp.Localtimestamp: _Moment.here,
+    exp.CurrentDate: _Moment.date,
+}
+
+
+def at_instant(tree: exp.Query, instant: datetime.datetime, zone: str) -> exp.Query | None:
+    """The query as it reads at an instant, in a session's zone; None where it does not read the clock.
+
+    >>> import sqlglot
+    >>> noon = datetime.datetime(2026, 11, 22, 12, tzinfo=datetime.UTC)
+    >>> sql = "SELECT now() AS n, 'tomorrow'::date AS d WHERE CURRENT_DATE > x"
+    >>> at_instant(sqlglot.parse_one(sql, read="postgres"), noon, "Asia/Tokyo").sql("postgres")
+    "SELECT CAST('2026-11-22 12:00:00+00:00' AS TIMESTAMPTZ) AS n, CAST('2026-11-23' AS DATE) AS d WHERE \
+CAST('2026-11-22' AS DATE) > x"
+    """
+    copy = tree.copy()
+    moment = _Moment(instant, zone)
+    found = [(node, literal) for node in copy.walk() if (literal := _reading(node, moment)) is not None]
+    if not found:
+        return None
+    named = [(item, output_name(item)) for select in copy.find_all(exp.Select) for item in select.expressions]
+    for node, literal in found:
+        node.replace(literal)
+    _keep_names(copy, [name for _, name in named])
+    return copy
+
+
+def _reading(node: exp.Expr, moment: _Moment) -> exp.Cast | None:
+    """What a node reads of the clock; None where it reads nothing."""
+    if (read := _READINGS.get(type(node))) is not None:
+        return read(moment)
+    if type(node) is exp.Anonymous and str(node.this).lower() in _INSTANTS and not node.expressions:
+        return moment.now()
+    if type(node) is exp.Cast and isinstance(node.this, exp.Literal) and node.this.is_string:
+        return _of_word(node.this.name.strip().lower(), node.to.this, moment)
+    return None
+
+
+def _of_word(word: str, kind: exp.DType, moment: _Moment) -> exp.Cast | None:
+    """A text that PostgreSQL reads as a time of the clock, such as ``'today'``."""
+    if word != "now" and word not in _DAYS:
+        return None
+    days = _DAYS.get(word, 0)
+    if kind is exp.DType.DATE:
+        return moment.date(days)
+    if kind not in (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ):
+        return None
+    return moment.of_kind(kind) if word == "now" else moment.midnight(days, kind)
+
+
+def _keep_names(tree: exp.Query, names: list[str]) -> None:
+    """A select item keeps the name that it has without an alias."""
+    items = [item for select in tree.find_all(exp.Select) for item in select.expressions]
+    for item, name in zip(items, names, strict=True):
+        if output_name(item) != name:
+            item.replace(exp.alias_(item.copy(), exp.to_identifier(name, quoted=True)))
+
+
+def _literal(text: str, kind: str) -> exp.Cast:
+    return exp.cast(exp.Literal.string(text), kind)

@@ -1,0 +1,211 @@
+"""Pages that are made of the code that they describe, so that they cannot tell anything else."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from pydantic import BaseModel, BeforeValidator
+from pydantic.fields import FieldInfo
+
+from dpsql.interfaces.commands.commands import parser
+from dpsql.policy import fields
+from dpsql.policy import policy as declared
+from rewriter.aggregates.aggregate_calls import _FUNCTIONS
+from rewriter.expressions.scalar_functions import FUNCTIONS
+from rewriter.outer.outer_aggregates import AGGREGATES as OUTER_AGGREGATES
+from rewriter.outer.outer_functions import SCALARS
+
+NOTE = "<!-- Written by `python -m tests.guide.write` from the code. Edit that, and run this. -->\n\n"
+
+FORMS: Mapping[Callable[..., Any], str] = {
+    fields.epsilon: "number above 0 (ε)",
+    fields.delta: "probability, below 1 (δ)",
+    fields.positive: "number above 0, in the column's unit",
+    fields.part: "part, between 0 and 1",
+    fields.count: "whole number, from 1",
+    fields.seconds: "seconds, up to 86,400",
+    fields.mebibytes: "size such as `512MB` or `4GB`",
+    fields.flag: "`true` or `false`",
+    fields.text: "text",
+    fields.password: "verifier `SCRAM-SHA-256$…`",
+    fields.keys: "`[column, …]`, or a list of such lists",
+    fields.hops: "`column -> table.column`, or a list of such steps",
+    fields.domain: "list of values",
+    fields.ends: "`[lowest, highest]`: two numbers or two dates",
+    fields.reference: "`table.column`",
+    fields.unit: "`table.column`, or `row`",
+}
+"""What each reader of a value takes."""
+
+DEFAULTS: Mapping[tuple[type[BaseModel], str], str] = {
+    (declared.BudgetSection, "accounting"): "`zcdp`; `pure` where `delta` is 0",
+    (declared.StatementSection, "epsilon"): "0.1, or `max_epsilon` where that is less",
+    (declared.StatementSection, "max_epsilon"): "1, or the budget's where that is less",
+    (declared.StatementSection, "delta"): "a thousandth of the budget's",
+    (declared.Policy, "statement"): "the defaults below",
+    (declared.Policy, "limits"): "the defaults below",
+    (declared.Policy, "releases"): "`PATH-releases` of the ledger's file, or of the policy's",
+    (declared.Policy, "analysts"): "anybody, from this machine",
+    (declared.TableSection, "unit"): "the only way that the database's foreign keys lead",
+    (declared.TableSection, "key"): "the keys that the database enforces",
+}
+"""Defaults that follow from other keys."""
+
+SECTIONS = (
+    ("The file", declared.Policy, ""),
+    ("`budget:`", declared.BudgetSection, "budget."),
+    ("`statement:`", declared.StatementSection, "statement."),
+    ("`analysts:`, for each NAME", declared.Analyst, "analysts.NAME."),
+    ("`budget:` of an analyst", declared.AnalystSection, "analysts.NAME.budget."),
+    ("`tables:`, for each TABLE", declared.TableSection, "tables.TABLE."),
+    ("`columns:` of a table, for each COLUMN", declared.ColumnSection, "tables.TABLE.columns.COLUMN."),
+    ("`limits:`", declared.LimitsSection, "limits."),
+)
+
+
+def policy_keys() -> str:
+    text = [
+        "# Policy keys\n\n",
+        NOTE,
+        "Every key of a policy file, in the order of the code that reads it. An unknown key is an error, and so is a value"
+        " of another form.\n[Choose ε, δ and bounds](choose-bounds.md) says how to choose them,"
+        " [units and keys](units-and-keys.md) how rows are found to belong to people, and the"
+        " [glossary](glossary.md) what the words mean.\n",
+    ]
+    for title, section, _ in SECTIONS:
+        said = documented(section)
+        text += [f"\n## {title}\n\n", "| key | value | default | meaning |\n|---|---|---|---|\n"]
+        for name in declared._keys(section):
+            field = section.model_fields[name]
+            text.append(f"| `{name}` | {form(field)} | {default(section, name, field)} | {said[name]} |\n")
+    return "".join(text)
+
+
+def documented(section: type[BaseModel]) -> dict[str, str]:
+    """The text under each field of a class, on one line."""
+    (body,) = ast.parse(inspect.getsource(section)).body
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for one, other in zip(body.body, body.body[1:], strict=False):
+        if isinstance(one, ast.AnnAssign) and isinstance(other, ast.Expr) and isinstance(other.value, ast.Constant):
+            found[ast.unparse(one.target)] = " ".join(str(other.value.value).split())
+    return found
+
+
+def form(field: FieldInfo) -> str:
+    for reader in readers(field.annotation, field.metadata):
+        if reader in FORMS:
+            return FORMS[reader]
+        known = inspect.getclosurevars(reader).nonlocals
+        if "options" in known:
+            return ", ".join(f"`{option}`" for option in known["options"])
+        if "right" in known:
+            return ", ".join(f"`{address}`" for address in known["right"].split(", "))
+        if reader is declared._names:
+            return "mapping from names"
+    return "mapping"
+
+
+def readers(annotation: Any, metadata: Any) -> Iterator[Callable[..., Any]]:
+    for item in metadata:
+        if isinstance(item, BeforeValidator):
+            yield item.func  # type: ignore[misc]
+    for inner in typing.get_args(annotation):
+        yield from readers(inner, getattr(inner, "__metadata__", ()))
+
+
+def default(section: type[BaseModel], name: str, field: FieldInfo) -> str:
+    if (section, name) in DEFAULTS:
+        return DEFAULTS[section, name]
+    if field.is_required():
+        return "has to be given"
+    value = field.default
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return fields.show(Fraction(value)) if isinstance(value, int | float | Fraction) else f"`{value}`"
+
+
+def commands() -> str:
+    text = [
+        "# Commands\n\n",
+        NOTE,
+        "Results go to stdout; notices and errors to stderr, so that `--format csv` and `json` can be piped. Exit codes: 0"
+        " done; 1 refused,\nfailed, or a policy with errors; 2 the command line is wrong; 3 the budget does not admit the"
+        " statement. `dpsql COMMAND --help` prints the same.\n",
+    ]
+    for name, about, command in subcommands(parser()):
+        text += [f"\n## dpsql {name}\n\n{about[0].upper()}{about[1:]}.\n\n", "| argument | meaning |\n|---|---|\n"]
+        for action in command._actions:
+            if isinstance(action, argparse._HelpAction | argparse._SubParsersAction):
+                continue
+            said = (action.help or "") % {"default": action.default, "prog": "dpsql"}
+            text.append(f"| `{spelt(action)}` | {said} |\n".replace("  |", " |"))
+    return "".join(text)
+
+
+def subcommands(top: argparse.ArgumentParser, before: str = "") -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
+    for action in top._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            about = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            for name, command in action.choices.items():
+                inner = list(subcommands(command, f"{before}{name} "))
+                yield from inner or [(before + name, about[name], command)]
+
+
+def spelt(action: argparse.Action) -> str:
+    metavar = str(action.metavar or (action.choices and "\\|".join(action.choices)) or action.dest.upper())
+    if not action.option_strings:
+        return f"[{metavar}]" if action.nargs == "?" else metavar
+    return action.option_strings[0] + ("" if action.nargs == 0 else f" {metavar}")
+
+
+def functions() -> str:
+    below = {name for function in FUNCTIONS if function.compiled is not None for name in function.names}
+    above = {name for function in SCALARS for name in function.names} - below
+    aggregates = sorted({function.word for function in _FUNCTIONS.values()})
+    return "".join(
+        [
+            "# Functions\n\n",
+            NOTE,
+            "Functions by the names that PostgreSQL gives them. A function that is not here is refused, with the nearest"
+            " name as a hint. [SQL](sql.md) says\nwhat can be done with them.\n",
+            "\n## Aggregates over people\n\n",
+            lines(aggregates),
+            "\nMore spellings of these are understood (`STDDEV_SAMP` is `STDDEV`, `EVERY` is `BOOL_AND`, `QUANTILE_CONT(x,"
+            " 0.9)` is `PERCENTILE_CONT`).\n",
+            "\n## Functions of a row\n\nOver rows of people, and above [releases](glossary.md#release).\n\n",
+            lines(sorted(map(str.upper, below))),
+            "\nBeside them: `+ - * / %`, `||`, comparisons, `AND OR NOT`, `IN`, `BETWEEN`, `LIKE`, `ILIKE`, `~`, `IS NULL`,"
+            " `CASE`, `CAST` and `::`.\n",
+            "\n## Functions above releases alone\n\n",
+            lines(sorted(map(str.upper, above))),
+            "\n## Aggregates and windows above releases\n\n",
+            lines(sorted({name.upper() for function in OUTER_AGGREGATES for name in function.names})),
+        ]
+    )
+
+
+def lines(names: list[str]) -> str:
+    """Names as code, folded."""
+    text, width = "", 0
+    for name in names:
+        word = f"`{name}`"
+        if width + len(word) > 130:
+            text, width = text.rstrip(" ") + "\n", 0
+        text, width = text + word + " ", width + len(word) + 1
+    return text.rstrip() + "\n"
+
+
+GENERATED: Mapping[str, Callable[[], str]] = {
+    "policy-keys": policy_keys,
+    "commands": commands,
+    "functions": functions,
+}

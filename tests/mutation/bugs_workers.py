@@ -1,0 +1,85 @@
+"""Bugs of a server of several processes: each of them believes that it is alone."""
+
+from __future__ import annotations
+
+from tests.mutation.bug import Bug, bug
+
+WORKERS = "tests/operations/test_workers.py"
+PROCESSES = "tests/operations/test_processes.py"
+
+BUGS: tuple[Bug, ...] = (
+    bug(
+        "a worker reads before the foreman says that it is paid for",
+        "dpsql.server.workers.worker:AskingWriter.submit",
+        "        return self._line.ask(ChargeCall(charges))\n",
+        "        self._line.tell(ChargeCall(charges))\n"
+        "        durable: Future[None] = Future()\n        durable.set_result(None)\n        return durable\n",
+        f"{WORKERS}::test_nothing_is_read_before_the_charge_is_durable",
+        f"{PROCESSES}::test_a_charge_that_nobody_answers_is_not_made",
+    ),
+    bug(
+        "the foreman answers before the charge is on the disk",
+        "dpsql.ledger.group_commit:GroupCommit._commit",
+        "        refusals = self._journal.append(groups, self._limits)\n",
+        "        threading.Thread(target=self._journal.append, args=(groups, self._limits)).start()\n"
+        "        refusals: list[Spent | None] = [None] * len(groups)\n",
+        f"{WORKERS}::test_nothing_is_read_before_the_charge_is_durable",
+    ),
+    bug(
+        "each worker has the whole budget",
+        "dpsql.server.workers.foreman:Foreman._answer",
+        "                return self._ledger.admit(charges)\n",
+        "                from dpsql.errors import BudgetExceeded\n"
+        "                from dpsql.ledger.charges import NOTHING, Admitted\n"
+        "                known = self.__dict__.setdefault('known', {})\n"
+        "                limits, self._ledger._writer._limits = self._ledger.limits, {}\n"
+        "                spent = known.setdefault(hand.process, Admitted(lambda name: NOTHING, limits))\n"
+        "                if spent.decide([charges])[0] is not None:\n"
+        "                    raise BudgetExceeded('spent', sqlstate='53400')\n"
+        "                return self._ledger.admit(charges)\n",
+        f"{WORKERS}::test_many_buyers_spend_the_budget_and_no_more",
+    ),
+    bug(
+        "an analyst has as many statements in each worker as there may be",
+        "dpsql.server.operations.statement_turns:Turns._take",
+        "        if self.seats is None:\n",
+        "        if self.seats is not None or True:\n",
+        f"{WORKERS}::test_limits_hold_for_all_workers_together",
+        f"{PROCESSES}::test_seats_are_shared_and_those_of_the_dead_are_free",
+    ),
+    bug(
+        "a cancellation reaches the worker that it came to",
+        "dpsql.server.workers.foreman:Foreman._answer",
+        "                    guest.hand.line.tell(call)\n",
+        "                    hand.line.tell(call)\n",
+        f"{WORKERS}::test_a_statement_is_cancelled_from_any_worker",
+    ),
+    bug(
+        "an analyst's connections are not counted",
+        "dpsql.server.workers.foreman:Foreman._crowded",
+        "            guest.analyst = analyst\n",
+        "            guest.analyst = str(number)\n",
+        f"{WORKERS}::test_limits_hold_for_all_workers_together",
+    ),
+    bug(
+        "workers go on without a foreman",
+        "dpsql.server.workers.worker:Worker.run",
+        "self._line.open(self._answer, lambda: os._exit(1))",
+        "self._line.open(self._answer, lambda: None)",
+        f"{WORKERS}::test_many_buyers_spend_the_budget_and_no_more",
+    ),
+    bug(
+        "a worker that has ended is missed by nobody",
+        "dpsql.server.workers.foreman:Foreman._gone",
+        "        hand.gone.set()\n",
+        "        pass\n",
+        f"{WORKERS}::test_a_worker_that_is_killed_takes_nobody_else_along",
+    ),
+    bug(
+        "what runs is cut off when the server stops",
+        "dpsql.server.workers.foreman:Foreman",
+        "        self._tell(StopCall())\n        if self._told > 1:\n",
+        "        self._tell(StopCall())\n        if self._told > 0:\n",
+        f"{WORKERS}::test_workers_draw_noise_of_their_own_and_finish_what_runs",
+    ),
+)
