@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
-from dpsql.engines import Patience, Turn
+from dpsql.engines import Patience
 from dpsql.finish import (
     Finished,
     Finisher,
@@ -31,6 +31,7 @@ from dpsql.opened import Opened
 from dpsql.perturb import perturb
 from dpsql.prepare import Prepared
 from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices
+from dpsql.read import ExactTables, Reader
 from dpsql.releases import NoisyTable, ReleaseFacts
 from dpsql.reply import Answer, AnswerColumn, Budget
 from dpsql.reuse import Made, Reuse
@@ -72,6 +73,7 @@ class Answering:
         self.opened = opened
         self._sampler = sampler
         self.reuse = Reuse(opened)
+        self.reader = Reader(opened)
         self.bounds = Bounds(opened)
         self.pricing = Pricing(opened, self.reuse, self.bounds.rest)
         # Only tests have a sampler of no noise.
@@ -104,18 +106,18 @@ class Answering:
         elif loss:
             turn, program = held.enter_context(opened.turn(patience)), asked.prepared.program
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
+        fresh = [priced.fresh(one) for one in priced.releases]
+        exact = self.reader.reading((one.plan for one in fresh if one is not None), patience, turn)
         tables: dict[str, Made] = {}
-        for calibration in priced.releases:
+        for calibration, one in zip(priced.releases, fresh, strict=True):
             plan = calibration.plan
-            stored, found = priced.stored.get(plan.identity), priced.offers.get(plan.identity)
-            if stored is not None:
-                tables[plan.identity] = Made(plan, stored)
-            elif found is None:
-                tables[plan.identity] = Made(plan, self._measured(calibration, patience, turn, self.reuse.facts(plan)))
-            else:
-                fresh = found.fresh
-                rest = None if fresh is None else self._measured(fresh, patience, turn, self.reuse.facts(fresh.plan))
-                tables[plan.identity] = self.reuse.made(found, rest)
+            noisy = None if one is None else self._measured(one, exact, self.reuse.facts(one.plan))
+            found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
+            whole = priced.stored.get(plan.identity, noisy)
+            if found is not None:
+                tables[plan.identity] = self.reuse.made(found, noisy)
+            elif whole is not None:
+                tables[plan.identity] = Made(plan, whole)
         return Released(settled, priced, loss, tables)
 
     def _with_bounds(self, asked: Asked, held: ExitStack) -> Settled:
@@ -133,18 +135,15 @@ class Answering:
             turn = held.enter_context(opened.turn(patience))
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
             histograms = {
-                missing: [self._measured(one, patience, turn) for one in some]
+                missing: [self._measured(one, self.reader.reading((), patience, turn)) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
         return replace(self.bounds.learned(settled, histograms), turn=turn)
 
-    def _measured(
-        self, calibration: Calibration, patience: Patience, turn: Turn | None, facts: ReleaseFacts | None = None
-    ) -> NoisyTable:
+    def _measured(self, calibration: Calibration, exact: ExactTables, facts: ReleaseFacts | None = None) -> NoisyTable:
         """Read, perturbed and kept. It was charged before; ``facts`` say what other releases can be made of it."""
         opened, plan = self.opened, calibration.plan
-        exact = opened.engine.run(plan, patience.seconds, patience.cancellation, turn)
-        noisy = perturb(exact, calibration, self._sampler)
+        noisy = perturb(exact.table(plan), calibration, self._sampler)
         if calibration.loss:
             opened.store.put(plan.identity, opened.policy.data_version, noisy, facts)
         return noisy

@@ -30,7 +30,7 @@ from rewriter.outer import (
     slots_of,
     total_sql,
 )
-from rewriter.planner import SMALLER, Family, Shape, exponents, histogram_plans
+from rewriter.planner import SMALLER, Family, OneScan, Shape, exponents, histogram_plans, one_scans
 from rewriter.program import Program, rewrite
 from rewriter.split import Empty, label
 from rewriter.statement import (
@@ -62,6 +62,7 @@ __all__ = [
     "Listed",
     "Mean",
     "Measured",
+    "OneScan",
     "Other",
     "OuterSelect",
     "Parameters",
@@ -85,6 +86,7 @@ __all__ = [
     "has_mode",
     "histogram_plans",
     "label",
+    "one_scans",
     "parse",
     "read_column",
     "rewrite",

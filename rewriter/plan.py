@@ -12,6 +12,7 @@ from typing import Self
 
 from rewriter.canonical_form import identity_of
 from rewriter.declared import Scalar, Sensitivity, Type
+from rewriter.partial_sums import PartialSums
 from rewriter.strategies import Prefix
 
 
@@ -341,7 +342,8 @@ class Choice:
     """A column of whose values quantiles are picked, group by group, from the lattice ``low``, ``low + 1``, … ``high``.
 
     ``sql`` answers rows ``(keys…, v, w, below, n)`` of integers, secret: at the lattice value v there is the weight w,
-    below it ``below``, and n is the weight of the whole group. Every value is there whose distance from one of the
+    and n is the weight of the whole group; ``below`` is what is below the first value of those that have the same, of
+    which none is missing. Every value is there whose distance from one of the
     ``fractions`` is below ``window``, see :mod:`dpsql.mechanisms.quantiles.one`; 0 and 1 stand for MIN and MAX. One
     unit's weights in the groups have norms of at most ``sensitivity``; a row weighs ``row``, or less where its unit
     has more rows than are counted. The number that v stands for is ``v * granularity``.
@@ -414,7 +416,7 @@ class Plan:
     allow are clipped. ``groups`` is SQL that lists a public key set, under the names of the keys, and reads no row of
     people; "" where there is none. With ``top``, the sensitivities are those of any so many groups. ``sums`` is a name
     that measurements of the same rows share only where people are clipped alike in both, so that totals are sums of
-    their parts.
+    their parts. ``partials`` are what ``sql`` begins with, where it may be had from a scan for several plans.
     """
 
     sql: str
@@ -434,6 +436,7 @@ class Plan:
     clips: bool = False
     top: Top | None = None
     sums: str = field(default="", repr=False)
+    partials: PartialSums | None = field(default=None, repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""

@@ -11,6 +11,7 @@ from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way
 from dpsql.releases import ExactTable
 from rewriter.dialects import Dialect
+from rewriter.front_door import OneScan
 from rewriter.plan import Plan
 
 if TYPE_CHECKING:
@@ -54,6 +55,16 @@ class Engine(Protocol):
 
         Raises :class:`dpsql.errors.OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled.
         """
+        ...
+
+    def run_together(
+        self,
+        scan: OneScan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> tuple[ExactTable, ...]:
+        """The same of several plans, in their order: integers as :meth:`run` has them. Secret."""
         ...
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from dpsql.releases import (
     IntegerColumn,
     Key,
     Rank,
+    RankColumns,
     ValueColumn,
     arrow_type,
     concatenated,
@@ -27,9 +28,12 @@ from dpsql.releases import (
     wide_units_of,
 )
 from rewriter.declared import BIGINT, Kind, Scalar, Type
+from rewriter.front_door import OneScan
 from rewriter.plan import Plan
 
 _DIGITS = Context(prec=80)
+_MANY = 512
+"""Values of a group whose ranks are kept as columns: of fewer, each is looked at."""
 
 
 class CursorRows(Protocol):
@@ -57,22 +61,107 @@ def read_table(execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
     if not plan.sql and (plan.keys or plan.columns):
         raise WrongShape
     exact = exact_table(execute(plan.sql), plan) if plan.sql else ExactTable(((),), {})
+    return _with_ranks(exact, execute, plan)
+
+
+def read_tables(execute: Callable[[str], CursorRows], scan: OneScan) -> tuple[ExactTable, ...]:
+    """All that several plans read, the table of each from the rows with its number."""
+    rows = execute(scan.sql)
+    if [column[0] for column in rows.description or ()] != list(scan.names):
+        raise WrongShape
+    found: list[list[tuple[object, ...]]] = [[] for _ in scan.plans]
+    for row in rows.fetchall():
+        if type(level := row[0]) is not int or not 0 <= level < len(found):
+            raise WrongShape
+        found[level].append(tuple(row[place] for place in scan.columns[level]))
+    tables = [exact_table(_RowsOfPlan(plan, some), plan) for plan, some in zip(scan.plans, found, strict=True)]
+    return tuple(_with_ranks(exact, execute, plan) for exact, plan in zip(tables, scan.plans, strict=True))
+
+
+def _with_ranks(exact: ExactTable, execute: Callable[[str], CursorRows], plan: Plan) -> ExactTable:
     ranks = {choice.name: ranks_of(execute(choice.sql), plan) for choice in plan.choices}
     return replace(exact, ranks=ranks) if ranks else exact
 
 
-def ranks_of(rows: CursorRows, plan: Plan) -> Mapping[Key, tuple[Rank, ...]]:
-    """The ranks of a choice by group, lowest values first."""
+@dataclass(frozen=True, slots=True)
+class _RowsOfPlan:
+    """Some rows of a longer answer, as a cursor has them."""
+
+    plan: Plan
+    rows: list[tuple[object, ...]]
+
+    @property
+    def description(self) -> Sequence[Sequence[object]]:
+        return [(name,) for name in (*(key.name for key in self.plan.keys), *self.plan.columns)]
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        return self.fetchmany(len(self.rows))
+
+    def fetchmany(self, size: int, /) -> list[tuple[object, ...]]:
+        some = self.rows[:size]
+        del self.rows[:size]
+        return some
+
+
+def ranks_of(rows: CursorRows, plan: Plan) -> Mapping[Key, Sequence[Rank]]:
+    """The ranks of a choice by group, lowest values first: those of a group with many values as columns."""
     names = [key.name for key in plan.keys]
     if [column[0] for column in rows.description or ()] != [*names, "v", "w", "below", "n"]:
         raise WrongShape
-    columns: list[Sequence[object]] = list(zip(*rows.fetchall(), strict=True)) or [()] * (len(names) + 4)
-    keys = [_converted(column, key.type) for column, key in zip(columns, plan.keys, strict=False)]
-    integers = [[_integer(value) for value in column] for column in columns[len(names) :]]
-    found: dict[Key, list[Rank]] = {}
-    for place, (value, weight, below, total) in enumerate(zip(*integers, strict=True)):
-        found.setdefault(tuple(key[place] for key in keys), []).append((value, weight, below, total))
-    return {key: tuple(sorted(ranks)) for key, ranks in found.items()}
+    columns = _columns_of(rows, len(names) + 4)
+    spelt = [column if isinstance(column, Sequence) else column.to_pylist() for column in columns[: len(names)]]
+    keys = [_converted(column, key.type) for column, key in zip(spelt, plan.keys, strict=True)]
+    values, weights, below, totals = (_whole(column) for column in columns[len(names) :])
+    codes: dict[Key, int] = {}
+    groups = [codes.setdefault(key, len(codes)) for key in zip(*keys, strict=True)] if keys else []
+    if not keys and len(values):
+        codes[()] = 0
+    group = np.array(groups, dtype=np.int64) if keys else np.zeros(len(values), dtype=np.int64)
+    order = np.lexsort((values, group)) if keys else np.argsort(values, kind="stable")
+    below = _placed(below, weights, group, order)
+    ends = np.searchsorted(group[order], np.arange(len(codes) + 1))
+    found: dict[Key, Sequence[Rank]] = {}
+    for key, code in codes.items():
+        own = order[ends[code] : ends[code + 1]]
+        ranks = RankColumns(values[own], weights[own], below[own], int(totals[own[0]]))
+        if (totals[own] != ranks.total).any() or (np.diff(ranks.values) <= 0).any():
+            raise WrongShape
+        found[key] = ranks if len(ranks) >= _MANY else tuple(ranks)
+    return found
+
+
+def _placed(
+    below: NDArray[np.int64], weights: NDArray[np.int64], group: NDArray[np.int64], order: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The weight below each value: what is below the first value of its bucket, and what is before it there.
+
+    Differences of sums are right modulo 2⁶⁴, and they are less.
+    """
+    starts, places = below[order], np.arange(len(order))
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = (np.diff(starts) != 0) | (np.diff(group[order]) != 0)
+    before = np.cumsum(weights[order]) - weights[order]
+    first = np.maximum.accumulate(np.where(begins, places, 0))
+    found = np.empty_like(below)
+    found[order] = starts + before - before[first]
+    return found
+
+
+def _columns_of(rows: CursorRows, width: int) -> Sequence[Any]:
+    """The columns of all rows: Arrow's where the engine has these."""
+    arrow = getattr(rows, "to_arrow_table", None)
+    if arrow is not None:
+        return [column.combine_chunks() for column in arrow().columns]
+    return list(zip(*rows.fetchall(), strict=True)) or [()] * width
+
+
+def _whole(column: Any) -> NDArray[np.int64]:
+    """Integers of 64 bits: a column of an engine's, or of Python's values."""
+    if isinstance(column, Sequence):
+        return np.array([_integer(value) for value in column], dtype=np.int64)
+    if column.null_count or not pa.types.is_signed_integer(column.type):
+        raise WrongShape
+    return column.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
 
 
 def exact_table(rows: CursorRows, plan: Plan) -> ExactTable:

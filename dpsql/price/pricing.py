@@ -76,6 +76,13 @@ class Priced:
         found = self.offers.get(calibration.plan.identity)
         return calibration.loss if found is None else found.loss
 
+    def fresh(self, release: Calibration) -> Calibration | None:
+        """What has to be measured now for a release; None where what was released before serves."""
+        if release.plan.identity in self.stored:
+            return None
+        found = self.offers.get(release.plan.identity)
+        return release if found is None else found.fresh
+
     def origin(self, plan: Plan) -> str:
         """Where a release comes from, if it is not all measured afresh."""
         found = self.offers.get(plan.identity)

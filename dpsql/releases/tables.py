@@ -32,7 +32,7 @@ class ExactTable:
 
     keys: Sequence[Key]
     statistics: Mapping[str, Sequence[int]]
-    ranks: Mapping[str, Mapping[Key, tuple[Rank, ...]]] = field(default_factory=dict)
+    ranks: Mapping[str, Mapping[Key, Sequence[Rank]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "ExactTable(secret)"

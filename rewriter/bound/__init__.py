@@ -1,7 +1,7 @@
 """The bounded SQL."""
 
 from rewriter.bound.ball import ALL_ROWS, deciding, reach_squared
-from rewriter.bound.bounded_sql import bound
+from rewriter.bound.bounded_sql import bound, partial_of, rows_of
 from rewriter.bound.common_factor import all_rows
 from rewriter.bound.credited_values import credit_notes
 from rewriter.bound.ranks import quantiles
@@ -15,7 +15,9 @@ __all__ = [
     "check_expanded",
     "credit_notes",
     "deciding",
+    "partial_of",
     "quantiles",
     "reach_squared",
+    "rows_of",
     "with_prefixes",
 ]

@@ -32,6 +32,7 @@ from rewriter.dialects import Dialect, double, named_table, number, wrap
 from rewriter.expressions import Value
 from rewriter.keys import PublicKeys
 from rewriter.measure import Addend, Cell, Vector, Workload
+from rewriter.partial_sums import PartialSums, PersonRows
 from rewriter.plan import Block, Selection, Statistic
 from rewriter.release import Query, key_name
 from rewriter.statement import conjuncts
@@ -42,12 +43,17 @@ _MOST_SELECTED_GROUPS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """The bounded SQL of a release with the sensitivities that it enforces. ``refinement`` is 2ʳ by statistic."""
+    """The bounded SQL of a release with the sensitivities that it enforces. ``refinement`` is 2ʳ by statistic.
+
+    ``partials`` are there where everything in the tree but distinct values is made of the CTE ``partial``, and that
+    adds up over groups.
+    """
 
     tree: exp.Select
     blocks: tuple[Block, ...]
     selection: Selection | None
     refinement: dict[str, int]
+    partials: PartialSums | None = None
 
 
 def bound(
@@ -92,9 +98,10 @@ def bound(
     counted = [(addend, name) for addend, name in counters(work.vectors).items() if name not in names]
     if not any(ball.scaled for ball in balls):
         counted = []
-    partial = _partial(_rows(_of_anybody(query), work, dialect), keys, work, counted, dialect)
+    anybody, sums, having = _person_rows(_of_anybody(query), work), _sums(work, counted, dialect), None
     if query.everybody is not None:
-        partial.set("having", exp.Having(this=exp.In(this=exp.column("u"), query=exp.Subquery(this=query.everybody))))
+        having = exp.Having(this=exp.In(this=exp.column("u"), query=exp.Subquery(this=query.everybody)))
+    partial = partial_of(rows_of(anybody, dialect), keys, sums, having)
     ctes = [("partial", partial), ("clamped", _clamped(keys, balls, [name for _, name in counted], dialect))]
     if limit is not None:
         partial.set("where", exp.Where(this=_is_suspect()))
@@ -106,7 +113,18 @@ def bound(
     summed, distinct = (ball.block() for ball in balls), (one.block for one in counts)
     blocks = tuple(next(summed if vector.credit is None else distinct) for vector in every.vectors)
     refinement = {cell.name: ball.refinement for ball in balls for cell in ball.vector.cells}
-    return Bounded(tree, blocks, selection, refinement | dict.fromkeys((one.name for one in counts), 1))
+    refinement |= dict.fromkeys((one.name for one in counts), 1)
+    addends = {cell.name: cell.addends for cell in _cells(work)} | {name: (addend,) for addend, name in counted}
+    partials = None
+    if limit is None and not any(addend.distinct for some in addends.values() for addend in some):
+        whole = frozenset(name for name, some in addends.items() if _is_number_of_rows(some))
+        partials = PartialSums(anybody, sums, whole, having, tree)
+    return Bounded(tree, blocks, selection, refinement, partials)
+
+
+def _is_number_of_rows(addends: Sequence[Addend]) -> bool:
+    """Whether a sum is at most the number of rows, and not below 0."""
+    return len(addends) == 1 and addends[0].summed is None and addends[0].weight == 1
 
 
 def _is_one_count(vector: Vector) -> bool:
@@ -205,22 +223,28 @@ def _cells(work: Workload) -> list[Cell]:
 
 def _rows(query: Query, work: Workload, dialect: Dialect) -> exp.Select:
     """One row of the bounded query per row of people: the unit, the keys, values in steps, conditions."""
-    rows = query.rows.copy()
+    return rows_of(_person_rows(query, work), dialect)
+
+
+def _person_rows(query: Query, work: Workload) -> PersonRows:
+    keys = tuple((key_name(place), grouping_key(key.value)) for place, key in enumerate(query.keys))
+    return PersonRows(query.rows, query.unit, keys, work.columns, tuple((one.name, one.sql) for one in work.derived))
+
+
+def rows_of(people: PersonRows, dialect: Dialect) -> exp.Select:
+    """The SQL of rows of people: the unit as ``u``, and all columns."""
+    rows = people.source.copy()
+    columns = (*people.keys, *people.columns)
     rows.set(
         "expressions",
-        [
-            exp.alias_(query.unit.copy(), "u"),
-            *(exp.alias_(grouping_key(key.value), key_name(place)) for place, key in enumerate(query.keys)),
-            *(exp.alias_(sql, name) for name, sql in work.columns),
-        ],
+        [exp.alias_(people.unit.copy(), "u"), *(exp.alias_(sql.copy(), name) for name, sql in columns)],
     )
     rows = dialect.fence(rows)
-    if not work.derived:
+    if not people.derived:
         return rows
-    names = ["u", *map(key_name, range(len(query.keys))), *(name for name, _ in work.columns)]
-    derived = [exp.alias_(one.sql, one.name) for one in work.derived]
+    derived = [exp.alias_(sql.copy(), name) for name, sql in people.derived]
     inner = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("x")))
-    return exp.Select(expressions=[*_columns(names), *derived]).from_(inner, copy=False)
+    return exp.Select(expressions=[*_columns(["u", *(name for name, _ in columns)]), *derived]).from_(inner, copy=False)
 
 
 def grouping_key(value: Value) -> exp.Expr:
@@ -313,15 +337,24 @@ def _one_row_per_unit(
     return Bounded(tree, blocks, selection, dict.fromkeys(names, 1))
 
 
-def _partial(
-    rows: exp.Select, keys: list[str], work: Workload, counted: Sequence[tuple[Addend, str]], dialect: Dialect
+def _sums(work: Workload, counted: Sequence[tuple[Addend, str]], dialect: Dialect) -> tuple[tuple[str, exp.Expr], ...]:
+    """The sums of step 1, with the rows that are ``counted`` by the way."""
+    return (
+        *((cell.name, exp.Paren(this=_sum_of(cell, dialect))) for cell in _cells(work)),
+        *((name, _addend(addend, dialect)) for addend, name in counted),
+    )
+
+
+def partial_of(
+    rows: exp.Select, keys: Sequence[str], sums: Sequence[tuple[str, exp.Expr]], having: exp.Having | None
 ) -> exp.Select:
-    """TimeStep 1: a row per (unit, group), with the rows that are ``counted`` by the way."""
+    """Step 1: a row per (unit, group)."""
     expressions: list[exp.Expr] = [exp.column("u"), *_columns(keys)]
-    expressions += [exp.alias_(exp.Paren(this=_sum_of(cell, dialect)), cell.name) for cell in _cells(work)]
-    expressions += [exp.alias_(_addend(addend, dialect), name) for addend, name in counted]
+    expressions += [exp.alias_(sql.copy(), name) for name, sql in sums]
     select = exp.Select(expressions=expressions).from_(from_rows(rows), copy=False)
     select.set("group", exp.Group(expressions=_columns(["u", *keys])))
+    if having is not None:
+        select.set("having", having.copy())
     return select
 
 

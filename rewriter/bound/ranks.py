@@ -7,7 +7,8 @@ rows, and a quantile is one of rows.
 
 The engine answers, for every value that is near one of the quantiles, its weight and the weight below it. Where the
 lattice is large that is found in two steps: the weights of at most 2,048 public buckets of values, and then the values
-of those buckets that have anything near in them. What is near is a constant of the plan, so the text is one and the
+of those buckets that have anything near in them, all of them, with the weight below their bucket: what is below a value
+within its bucket is added up by who reads it. What is near is a constant of the plan, so the text is one and the
 same whatever the rows hold; that the others are missing moves no probability (:mod:`dpsql.mechanisms.quantiles.one`).
 """
 
@@ -346,45 +347,56 @@ def _ranks(
     """(keys…, v, w, below, n) of the values that are near."""
     ctes: list[tuple[str, exp.Select]] = []
     if weights.norm is not None:
-        # Read three times, and often made of joins: so it is kept.
+        # Read twice or three times, and often made of joins: so it is kept.
         ctes.append(("kept", rows))
         rows = exp.select("*").from_("kept")
         ctes.append(("scale", _scale(rows.copy(), keys, weights, dialect)))
-    weighed = _weighed(rows, keys, weights)
     low, high = ends
     if high - low < BUCKETS:
+        weighed = _weighed(rows, keys, weights)
         ctes.append(("found", _histogram(weighed, keys, exp.column("v"), "v", dialect)))
-        within = [exp.column("v")]
-        ctes.append(("placed", _placed(keys, [], within, number(0), dialect)))
+        ctes.append(("placed", _placed(keys, dialect)))
+        final = _counted("placed", [*keys, "v"], "below", dialect)
+        if window.fractions:
+            final.set("where", exp.Where(this=window.test(dialect)))
+        ordered = [exp.Ordered(this=exp.column(name), nulls_first=False) for name in [*keys, "v"]]
+        final.set("order", exp.Order(expressions=ordered))
     else:
         size = -(-(high - low + 1) // BUCKETS)
-        offset = exp.Paren(this=exp.Sub(this=exp.column("v"), expression=number(low)))
-        bucket = dialect.integer_divide(offset, number(size))
-        ctes.append(("coarse", _histogram(weighed.copy(), keys, bucket, "b", dialect)))
+        offset = exp.Paren(this=exp.Sub(this=exp.column("v", "p"), expression=number(low)))
+        bucket = exp.alias_(dialect.integer_divide(offset, number(size)), "b")
+        ctes.append(("weighed", _weighed(rows, keys, weights, bucket)))
+        weighed = exp.select("*").from_("weighed")
+        ctes.append(("coarse", _histogram(weighed, keys, exp.column("b"), "b", dialect)))
         ctes.append(("spread", _spread(keys, dialect)))
         near = exp.select(*keys, "b", "below", "n").from_("spread")
         near.set("where", exp.Where(this=window.test(dialect)))
         ctes.append(("near", near))
-        ctes.append(("found", _inner(weighed, keys, types, bucket, dialect)))
-        ctes.append(("placed", _placed(keys, ["b"], [exp.column("v")], exp.column("start"), dialect)))
-    counts = [exp.alias_(dialect.cast(exp.column(name), BIGINT), name) for name in ("w", "below", "n")]
-    final = exp.Select(expressions=[*_columns([*keys, "v"]), *counts]).from_("placed")
-    if window.fractions:
-        final.set("where", exp.Where(this=window.test(dialect)))
-    final.set(
-        "order", exp.Order(expressions=[exp.Ordered(this=exp.column(name), nulls_first=False) for name in [*keys, "v"]])
-    )
+        ctes.append(("found", _inner(keys, types, dialect)))
+        final = _counted("found", [*keys, "v"], "start", dialect)
     final.set(
         "with_",
-        exp.With(expressions=[dialect.cte(name, query, shared=name == "kept") for name, query in ctes]),
+        exp.With(expressions=[dialect.cte(name, query, shared=name in _KEPT) for name, query in ctes]),
     )
     return final
 
 
-def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights) -> exp.Select:
-    """Each row's keys, value and weight."""
+_KEPT = frozenset({"kept", "weighed"})
+
+
+def _counted(table: str, names: Sequence[str], below: str, dialect: Dialect) -> exp.Select:
+    """The columns of the answer."""
+    counts = [
+        exp.alias_(dialect.cast(exp.column(column), BIGINT), name)
+        for name, column in (("w", "w"), ("below", below), ("n", "n"))
+    ]
+    return exp.Select(expressions=[*_columns(names), *counts]).from_(table, copy=False)
+
+
+def _weighed(rows: exp.Select, keys: Sequence[str], weights: _Weights, *more: exp.Expr) -> exp.Select:
+    """Each row's keys, value and weight, and what else is asked for."""
     source = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier("p")))
-    columns = _columns([*keys, "v"], "p")
+    columns = [*_columns([*keys, "v"], "p"), *more]
     if weights.norm is None:
         return exp.Select(expressions=[*columns, exp.alias_(number(1), "w")]).from_(source, copy=False)
     weight = exp.Coalesce(this=exp.column("m", "scale"), expressions=[number(weights.row)])
@@ -421,16 +433,9 @@ def _spread(keys: Sequence[str], dialect: Dialect) -> exp.Select:
     return exp.Select(expressions=[*columns, exp.alias_(_over(total.copy(), _columns(keys)), "n")]).from_("coarse")
 
 
-def _inner(
-    weighed: exp.Select, keys: Sequence[str], types: Sequence[Type], bucket: exp.Expr, dialect: Dialect
-) -> exp.Select:
-    """The weight of each value in the buckets that are near."""
-    located = exp.Subquery(
-        this=exp.Select(expressions=[exp.Star(), exp.alias_(bucket.copy(), "b")]).from_(
-            exp.Subquery(this=weighed, alias=exp.TableAlias(this=exp.to_identifier("h"))), copy=False
-        ),
-        alias=exp.TableAlias(this=exp.to_identifier("h")),
-    )
+def _inner(keys: Sequence[str], types: Sequence[Type], dialect: Dialect) -> exp.Select:
+    """The weight of each value in the buckets that are near, with the weight below its bucket."""
+    located = exp.alias_(exp.to_table("weighed"), "h", table=True)
     # By few and narrow columns, since there are many rows; what else there is of a bucket joins in later.
     places = _columns([*keys, "b"], "near")
     values = exp.Select(
@@ -455,13 +460,11 @@ def _same_bucket(table: str, keys: Sequence[str], types: Sequence[Type], dialect
     return exp.and_(*same, copy=False)
 
 
-def _placed(
-    keys: Sequence[str], within: Sequence[str], order: Sequence[exp.Expr], start: exp.Expr, dialect: Dialect
-) -> exp.Select:
-    """For each value, the weight below it. ``within`` a bucket, the weight of its group is a column already."""
+def _placed(keys: Sequence[str], dialect: Dialect) -> exp.Select:
+    """For each value, the weight below it and that of its group."""
     total = dialect.sum(exp.column("w"), BIGINT)
-    upto = _over(total, _columns([*keys, *within]), order)
+    upto = _over(total, _columns(keys), [exp.column("v")])
     inside = exp.Paren(this=exp.Sub(this=upto, expression=exp.column("w")))
-    below = exp.Add(this=start, expression=inside)
-    group = exp.column("n") if within else exp.alias_(_over(total.copy(), _columns(keys)), "n")
+    below = exp.Add(this=number(0), expression=inside)
+    group = exp.alias_(_over(total.copy(), _columns(keys)), "n")
     return exp.Select(expressions=[*_columns([*keys, "v", "w"]), exp.alias_(below, "below"), group]).from_("found")

@@ -4,18 +4,21 @@ from rewriter.planner.alike import together
 from rewriter.planner.bound_histogram import SMALLER, exponents, greatest, histogram_plans
 from rewriter.planner.canonical_sql import canonical
 from rewriter.planner.family import Family, Shape, families, shapes
+from rewriter.planner.one_scan import OneScan, one_scans
 from rewriter.planner.plan_release import plan
 from rewriter.planner.plan_top_k import plan_top
 
 __all__ = [
     "SMALLER",
     "Family",
+    "OneScan",
     "Shape",
     "canonical",
     "exponents",
     "families",
     "greatest",
     "histogram_plans",
+    "one_scans",
     "plan",
     "plan_top",
     "shapes",

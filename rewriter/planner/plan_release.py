@@ -73,12 +73,13 @@ def plan(
     refined = (replace(output, estimator=output.estimator.finer(bounded.refinement)) for output in work.outputs)
     outputs = {output.name: output for output in (*refined, *picked.outputs)}
     is_empty = not query.keys and not work.vectors
+    sql = "" if is_empty else dialect.sql(tree)
     parts = tuple(
         replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
     planned = Plan(
-        sql="" if is_empty else dialect.sql(tree),
+        sql=sql,
         dialect=dialect.name,
         keys=_columns(query.keys, public),
         blocks=bounded.blocks,
@@ -98,6 +99,7 @@ def plan(
         choices=picked.choices,
         groups="" if public is None else dialect.sql(public.sql),
         clips=_clips(contribution, work) or bool(picked.choices),
+        partials=None if bounded.partials is None else replace(bounded.partials, sql=sql),
     )
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     named = with_families(planned, query, work, dialect, one_group=one_group, alike=shortening)

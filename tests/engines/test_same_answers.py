@@ -24,6 +24,7 @@ from dpsql.releases.tables import ExactTable
 from rewriter.declared.catalog import Catalog
 from rewriter.declared.contribution import Norm
 from rewriter.plan import Plan
+from rewriter.planner.one_scan import one_scans
 from rewriter.planner.plan_release import plan
 from rewriter.refused import Refused
 from rewriter.split.splitter import split
@@ -33,6 +34,8 @@ from tests.engines.postgres_server import Server, copy_tables, shared_server
 from tests.golden.pairs import FOLDER, Pair, pairs
 
 TABLES = ("region", "patient", "visit", "prescription")
+SCANS: list[str] = []
+"""The queries of which several plans were read together."""
 ODD = (math.nan, math.inf, -math.inf, -0.0, 5e-324, 1.7e308, None)
 
 
@@ -101,7 +104,12 @@ class Known:
             plans = [plan(query, norm, dialect) for query in split(statement.tree, self.catalog, dialect).groupings]
         except Refused as refused:
             return f"{refused.sqlstate} {refused.message}"
-        return [_by_text(one, self.engine.run(one)) for one in plans]
+        tables = {one.identity: self.engine.run(one) for one in plans}
+        for scan in one_scans(plans, dialect):
+            # What is read together is what is read apart.
+            assert self.engine.run_together(scan) == tuple(tables[one.identity] for one in scan.plans), sql
+            SCANS.append(sql)
+        return [_by_text(one, tables[one.identity]) for one in plans]
 
 
 def _by_text(plan: Plan, table: ExactTable) -> ExactTable:
@@ -154,6 +162,17 @@ def test_the_same_question_has_the_same_integers(known: tuple[Known, Known], pai
             [type(part) for part in key] for key in other.keys
         ]
         assert one.statistics == other.statistics
+
+
+def test_levels_and_totals_are_read_together(known: tuple[Known, Known]) -> None:
+    rows = "FROM visit JOIN patient ON patient_id = patient.id"
+    asked = f"SELECT reason, smoker, COUNT(*), COUNT(DISTINCT patient.id), SUM(cost) {rows}"
+    for grouping in ("ROLLUP (reason, smoker)", "CUBE (reason, smoker)", "GROUPING SETS ((reason, smoker), (smoker))"):
+        SCANS.clear()
+        for norm in Norm:
+            ours, theirs = (one.run(f"{asked} GROUP BY {grouping}", norm) for one in known)
+            assert ours == theirs
+        assert len(SCANS) == 4
 
 
 TRICKY = (

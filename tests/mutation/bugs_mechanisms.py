@@ -260,6 +260,27 @@ BUGS: tuple[Bug, ...] = (
         HIDDEN,
     ),
     bug(
+        "a stretch is as far as its first value",
+        "dpsql.mechanisms.quantiles.steps:StepwisePick.draw",
+        "min(near.at(first), near.at(first + count - 1))",
+        "near.at(first)",
+        "tests/mechanisms/test_steps.py::test_a_median_of_many_values_has_the_law_of_its_distances",
+    ),
+    bug(
+        "a stretch's candidates are all as likely",
+        "dpsql.mechanisms.sampling.exponential:least_first",
+        "        weight = powers.at(distance - nearest)\n",
+        "        weight = powers.at(least[place] - nearest)\n",
+        "tests/mechanisms/test_steps.py::test_draws_have_the_exact_law_and_that_of_looking_at_each",
+    ),
+    bug(
+        "the weights within a bucket are not below its values",
+        "dpsql.engines.exact_table:_placed",
+        "starts + before - before[first]",
+        "starts",
+        "tests/bound/test_ranks.py",
+    ),
+    bug(
         "the range of a quantile ends where the data ends",
         "dpsql.mechanisms.quantiles.one:Quantile.stretches",
         "        if next_ <= self.choice.high:\n",

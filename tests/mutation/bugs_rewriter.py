@@ -10,6 +10,7 @@ MOMENTS = "tests/aggregates/test_moments.py"
 LARGEST = "tests/planner/test_largest.py"
 DISTINCT = "tests/aggregates/test_distinct.py"
 RANKS = "tests/bound/test_ranks.py"
+ONE_SCAN, ONE_SCAN_WORLDS = "tests/planner/test_one_scan.py", "tests/properties/test_one_scan.py"
 WINDOWS = "tests/per_person/test_person_windows.py"
 TOTAL = "tests/expressions/test_total.py"
 KEYS = "tests/relations/test_composite_keys.py"
@@ -227,6 +228,40 @@ BUGS: tuple[Bug, ...] = (
         "limit = number(self.size * parts)",
         "limit = number(max(self.size // 4, 1))",
         RANKS,
+    ),
+    # Several plans in one scan
+    bug(
+        "a person's finer groups are clipped as several people in a coarser level",
+        "rewriter.planner.one_scan:_tables",
+        "tables.append(by_keys[mine])",
+        'tables.append("shared0")',
+        f"{ONE_SCAN_WORLDS}::test_reading_together_gives_the_integers_of_reading_apart",
+    ),
+    bug(
+        "a level counts the people of each finer group twice",
+        "rewriter.planner.one_scan:_Pool._added",
+        "        return dialect.cast(dialect.sum(exp.column(name), BIGINT), BIGINT)\n",
+        "        return exp.Mul(this=dialect.cast(dialect.sum(exp.column(name), BIGINT), BIGINT), expression=number(2))\n",
+        f"{ONE_SCAN_WORLDS}::test_reading_together_gives_the_integers_of_reading_apart",
+    ),
+    bug(
+        "a level is scaled by the factor of the finest",
+        "rewriter.planner.one_scan:_rows_of",
+        "    tree = level.partials.tree.copy()\n",
+        "    tree = level.partials.tree.copy()\n"
+        "    for old in tree.args['with_'].expressions:\n"
+        "        if old.alias == 'scale':\n"
+        "            old.this.set('from_', exp.From(this=exp.alias_(exp.select('*', *("
+        "exp.alias_(exp.column(pool.names[sql.sql()]), name) for name, sql in level.partials.sums))"
+        ".from_('shared0').subquery(), 'clamped', table=True)))\n",
+        f"{ONE_SCAN_WORLDS}::test_reading_together_gives_the_integers_of_reading_apart",
+    ),
+    bug(
+        "plans over other rows share a scan",
+        "rewriter.planner.one_scan:_Level.of",
+        '"\\n".join((plan.dialect, source.sql(), rows.unit.sql(), having))',
+        "plan.dialect",
+        f"{ONE_SCAN}::test_others_are_read_apart",
     ),
     # Largest groups
     bug(

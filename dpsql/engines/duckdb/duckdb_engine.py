@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.duckdb.duckdb_schema import read_schema
-from dpsql.engines.exact_table import read_table
+from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
@@ -29,6 +29,7 @@ from dpsql.errors import OperationalError
 from dpsql.releases import ExactTable
 from rewriter.declared import Kind
 from rewriter.dialects import DUCKDB
+from rewriter.front_door import OneScan
 from rewriter.plan import Plan
 
 if TYPE_CHECKING:
@@ -82,7 +83,12 @@ class _Cursor:
         self.finished = True
         return exact
 
-    def _planned(self, plan: Plan) -> duckdb.DuckDBPyConnection:
+    def answers(self, scan: OneScan) -> tuple[ExactTable, ...]:
+        exact = read_tables(lambda sql: self._planned(scan) if sql is scan.sql else self.execute(sql), scan)
+        self.finished = True
+        return exact
+
+    def _planned(self, plan: Plan | OneScan) -> duckdb.DuckDBPyConnection:
         """Run a plan; what comes again is prepared: planning a small release takes DuckDB longer than running it."""
         name = f"dpsql_{plan.identity}"
         prepared = self.plans.get(plan.identity)
@@ -161,6 +167,16 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         whatever went wrong.
         """
         return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation, turn)
+
+    def run_together(
+        self,
+        scan: OneScan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> tuple[ExactTable, ...]:
+        """The same of several plans."""
+        return self._call(lambda cursor: cursor.answers(scan), timeout, cancellation, turn)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""

@@ -30,7 +30,7 @@ import psycopg
 from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation
-from dpsql.engines.exact_table import read_table
+from dpsql.engines.exact_table import read_table, read_tables
 from dpsql.engines.postgres.line import Interruption, Line
 from dpsql.engines.postgres.postgres_connection import WORK_MEM, cannot_open, check, connect
 from dpsql.engines.postgres.postgres_schema import read_concerns, read_schema
@@ -41,7 +41,7 @@ from dpsql.errors import OperationalError
 from dpsql.releases import ExactTable, arrow_type
 from rewriter.declared import Column
 from rewriter.dialects import POSTGRES
-from rewriter.front_door import read_column
+from rewriter.front_door import OneScan, read_column
 from rewriter.plan import Plan
 
 if TYPE_CHECKING:
@@ -152,6 +152,21 @@ class PostgresEngine(SQLEngine[Line]):
         def answer(line: Line) -> ExactTable:
             self._verify(line)
             return read_table(line.execute, plan)
+
+        return self._call(answer, timeout, cancellation, turn)
+
+    def run_together(
+        self,
+        scan: OneScan,
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> tuple[ExactTable, ...]:
+        """The same of several plans."""
+
+        def answer(line: Line) -> tuple[ExactTable, ...]:
+            self._verify(line)
+            return read_tables(line.execute, scan)
 
         return self._call(answer, timeout, cancellation, turn)
 

@@ -42,8 +42,9 @@ from fractions import Fraction
 from dpsql.accounting import PrivacyLoss
 from dpsql.mechanisms.picking import Picking
 from dpsql.mechanisms.quantiles.roundness import PLAIN, Roundness
+from dpsql.mechanisms.quantiles.steps import Nearness, StepwisePick
 from dpsql.mechanisms.sampling import ExponentialPick, Sampler
-from dpsql.releases import Rank
+from dpsql.releases import Rank, RankColumns
 from rewriter.declared import Sensitivity
 from rewriter.plan import Choice
 
@@ -225,11 +226,20 @@ class Quantile:
 
     def pick(self, ranks: Sequence[Rank], sampler: Sampler) -> int | None:
         """A lattice value, or None for nobody. The answer is releasable; ``ranks`` are not."""
+        if isinstance(ranks, RankColumns):
+            return sampler.draw(self.stepwise(ranks))
         stretches, roundness = self.stretches(ranks), self.roundness
         masses = [count if first is None else roundness.mass(first, count) for first, count, _ in stretches]
         place, which = sampler.draw(ExponentialPick(masses, [distance for _, _, distance in stretches], self.rate))
         first, count, _ = stretches[place]
         return None if first is None else roundness.at(first, count, which)
+
+    def stepwise(self, ranks: RankColumns) -> StepwisePick:
+        """The same law, for many values."""
+        choice, total = self.choice, ranks.total
+        near = Nearness(ranks, choice.low, choice.high, self._target(total), self.scale, self.cap)
+        nobody = self._values * NOBODY, min(self.reach * total, self.cap)
+        return StepwisePick(near, self.roundness, nobody, self.rate)
 
     def stretches(self, ranks: Sequence[Rank]) -> list[tuple[int | None, int, int]]:
         """All candidates, as (first value, how many, their scaled distance); NULL last.

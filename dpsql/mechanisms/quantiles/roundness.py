@@ -9,6 +9,7 @@ measure changes neither the range of the mechanism nor its loss (McSherry, Talwa
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,6 +31,7 @@ class Roundness:
     units: tuple[int, ...]
 
     @classmethod
+    @functools.lru_cache(maxsize=256)
     def of(cls, granularity: Fraction, size: int) -> Roundness:
         """That of a lattice of so many steps; of seconds, where it is one of times."""
         if granularity == Fraction(1, 86_400):

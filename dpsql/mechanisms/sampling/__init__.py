@@ -1,7 +1,7 @@
 """Exact draws from a cryptographic source."""
 
 from dpsql.mechanisms.sampling.chain import Chain
-from dpsql.mechanisms.sampling.exponential import ExponentialPick
+from dpsql.mechanisms.sampling.exponential import ExponentialPick, least_first
 from dpsql.mechanisms.sampling.law import Law
 from dpsql.mechanisms.sampling.permute_and_flip import PermuteAndFlip
 from dpsql.mechanisms.sampling.positions import Positions
@@ -37,5 +37,6 @@ __all__ = [
     "float_at_least",
     "gaussian_draws",
     "laplace_draws",
+    "least_first",
     "opendp_noise",
 ]

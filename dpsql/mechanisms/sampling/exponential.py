@@ -20,11 +20,12 @@ from __future__ import annotations
 import functools
 import secrets
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import accumulate
+from typing import TypeVar
 
 from dpsql.mechanisms.sampling.law import Law
 
@@ -68,6 +69,32 @@ def pick(counts: Sequence[int], distances: Sequence[int], rate: Fraction) -> tup
         count = counts[place]
         if offset < count * weights[place] or _is_below(offset, count, rate * (distances[place] - nearest)):
             return place, secrets.randbelow(count)
+
+
+Found = TypeVar("Found")
+
+
+def least_first(
+    masses: Sequence[int], least: Sequence[int], candidate: Callable[[int, int], tuple[Found, int]], rate: Fraction
+) -> Found:
+    """One of the candidates of many stretches, with a probability ∝ exp(-rate · its distance): exactly.
+
+    Stretch i has as many candidates as its mass, none of which is nearer than ``least[i]``. ``candidate(i, n)`` is
+    number n of them, with its distance. How, and why it is exact: :mod:`dpsql.mechanisms.quantiles.steps`.
+    """
+    nearest, powers = min(least), _powers(rate)
+    rooms = [powers.at(distance - nearest) + SLACK for distance in least]
+    ends = list(accumulate(mass * room for mass, room in zip(masses, rooms, strict=True)))
+    while True:
+        drawn = secrets.randbelow(ends[-1])
+        place = bisect_right(ends, drawn)
+        which, offset = divmod(drawn - (ends[place - 1] if place else 0), rooms[place])
+        found, distance = candidate(place, which)
+        if distance < least[place]:
+            raise AssertionError("a candidate is nearer than its stretch")
+        weight = powers.at(distance - nearest)
+        if offset < weight or (offset < weight + SLACK and _is_below(offset, 1, rate * (distance - nearest))):
+            return found
 
 
 class Powers:

@@ -179,31 +179,34 @@ WITH kept AS MATERIALIZED (
     u
   HAVING
     SUM(CAST(c.c AS INT128) * CAST(c.c AS INT128)) > 1600
+), weighed AS MATERIALIZED (
+  SELECT
+    p.k0,
+    p.v,
+    (
+      p.v - 0
+    ) // 245 AS b,
+    COALESCE(scale.m, 4096) AS w
+  FROM (
+    SELECT
+      *
+    FROM kept
+  ) AS p
+  LEFT JOIN scale
+    ON p.u = scale.u
 ), coarse AS (
   SELECT
     k0,
-    (
-      v - 0
-    ) // 245 AS b,
+    b AS b,
     SUM(w) AS w
   FROM (
     SELECT
-      p.k0,
-      p.v,
-      COALESCE(scale.m, 4096) AS w
-    FROM (
-      SELECT
-        *
-      FROM kept
-    ) AS p
-    LEFT JOIN scale
-      ON p.u = scale.u
+      *
+    FROM weighed
   ) AS h
   GROUP BY
     k0,
-    (
-      v - 0
-    ) // 245
+    b
 ), spread AS (
   SELECT
     k0,
@@ -242,26 +245,7 @@ WITH kept AS MATERIALIZED (
       near.b,
       h.v,
       SUM(h.w) AS w
-    FROM (
-      SELECT
-        *,
-        (
-          v - 0
-        ) // 245 AS b
-      FROM (
-        SELECT
-          p.k0,
-          p.v,
-          COALESCE(scale.m, 4096) AS w
-        FROM (
-          SELECT
-            *
-          FROM kept
-        ) AS p
-        LEFT JOIN scale
-          ON p.u = scale.u
-      ) AS h
-    ) AS h
+    FROM weighed AS h
     JOIN near
       ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
     GROUP BY
@@ -271,34 +255,14 @@ WITH kept AS MATERIALIZED (
   ) AS g
   JOIN near
     ON g.b = near.b AND g.k0 IS NOT DISTINCT FROM near.k0
-), placed AS (
-  SELECT
-    k0,
-    v,
-    w,
-    start + (
-      SUM(w) OVER (PARTITION BY k0, b ORDER BY v) - w
-    ) AS below,
-    n
-  FROM found
 )
 SELECT
   k0,
   v,
   CAST(w AS BIGINT) AS w,
-  CAST(below AS BIGINT) AS below,
+  CAST(start AS BIGINT) AS below,
   CAST(n AS BIGINT) AS n
-FROM placed
-WHERE
-  (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 671088640
-    AND CAST(n AS INT128) * 1 - (
-      CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 671088640
-  )
-ORDER BY
-  k0,
-  v;
+FROM found;
 
 -- outer
 SELECT

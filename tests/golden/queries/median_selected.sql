@@ -31,49 +31,52 @@ ORDER BY
 -- q0: MEDIAN(weight_kg): quantiles 1/2 of 8192 … 1228800
 -- one unit weighs: l1 1, l2 1; a row 1
 -- near is less than 2048; steps of 1/4096
-WITH coarse AS (
+WITH weighed AS MATERIALIZED (
+  SELECT
+    p.k0,
+    p.v,
+    (
+      p.v - 8192
+    ) // 597 AS b,
+    1 AS w
+  FROM (
+    SELECT
+      *
+    FROM (
+      SELECT
+        t1."id" AS u,
+        t1."diagnosis" AS k0,
+        CASE
+          WHEN CASE WHEN t1."weight_kg" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
+          THEN 8192
+          WHEN CASE WHEN t1."weight_kg" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
+          THEN 1228800
+          ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
+            -1.7976931348623157e308
+          ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 4096e0 AS BIGINT)
+        END AS v
+      FROM "main"."patient" AS t1
+    ) AS r
+    WHERE
+      NOT v IS NULL
+  ) AS p
+), coarse AS (
   SELECT
     k0,
-    (
-      v - 8192
-    ) // 597 AS b,
+    b AS b,
     SUM(w) AS w
   FROM (
     SELECT
-      p.k0,
-      p.v,
-      1 AS w
-    FROM (
-      SELECT
-        *
-      FROM (
-        SELECT
-          t1."id" AS u,
-          t1."diagnosis" AS k0,
-          CASE
-            WHEN CASE WHEN t1."weight_kg" BETWEEN (
-              -1.7976931348623157e308
-            ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
-            THEN 8192
-            WHEN CASE WHEN t1."weight_kg" BETWEEN (
-              -1.7976931348623157e308
-            ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
-            THEN 1228800
-            ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
-              -1.7976931348623157e308
-            ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 4096e0 AS BIGINT)
-          END AS v
-        FROM "main"."patient" AS t1
-      ) AS r
-      WHERE
-        NOT v IS NULL
-    ) AS p
+      *
+    FROM weighed
   ) AS h
   GROUP BY
     k0,
-    (
-      v - 8192
-    ) // 597
+    b
 ), spread AS (
   SELECT
     k0,
@@ -112,44 +115,7 @@ WITH coarse AS (
       near.b,
       h.v,
       SUM(h.w) AS w
-    FROM (
-      SELECT
-        *,
-        (
-          v - 8192
-        ) // 597 AS b
-      FROM (
-        SELECT
-          p.k0,
-          p.v,
-          1 AS w
-        FROM (
-          SELECT
-            *
-          FROM (
-            SELECT
-              t1."id" AS u,
-              t1."diagnosis" AS k0,
-              CASE
-                WHEN CASE WHEN t1."weight_kg" BETWEEN (
-                  -1.7976931348623157e308
-                ) AND 1.7976931348623157e308 THEN t1."weight_kg" END < 2e0
-                THEN 8192
-                WHEN CASE WHEN t1."weight_kg" BETWEEN (
-                  -1.7976931348623157e308
-                ) AND 1.7976931348623157e308 THEN t1."weight_kg" END > 300e0
-                THEN 1228800
-                ELSE CAST(CASE WHEN t1."weight_kg" BETWEEN (
-                  -1.7976931348623157e308
-                ) AND 1.7976931348623157e308 THEN t1."weight_kg" END * 4096e0 AS BIGINT)
-              END AS v
-            FROM "main"."patient" AS t1
-          ) AS r
-          WHERE
-            NOT v IS NULL
-        ) AS p
-      ) AS h
-    ) AS h
+    FROM weighed AS h
     JOIN near
       ON h.b = near.b AND h.k0 IS NOT DISTINCT FROM near.k0
     GROUP BY
@@ -159,34 +125,14 @@ WITH coarse AS (
   ) AS g
   JOIN near
     ON g.b = near.b AND g.k0 IS NOT DISTINCT FROM near.k0
-), placed AS (
-  SELECT
-    k0,
-    v,
-    w,
-    start + (
-      SUM(w) OVER (PARTITION BY k0, b ORDER BY v) - w
-    ) AS below,
-    n
-  FROM found
 )
 SELECT
   k0,
   v,
   CAST(w AS BIGINT) AS w,
-  CAST(below AS BIGINT) AS below,
+  CAST(start AS BIGINT) AS below,
   CAST(n AS BIGINT) AS n
-FROM placed
-WHERE
-  (
-    CAST(below AS INT128) * 2 - CAST(n AS INT128) * 1 < 4096
-    AND CAST(n AS INT128) * 1 - (
-      CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 2 < 4096
-  )
-ORDER BY
-  k0,
-  v;
+FROM found;
 
 -- outer
 SELECT

@@ -54,28 +54,31 @@ WITH kept AS MATERIALIZED (
     u
   HAVING
     COUNT(*) > 40
+), weighed AS MATERIALIZED (
+  SELECT
+    p.v,
+    (
+      p.v - 737425
+    ) // 2 AS b,
+    COALESCE(scale.m, 4096) AS w
+  FROM (
+    SELECT
+      *
+    FROM kept
+  ) AS p
+  LEFT JOIN scale
+    ON p.u = scale.u
 ), coarse AS (
   SELECT
-    (
-      v - 737425
-    ) // 2 AS b,
+    b AS b,
     SUM(w) AS w
   FROM (
     SELECT
-      p.v,
-      COALESCE(scale.m, 4096) AS w
-    FROM (
-      SELECT
-        *
-      FROM kept
-    ) AS p
-    LEFT JOIN scale
-      ON p.u = scale.u
+      *
+    FROM weighed
   ) AS h
   GROUP BY
-    (
-      v - 737425
-    ) // 2
+    b
 ), spread AS (
   SELECT
     b,
@@ -113,25 +116,7 @@ WITH kept AS MATERIALIZED (
       near.b,
       h.v,
       SUM(h.w) AS w
-    FROM (
-      SELECT
-        *,
-        (
-          v - 737425
-        ) // 2 AS b
-      FROM (
-        SELECT
-          p.v,
-          COALESCE(scale.m, 4096) AS w
-        FROM (
-          SELECT
-            *
-          FROM kept
-        ) AS p
-        LEFT JOIN scale
-          ON p.u = scale.u
-      ) AS h
-    ) AS h
+    FROM weighed AS h
     JOIN near
       ON h.b = near.b
     GROUP BY
@@ -140,34 +125,13 @@ WITH kept AS MATERIALIZED (
   ) AS g
   JOIN near
     ON g.b = near.b
-), placed AS (
-  SELECT
-    v,
-    w,
-    start + (
-      SUM(w) OVER (PARTITION BY b ORDER BY v) - w
-    ) AS below,
-    n
-  FROM found
 )
 SELECT
   v,
   CAST(w AS BIGINT) AS w,
-  CAST(below AS BIGINT) AS below,
+  CAST(start AS BIGINT) AS below,
   CAST(n AS BIGINT) AS n
-FROM placed
-WHERE
-  (
-    CAST(below AS INT128) * 10 - CAST(n AS INT128) * 9 < 3355443200
-    AND CAST(n AS INT128) * 9 - (
-      CAST(below AS INT128) + CAST(w AS INT128)
-    ) * 10 < 3355443200
-  )
-  OR CAST(n AS INT128) - (
-    CAST(below AS INT128) + CAST(w AS INT128)
-  ) < 335544320
-ORDER BY
-  v;
+FROM found;
 
 -- outer
 SELECT
