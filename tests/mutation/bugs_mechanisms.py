@@ -264,14 +264,14 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.mechanisms.quantiles.steps:StepwisePick.draw",
         "min(near.at(first), near.at(first + count - 1))",
         "near.at(first)",
-        "tests/mechanisms/test_steps.py::test_a_median_of_many_values_has_the_law_of_its_distances",
+        "tests/mechanisms/test_picks_by_steps.py::test_a_median_of_many_values_has_the_law_of_its_distances",
     ),
     bug(
         "a stretch's candidates are all as likely",
         "dpsql.mechanisms.sampling.exponential:least_first",
         "        weight = powers.at(distance - nearest)\n",
         "        weight = powers.at(least[place] - nearest)\n",
-        "tests/mechanisms/test_steps.py::test_draws_have_the_exact_law_and_that_of_looking_at_each",
+        "tests/mechanisms/test_picks_by_steps.py::test_draws_have_the_exact_law_and_that_of_looking_at_each",
     ),
     bug(
         "the weights within a bucket are not below its values",
