@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering
 from dpsql.calibrate import Calibration, margins
-from dpsql.display import explanation_lines
 from dpsql.finish import others_notes, present_notes, widened_columns, widened_margins
 from dpsql.inference.estimates import running_margins
 from dpsql.prepare import Prepared
@@ -47,8 +46,14 @@ def explained(
         epsilon=answering.opened.accountant.accounting.statement_epsilon(price),
         remaining_after=budget_after(price),
         notices=(*settled.notices, *notes, *notices(priced)),
-        render=explanation_lines,
+        render=_rendered,
     )
+
+
+def _rendered(explanation: Explanation) -> list[str]:
+    from dpsql.display import explanation_lines  # Here, since a terminal's tables are loaded with it.
+
+    return explanation_lines(explanation)
 
 
 def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn, ...]:

@@ -21,6 +21,7 @@ from rewriter.declared import (
     Type,
 )
 from rewriter.dialects import Dialect
+from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan
 from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
@@ -90,9 +91,11 @@ def rewrite(
     timed = None if instant is None else at_instant(tree, instant, dialect.zone)
 
     def over(known: Catalog) -> Program:
+        plain = tree if timed is None else timed
+        with remembering():
+            found = _program(plain.copy(), known, dialect, norms, others=others, empty=empty)
         if timed is None:
-            return _program(tree.copy(), known, dialect, norms, others=others, empty=empty)
-        found = _program(timed.copy(), known, dialect, norms, others=others, empty=empty)
+            return found
         return replace(found, instant=instant, notes=(*found.notes, f"the time of this statement is {instant}"))
 
     try:

@@ -1,9 +1,14 @@
-"""Connections to PostgreSQL: their defaults, the oldest version, and why one failed."""
+"""Connections to PostgreSQL: their defaults, the oldest version, and why one failed.
+
+The driver is imported by whoever connects: a policy may name no server.
+"""
 
 from __future__ import annotations
 
-import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psycopg
 
 OLDEST = 15
 
@@ -20,6 +25,8 @@ DEFAULTS = {
 
 def reason(url: str, error: psycopg.Error) -> str:
     """The first line of what went wrong with a connection to ``url``, without the password in it."""
+    import psycopg
+
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
         return "the URL is not understood"
     why = (str(error).splitlines() or [type(error).__name__])[0].strip()
@@ -28,6 +35,9 @@ def reason(url: str, error: psycopg.Error) -> str:
 
 
 def _password(url: str) -> str:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
     try:
         return str(conninfo_to_dict(url).get("password") or "")
     except psycopg.Error:

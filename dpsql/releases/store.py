@@ -199,8 +199,10 @@ class ReleaseStore:
 
     def _find(self, identity: str, data_version: str, wanted: Mapping[str, Noise]) -> NoisyTable | None:
         rows = self._connection.execute(
-            f"SELECT number, noise FROM release WHERE identity = ? AND data_version = ? AND ledger = {_THIS_LEDGER}"
-            f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES}",
+            # Of many with one noise, the first is read: however often a release was bought, it is compared once.
+            "SELECT min(number), noise FROM (SELECT number, noise FROM release"
+            f" WHERE identity = ? AND data_version = ? AND ledger = {_THIS_LEDGER}"
+            f" AND charges <= {_ITS_CHARGES} ORDER BY number DESC LIMIT {_MOST_CANDIDATES}) GROUP BY noise",
             (identity, data_version),
         )
         compared = [(_excess(_noises(noise, self._noises), wanted), number) for number, noise in rows]

@@ -14,7 +14,7 @@ from itertools import product
 from sqlglot import exp
 
 from rewriter.aggregates.aggregate_calls import compile_aggregate
-from rewriter.dialects import Dialect
+from rewriter.dialects import Dialect, named_table
 from rewriter.expressions import compile_expression, position_of
 from rewriter.refused import TOO_COMPLEX, Refused
 from rewriter.relations import BlockScope, resolved
@@ -119,7 +119,7 @@ def take_apart(
         exp.alias_(replacer.replace(item), exp.to_identifier(name, quoted=True), copy=False)
         for item, name in zip(bare, output_names, strict=True)
     ]
-    outer = exp.Select(expressions=expressions).from_(exp.to_table(table), copy=False)
+    outer = exp.Select(expressions=expressions).from_(named_table(table), copy=False)
     if (having := select.args.get("having")) is not None:
         # Without a key there is always one group, and the condition asks whether it has a row.
         shown = not keys or _shows_rows(select)

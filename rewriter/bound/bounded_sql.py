@@ -28,7 +28,7 @@ from rewriter.bound.ball import ALL_ROWS, SHRINK, Ball, Factor, balls_of, case, 
 from rewriter.bound.common_factor import limits
 from rewriter.bound.credited_values import Credited, credited
 from rewriter.declared import BIGINT, DOUBLE, HUGEINT, ContributionBound, Kind, Norm, Sensitivity, least
-from rewriter.dialects import Dialect, double, number, wrap
+from rewriter.dialects import Dialect, double, named_table, number, wrap
 from rewriter.expressions import Value
 from rewriter.keys import PublicKeys
 from rewriter.measure import Addend, Cell, Vector, Workload
@@ -157,7 +157,10 @@ def _suspects(query: Query, limit: int) -> exp.Select:
 
 
 def _is_suspect() -> exp.Expr:
-    return exp.In(this=exp.column("u"), query=exp.Subquery(this=exp.select("u").from_("suspect")))
+    return exp.In(
+        this=exp.column("u"),
+        query=exp.Subquery(this=exp.Select(expressions=[exp.column("u")]).from_(named_table("suspect"), copy=False)),
+    )
 
 
 def _with_harmless(
@@ -329,7 +332,7 @@ def _clamped(keys: list[str], balls: Sequence[Ball], counted: Sequence[str], dia
     ]
     cells = [sql if isinstance(sql, exp.Column) else exp.alias_(sql, name) for name, sql in columns]
     return exp.Select(expressions=[exp.column("u"), *_columns(keys), *cells, *_columns(counted)]).from_(
-        "partial", copy=False
+        named_table("partial"), copy=False
     )
 
 
@@ -359,7 +362,7 @@ def _summed(
         exceeding.append(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
     if selection is not None and all(cell.name != selection.name for ball in balls for cell in ball.vector.cells):
         expressions.append(exp.alias_(dialect.sum(_weight(selection, one_group, dialect), BIGINT), selection.name))
-    final = exp.Select(expressions=expressions).from_("clamped", copy=False)
+    final = exp.Select(expressions=expressions).from_(named_table("clamped"), copy=False)
     if keys:
         final.set("group", exp.Group(expressions=[exp.column(key, table) for key in keys]))
     if not measures:
@@ -367,15 +370,15 @@ def _summed(
     if one_group:
         # A unit's only group has its whole norm: it is measured beside the cells.
         measured_columns = [exp.Star(), *(exp.alias_(sql, name, copy=False) for name, sql in measures)]
-        inner = exp.Select(expressions=measured_columns).from_("clamped", copy=False)
+        inner = exp.Select(expressions=measured_columns).from_(named_table("clamped"), copy=False)
         final.set(
             "from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("measured"))))
         )
         return final, None
     same = exp.EQ(this=exp.column("u", "clamped"), expression=exp.column("u", "scale"))
-    final.set("joins", [exp.Join(this=exp.to_table("scale"), side="LEFT", on=same)])
+    final.set("joins", [exp.Join(this=named_table("scale"), side="LEFT", on=same)])
     scale = exp.Select(expressions=[exp.column("u"), *(exp.alias_(sql, name) for name, sql in measures)]).from_(
-        "clamped", copy=False
+        named_table("clamped"), copy=False
     )
     scale.set("group", exp.Group(expressions=[exp.column("u")]))
     scale.set("having", exp.Having(this=exp.or_(*exceeding, copy=False)))
@@ -422,7 +425,7 @@ def _with_keys(
         exp.alias_(exp.Coalesce(this=exp.column(name, places.get(name, other)), expressions=[number(0)]), name)
         for name in columns
     ]
-    tree = exp.Select(expressions=expressions).from_(source, copy=False)
+    tree = exp.Select(expressions=expressions).from_(named_table(source), copy=False)
     types = public.types if public is not None else counts[0].types if counts else ()
     joins = []
     for table in tables[1:]:
@@ -432,9 +435,9 @@ def _with_keys(
         ]
         on = exp.and_(*same, copy=False) if same else None
         joins.append(
-            exp.Join(this=exp.to_table(table), side="LEFT", on=on)
+            exp.Join(this=named_table(table), side="LEFT", on=on)
             if on is not None
-            else exp.Join(this=exp.to_table(table), kind="CROSS")
+            else exp.Join(this=named_table(table), kind="CROSS")
         )
     if joins:
         tree.set("joins", joins)

@@ -82,7 +82,9 @@ class _Measure:
                 continue
             computed, pushed = self._size(item, tables, ctes)
             self._spend(computed)
-            once = any(isinstance(part, exp.AggFunc | exp.Window) for part in item.walk(prune=_is_query))
+            once = item.find(exp.AggFunc, exp.Window) is not None and any(
+                isinstance(part, exp.AggFunc | exp.Window) for part in item.walk(prune=_is_query)
+            )
             found[item.alias_or_name] = _ONCE if once else (1 if stays else computed, pushed)
         for name, part in select.args.items():
             if name not in ("expressions", "with_", "from_"):
@@ -101,12 +103,13 @@ class _Measure:
         stack = [node] if isinstance(node, exp.Expr) else []
         while stack:
             part = stack.pop()
-            if isinstance(part, exp.Query):
+            if isinstance(part, exp.Column):
+                size = tables.get(part.table, {}).get(part.name, _ONCE)
+                computed, pushed = computed + size[0], pushed + size[1]
+            elif isinstance(part, exp.Query):
                 self.query(part, tables, ctes)
-                continue
-            size = tables.get(part.table, {}).get(part.name, _ONCE) if isinstance(part, exp.Column) else _ONCE
-            computed, pushed = computed + size[0], pushed + size[1]
-            if not isinstance(part, exp.Column):
+            else:
+                computed, pushed = computed + 1, pushed + 1
                 stack.extend(part.iter_expressions())
         return computed, pushed
 

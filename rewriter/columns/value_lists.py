@@ -133,7 +133,7 @@ def listed(values: Iterable[Scalar | None], kind: Type | None, dialect: Dialect)
         nothing = exp.Null() if kind is None else dialect.cast(exp.Null(), kind)
         return exp.select(exp.alias_(nothing, "x")).where(exp.false())
     alias = exp.TableAlias(this=exp.to_identifier("v"), columns=[exp.to_identifier("x")])
-    return exp.select("x").from_(exp.Values(expressions=rows, alias=alias))
+    return exp.Select(expressions=[exp.column("x")]).from_(exp.Values(expressions=rows, alias=alias), copy=False)
 
 
 def of_domain(domain: Domain, dialect: Dialect) -> exp.Query:

@@ -5,8 +5,9 @@ from rewriter.dialects.dialect import WORDS, Dialect
 from rewriter.dialects.double_operand import ANY, Double, Magnitude, reaching
 from rewriter.dialects.duckdb import DUCKDB
 from rewriter.dialects.fact import Fact, is_fact, without_facts
+from rewriter.dialects.grammar import plain_text
 from rewriter.dialects.local_days import ZonedDays, zoned_days
-from rewriter.dialects.nodes import binary, call, double, duplicate, number, refuse, text, when, wrap
+from rewriter.dialects.nodes import binary, call, double, duplicate, named_table, number, refuse, text, when, wrap
 from rewriter.dialects.postgres import POSTGRES
 from rewriter.dialects.time_step import Period, TimeStep
 
@@ -30,7 +31,9 @@ __all__ = [
     "duplicate",
     "field_of",
     "is_fact",
+    "named_table",
     "number",
+    "plain_text",
     "print_of",
     "reaching",
     "reading_of",

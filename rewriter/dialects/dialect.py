@@ -22,8 +22,10 @@ from rewriter.declared import BIGINT, DOUBLE, UTC, Kind, Type, decimal
 from rewriter.dialects.calendar_nodes import Read, reading_of
 from rewriter.dialects.double_operand import Double
 from rewriter.dialects.fact import without_facts
+from rewriter.dialects.grammar import plain_text
 from rewriter.dialects.nodes import call, double, number, text
 from rewriter.dialects.plain_syntax import PLAIN
+from rewriter.once import once
 
 WORDS = frozenset(
     """abs acos ascii asin atan atan2 cbrt ceil concat concat_ws cos cot cume_dist degrees dense_rank exp first_value
@@ -87,12 +89,12 @@ class Dialect(ABC):
 
     # -- text of a whole tree ------------------------------------------------------------------------------------
 
+    @once
     def sql(self, tree: exp.Expr) -> str:
         """The engine's text of a tree, which is left as it was."""
-        spelt = self.spelt(tree)
-        own = without_facts(tree.copy() if spelt is tree else spelt)
-        return str(own.sql(dialect=self.name, comments=False, copy=False))
+        return plain_text(without_facts(self.spelt(tree).copy()), self.name)
 
+    @once
     def spelt(self, tree: exp.Expr) -> exp.Expr:
         """The tree with the engine's own words for what is read off a calendar: a copy, where there is any of that."""
         if all(reading_of(node) is None for node in tree.find_all(exp.Anonymous)):

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from rewriter.declared import DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.ieee_doubles import IeeeDoubles
-from rewriter.dialects.nodes import call, double, number, text
+from rewriter.dialects.nodes import call, double, named_table, number, text
 from rewriter.dialects.postgres_family import PostgresFamily
 
 
@@ -147,7 +147,7 @@ class DuckDB(IeeeDoubles, PostgresFamily):
         return exp.NullSafeEQ(this=one, expression=other)
 
     def none_among(self, column: exp.Column, table: str) -> exp.Expr:
-        names = exp.select(column.name).from_(table)
+        names = exp.Select(expressions=[exp.column(column.name)]).from_(named_table(table), copy=False)
         return exp.Not(this=exp.In(this=exp.column(column.name), query=exp.Subquery(this=names)))
 
 

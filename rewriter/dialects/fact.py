@@ -10,6 +10,9 @@ from sqlglot import exp
 T = TypeVar("T")
 N = TypeVar("N", bound=exp.Expr)
 
+_ARGUMENTS: set[str] = set()
+"""The arguments of nodes that are facts."""
+
 
 class Fact(Generic[T]):
     """One kind of fact, of one type. A fact is an argument of its node: whoever copies or rebuilds the node has it.
@@ -24,6 +27,7 @@ class Fact(Generic[T]):
 
     def __init__(self, name: str) -> None:
         self._argument = f"fact {name}"
+        _ARGUMENTS.add(self._argument)
 
     def on(self, node: N, fact: T) -> N:
         """The node itself, with the fact."""
@@ -62,8 +66,9 @@ def without_facts(tree: N) -> N:
     'MAX(x)'
     """
     for node in tree.walk():
-        for name in [name for name, argument in node.args.items() if isinstance(argument, _Noted)]:
-            del node.args[name]
+        if not _ARGUMENTS.isdisjoint(node.args):
+            for name in _ARGUMENTS.intersection(node.args):
+                del node.args[name]
     return tree
 
 

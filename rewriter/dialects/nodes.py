@@ -52,6 +52,15 @@ def when(condition: exp.Expr, result: exp.Expr, otherwise: exp.Expr | None = Non
     return exp.Case(ifs=[exp.If(this=condition, true=result)], default=otherwise)
 
 
+def named_table(name: str) -> exp.Table:
+    """A table by a name of ours: sqlglot would read a text as SQL.
+
+    >>> named_table("partial").sql()
+    'partial'
+    """
+    return exp.Table(this=exp.to_identifier(name))
+
+
 GREATEST_DOUBLE = "1.7976931348623157e308"
 
 

@@ -7,7 +7,7 @@ from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import FUNCTIONS
-from rewriter.expressions.text_positions import keep_words, position_of, word_of
+from rewriter.expressions.text_positions import keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
 from rewriter.expressions.value import (
     DOMAIN,
@@ -49,7 +49,7 @@ __all__ = [
     "held",
     "hull",
     "is_literal",
-    "keep_words",
+    "keep_places",
     "lattice",
     "limit_of",
     "position_of",

@@ -20,11 +20,16 @@ def position_of(node: exp.Expr) -> int | None:
     return None
 
 
-def keep_words(tree: exp.Expr, text: str) -> None:
-    """Note the names that functions are called by in ``text``: CEILING and CEIL are one to the parser."""
-    for node in tree.find_all(exp.Func, exp.Mod):
+def keep_places(tree: exp.Expr, text: str) -> None:
+    """Leave of the parser's notes where a node begins, and note the names that functions are called by in ``text``:
+    CEILING and CEIL are one to the parser. A note is copied with its node, wherever that goes."""
+    for node in tree.find_all(exp.Identifier, exp.Literal, exp.Star, exp.Func, exp.Mod):
         start, end = node.meta.get("start"), node.meta.get("end")
-        if isinstance(start, int) and isinstance(end, int) and text[start : end + 1].isidentifier():
+        node.meta.clear()
+        if not isinstance(start, int):
+            continue
+        node.meta["start"] = start
+        if isinstance(node, exp.Func | exp.Mod) and isinstance(end, int) and text[start : end + 1].isidentifier():
             node.meta[_WORD] = text[start : end + 1].lower()
 
 

@@ -24,6 +24,7 @@ from rewriter.keys.enumeration import Enumeration, NotEnumerable
 from rewriter.keys.groups_along import values_of
 from rewriter.keys.separate_keys import SeparateKeys, of_parts, parts, tables_of
 from rewriter.keys.undeclared_keys import Undeclared
+from rewriter.once import once
 from rewriter.release import Key, key_name
 
 
@@ -64,6 +65,7 @@ def public_keys(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect)
     return key_set(keys, filters, dialect).public
 
 
+@once
 def key_set(keys: Sequence[Key], filters: Sequence[Value], dialect: Dialect) -> KeySet:
     """The groups of a GROUP BY. ``filters`` hold on every row that is grouped. Sees no row of people."""
     enumeration = Enumeration(DeclaredLists(dialect, Facts.of(filters)))

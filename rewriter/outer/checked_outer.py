@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.declared import Type
+from rewriter.dialects import plain_text
 from rewriter.outer.checks import check_outer, outer_sql
 from rewriter.outer.construct import Columns
 from rewriter.outer.independence import independent
@@ -15,6 +16,7 @@ from rewriter.outer.over_replicates import replicated_sql
 from rewriter.outer.provenance import OTHER, PUBLIC, Measured, Other
 from rewriter.outer.question import Question
 from rewriter.outer.row_choice import chooses
+from rewriter.outer.to_duckdb import spelled
 from rewriter.outer.tracing import Traced, trace
 from rewriter.plan import Output, Plan
 from rewriter.release import RESERVED, RunningSums
@@ -93,9 +95,10 @@ def outer_select(
     Raises :class:`rewriter.refused.Refused` for what post-processing may not consist of.
     """
     check_outer(tree, tables)
-    shown = outer_sql(tree, tables)
+    spelt = spelled(tree, tables)
     traced = trace(tree, running, outputs, tables)
     if traced is not None:
         traced = replace(traced, columns=tuple(independent(one, traced, plans) for one in traced.columns))
     measured = frozenset(output.name for some in outputs.values() for output in some)
-    return OuterSelect(tree, tables, tuple(outputs), traced, shown, chooses(shown, measured), zone)
+    chosen = chooses(spelt, measured)
+    return OuterSelect(tree, tables, tuple(outputs), traced, plain_text(spelt, "duckdb"), chosen, zone)

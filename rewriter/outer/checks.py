@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator
 
 from sqlglot import exp
 
-from rewriter.dialects import is_fact
+from rewriter.dialects import is_fact, plain_text
 from rewriter.outer.allow_list import CONSTRUCTS, NAMED, not_answered
 from rewriter.outer.construct import Columns
 from rewriter.outer.limits import check_size
@@ -55,7 +55,7 @@ def outer_sql(tree: exp.Query, columns: Columns) -> str:
     >>> outer_sql(tree, {})
     "SELECT a0 / 2 AS h FROM r WHERE k0 LIKE 'a\\\\_%' ESCAPE '\\\\' ORDER BY 1 DESC NULLS FIRST"
     """
-    return spelled(tree, columns).sql("duckdb", comments=False)
+    return plain_text(spelled(tree, columns), "duckdb")
 
 
 def _nodes(tree: exp.Expr) -> Iterator[exp.Expr]:

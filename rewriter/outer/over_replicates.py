@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from sqlglot import exp
 
 from rewriter.declared import Type
+from rewriter.dialects import plain_text
 from rewriter.outer.to_duckdb import spelled
 
 REPLICATE = "dpsql_replicate"
@@ -37,7 +38,7 @@ AS dpsql_answer(dpsql_0)
     names = ", ".join(f"dpsql_{number}" for number in range(width))
     return (
         f"SELECT dpsql_all.{REPLICATE}, dpsql_answer.* FROM {REPLICATES} AS dpsql_all, "
-        f"LATERAL ({copy.sql('duckdb', comments=False)}) AS dpsql_answer({names})"
+        f"LATERAL ({plain_text(copy, 'duckdb')}) AS dpsql_answer({names})"
     )
 
 

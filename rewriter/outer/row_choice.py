@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sqlglot
 from sqlglot import exp
 
 
-def chooses(outer: str, measured: frozenset[str]) -> bool:
+def chooses(tree: exp.Query, measured: frozenset[str]) -> bool:
     """Whether a statement over releases shows some rows and not others by what is ``measured`` of them.
 
+    >>> import sqlglot
     >>> names = frozenset({"a0"})
-    >>> chooses("SELECT k0, a0 AS n FROM r ORDER BY n DESC LIMIT 5", names)
+    >>> chooses(sqlglot.parse_one("SELECT k0, a0 AS n FROM r ORDER BY n DESC LIMIT 5"), names)
     True
-    >>> chooses("SELECT k0, a0 AS n FROM r WHERE k0 > 3 ORDER BY k0 LIMIT 5", names)
+    >>> chooses(sqlglot.parse_one("SELECT k0, a0 AS n FROM r WHERE k0 > 3 ORDER BY k0 LIMIT 5"), names)
     False
     """
-    tree = sqlglot.parse_one(outer, read="duckdb")
     noisy = _noisy_names(tree, measured)
 
     def reads(node: exp.Expr | None) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from rewriter.dialects import without_facts
+from rewriter.dialects import plain_text, without_facts
+from rewriter.once import once
 
 _OURS = re.compile(r"t\d+")
 
@@ -29,9 +30,29 @@ def canonical(rows: Sequence[exp.Expr], trees: Sequence[exp.Expr]) -> tuple[str,
 
 def _spelt(tree: exp.Expr, names: dict[str, str]) -> str:
     """The tree's text; ``names`` are the numbers given so far, and it adds its own. The tree is left as it was."""
+    ours = _own_names(tree)
+    for name in ours:
+        names.setdefault(name, f"t{len(names) + 1}")
+    return _text(tree, *(names[name] for name in ours))
+
+
+@once
+def _own_names(tree: exp.Expr) -> tuple[str, ...]:
+    """Our own aliases in a tree, in the order in which it names them first."""
+    return tuple(dict.fromkeys(one for node in tree.find_all(exp.Identifier) if (one := _own_name(node)) is not None))
+
+
+def _own_name(identifier: exp.Identifier) -> str | None:
+    name = str(identifier.this)
+    return None if identifier.args.get("quoted") or not _OURS.fullmatch(name) else name
+
+
+@once
+def _text(tree: exp.Expr, *numbered: str) -> str:
+    """The text with such names in the place of our own."""
+    names = dict(zip(_own_names(tree), numbered, strict=True))
     copy = without_facts(tree.copy())
-    for identifier in copy.find_all(exp.Identifier):
-        name = str(identifier.this)
-        if not identifier.args.get("quoted") and _OURS.fullmatch(name):
-            identifier.args["this"] = names.setdefault(name, f"t{len(names) + 1}")
-    return str(copy.sql(dialect="duckdb", comments=False, copy=False))
+    for identifier in copy.find_all(exp.Identifier) if names else ():
+        if (name := _own_name(identifier)) is not None:
+            identifier.args["this"] = names[name]
+    return plain_text(copy, "duckdb")

@@ -20,15 +20,19 @@ _MOST_REPEATED = 2
 """Joins without a key that are told of."""
 
 
-def plan(query: Query, norm: Norm, dialect: Dialect, *, ranked_by: int | None = None) -> Plan:
+def plan(
+    query: Query, norm: Norm, dialect: Dialect, *, ranked_by: int | None = None, declared: KeySet | None = None
+) -> Plan:
     """Plan one grouping of a release, with every unit's vectors clipped in ``norm``. Deterministic; sees no data.
 
     The aggregate that the groups are ``ranked_by``, where rows are bounded within each group alone, has statistics of
     its own; and so has the number of rows where it selects the groups, which are then told by what is shown of them.
+    ``declared`` are its groups, where they are known already.
 
     Raises :class:`rewriter.refused.Refused` where nothing bounds what one person can add.
     """
-    declared = key_set(query.keys, query.filters, dialect) if query.keys else KeySet(None)
+    if declared is None:
+        declared = declared_groups(query, dialect)
     public = declared.public
     constant = all(key.value.constant for key in query.keys)
     cells = 1 if not query.keys else None if public is None else public.cells
@@ -98,6 +102,11 @@ def plan(query: Query, norm: Norm, dialect: Dialect, *, ranked_by: int | None = 
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     named = with_families(planned, query, work, dialect, one_group=one_group, alike=shortening)
     return named if query.only is None else of_total(named, query.only)
+
+
+def declared_groups(query: Query, dialect: Dialect) -> KeySet:
+    """The groups of a grouping, where it has keys."""
+    return key_set(query.keys, query.filters, dialect) if query.keys else KeySet(None)
 
 
 def _counts_people(aggregate: Aggregate) -> bool:

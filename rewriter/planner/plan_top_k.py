@@ -16,9 +16,9 @@ from dataclasses import replace
 from rewriter.columns import narrowed
 from rewriter.declared import Norm, Sensitivity
 from rewriter.dialects import Dialect
-from rewriter.keys import plain_columns, public_keys
+from rewriter.keys import plain_columns
 from rewriter.plan import Block, Plan, Top
-from rewriter.planner.plan_release import plan
+from rewriter.planner.plan_release import declared_groups, plan
 from rewriter.release import Query, Ranked
 
 
@@ -29,7 +29,8 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
     sensitivities are those of any ``count`` of the groups. Sees no data.
     """
     ranked = query.ranked
-    public = public_keys(query.keys, query.filters, dialect) if query.keys else None
+    declared = declared_groups(query, dialect)
+    public = declared.public
     if ranked is None or public is None or public.cells <= ranked.count:
         return None
     if any(one.distinct and not (one.argument is not None and one.argument.unit) for one in query.aggregates):
@@ -47,7 +48,7 @@ def plan_top(query: Query, norm: Norm, dialect: Dialect) -> Plan | None:
         bound=replace(query.bound, rows=rows),
         keys=tuple(replace(key, value=replace(key.value, constant=True)) for key in query.keys),
     )
-    base = plan(alone, norm, dialect, ranked_by=ranked.aggregate)
+    base = plan(alone, norm, dialect, ranked_by=ranked.aggregate, declared=declared)
     if base.choices or any(block.prefix is not None for block in base.blocks):
         return None
     ordered = base.outputs[ranked.aggregate]

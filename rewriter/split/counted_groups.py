@@ -47,6 +47,8 @@ def counted_groups(tree: exp.Query, persons: Persons) -> exp.Query:
     >>> print(counted_groups(tree, lambda _: frozenset()).sql())
     SELECT COUNT(DISTINCT (a, b)) AS n FROM t WHERE (c > 1) AND (a > 2)
     """
+    if tree.find(exp.Subquery, exp.With) is None:
+        return tree
     copy: exp.Query = tree.copy()
     root = exp.Subquery(this=copy)
     changed = _without_ctes(root, persons)

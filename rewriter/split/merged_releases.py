@@ -81,8 +81,9 @@ class Merged:
 
 def merged(releases: Sequence[Query], sites: Sequence[Site]) -> Merged:
     """The releases, those over the same rows as one. Sites whose release is not among them are passed over."""
-    known = {id(query) for query in releases}
-    kept = {_name(query) for query in releases if query.keys}
+    several = len(releases) > 1
+    known = {id(query) for query in releases if several}
+    kept = {_name(query) for query in releases if query.keys and several}
     groups: dict[str, list[Site]] = {}
     for site in sites:
         # A total is made to agree with its parts where both are asked for.

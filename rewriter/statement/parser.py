@@ -19,7 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from rewriter.expressions import fixed_zone, keep_words
+from rewriter.expressions import fixed_zone, keep_places
 from rewriter.refused import BAD_PARAMETER, NOT_ALLOWED, NOT_ANSWERED, NUMBER_OUT_OF_RANGE, SYNTAX, TOO_COMPLEX, Refused
 from rewriter.statement.placeholders import apart
 
@@ -224,7 +224,7 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
     _check_size(tree)
-    keep_words(tree, source)
+    keep_places(tree, source)
     for node in list(tree.find_all(exp.Placeholder, exp.Parameter)):
         name = node.name
         if name not in literals:

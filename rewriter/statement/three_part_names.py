@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewriter.dialects import call
+from rewriter.dialects import call, plain_text
 from rewriter.statement.function_names import SPELT_AS_ANOTHER, function_name
 from rewriter.statement.identifiers import folded
 
@@ -96,4 +96,4 @@ def written(node: exp.Expr) -> str:
         spelt = call(function_name(type(node)).upper(), node.this)
         copy = node.replace(spelt) if node is copy else copy
         node.replace(spelt)
-    return copy.sql(dialect="postgres", comments=False)
+    return plain_text(copy, "postgres")

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .measured import Result
-from .small import ROWS, FixedCost
+from .small import GOALS, KINDS, ROWS, FixedCost
 
 GOAL = 1.3
 """Times the SQL that an expert would write, and a statement's fixed cost: no statement may take longer."""
@@ -29,15 +29,19 @@ def show_results(scale: float, results: Sequence[Result], console: Console) -> N
 
 
 def show_fixed_costs(costs: Sequence[FixedCost], console: Console) -> None:
-    table = Table(title=f"Milliseconds of a statement over {ROWS:,} rows: a new text, and one whose plan is remembered")
+    table = Table(title=f"Milliseconds of CPU of a statement over {ROWS:,} rows: medians, and 99 % quantiles")
     table.add_column("statement")
-    for heading in ("cold", "cold p99", "warm", "warm p99"):
-        table.add_column(heading, justify="right")
+    for kind in KINDS:
+        for heading in (kind, "p99", "goal"):
+            table.add_column(heading, justify="right")
     for cost in costs:
-        numbers = (cost.cold, cost.cold_worst, cost.warm, cost.warm_worst)
-        table.add_row(cost.name, *(f"{number:.1f}" for number in numbers))
+        cells = []
+        for kind in KINDS:
+            goal = GOALS.get(cost.name, {}).get(kind)
+            cells += [f"{cost.typical[kind]:.1f}", f"{cost.worst[kind]:.1f}", "" if goal is None else f"{goal:g}"]
+        table.add_row(cost.name, *cells)
     console.print(table)
-    stages = {f"{c.name}, {kind}": getattr(c, f"{kind}_stages") for c in costs for kind in ("cold", "warm")}
+    stages = {f"{c.name}, {kind}": getattr(c, f"{kind}_stages") for c in costs for kind in ("cold", "cached")}
     _show_stages("Where those milliseconds go", stages, console)
 
 

@@ -1,8 +1,15 @@
-"""What a statement costs beside its data: a table of 1,000 rows."""
+"""What a statement costs beside its data: ``python -m tests.bench small``, over tables of 1,000 rows.
+
+CPU of all threads: *cold* is a text that was never seen, *cached* one whose plan is remembered and whose release is
+bought again, *repeated* one that is answered by what was released before.
+"""
 
 from __future__ import annotations
 
-import time
+import gc
+import resource
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +25,9 @@ ROWS = 1_000
 _DATA = f"""
 CREATE TABLE person (id INTEGER PRIMARY KEY, sex VARCHAR NOT NULL, age INTEGER NOT NULL);
 INSERT INTO person SELECT i, CASE WHEN i % 2 = 0 THEN 'F' ELSE 'M' END, 18 + i * 37 % 70 FROM range({ROWS}) t(i);
-CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person (id), kind VARCHAR NOT NULL, cost DOUBLE NOT NULL);
-INSERT INTO visit SELECT i * 7 % 100, ['check', 'acute', 'chronic'][1 + i % 3], i * 13 % 400 FROM range({ROWS}) t(i);
+CREATE TABLE visit (person_id INTEGER NOT NULL REFERENCES person (id), kind VARCHAR NOT NULL, cost DOUBLE NOT NULL,
+    ward INTEGER NOT NULL);
+INSERT INTO visit SELECT i * 7 % 100, ['check', 'acute', 'chronic'][1 + i % 3], i * 13 % 400, i % 12 FROM range({ROWS}) t(i);
 """
 
 _POLICY = """\
@@ -41,31 +49,48 @@ tables:
       person_id: {}
       kind: {values: [check, acute, chronic]}
       cost: {range: [0, 400]}
+      ward: {range: [0, 11]}
 """
 
+KINDS = ("cold", "cached", "repeated")
+DASHBOARD = "two keys, four aggregates, HAVING, ORDER BY, LIMIT"
+GOALS = {DASHBOARD: {"cold": 8.0, "cached": 3.5, "repeated": 0.5}}
+
 STATEMENTS = {
-    "one row per person: COUNT": "SELECT COUNT(*) FROM person WHERE age >= 18.{number}",
-    "one row per person: COUNT, AVG by key": (
-        "SELECT sex, COUNT(*), AVG(age) FROM person WHERE age >= 18.{number} GROUP BY sex"
+    "COUNT": "SELECT COUNT(*) FROM person WHERE age >= 18.{number}",
+    DASHBOARD: (
+        "SELECT kind, ward, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS a, COUNT(DISTINCT person_id) AS p FROM visit "
+        "WHERE cost < 400.{number} GROUP BY kind, ward HAVING COUNT(*) > 5 ORDER BY n DESC LIMIT 10"
     ),
-    "rows per person: COUNT, AVG by key, join": (
-        "SELECT kind, COUNT(*), AVG(cost) FROM visit JOIN person ON person_id = id "
+    "a join with COUNT(DISTINCT)": (
+        "SELECT kind, COUNT(*), AVG(cost), COUNT(DISTINCT ward) FROM visit JOIN person ON person_id = id "
         "WHERE cost < 400.{number} AND sex = 'F' GROUP BY kind ORDER BY kind"
     ),
 }
 
+Times = dict[str, float]
+"""Milliseconds by :data:`KINDS`."""
+
 
 @dataclass(frozen=True, slots=True)
 class FixedCost:
-    """Milliseconds of one statement: ``cold`` with a text that was never seen, ``warm`` with its plan remembered."""
+    """Milliseconds of CPU of one statement, medians and 99 % quantiles; and of which stages they are."""
 
     name: str
-    cold: float
-    cold_worst: float
-    warm: float
-    warm_worst: float
+    typical: Times
+    worst: Times
     cold_stages: dict[str, float]
-    warm_stages: dict[str, float]
+    cached_stages: dict[str, float]
+
+
+def main() -> None:
+    from rich.console import Console
+
+    from .report import show_fixed_costs
+
+    gc.freeze()  # as a server would
+    with tempfile.TemporaryDirectory() as folder:
+        show_fixed_costs(fixed_costs(Path(folder), 60), Console())
 
 
 def fixed_costs(folder: Path, repetitions: int) -> list[FixedCost]:
@@ -75,40 +100,50 @@ def fixed_costs(folder: Path, repetitions: int) -> list[FixedCost]:
     (folder / "small.yaml").write_text(_POLICY, encoding="utf-8")
     proxy = Proxy.open(folder / "small.yaml")
     try:
-        session = proxy.session()
-        session.execute("SET dpsql.epsilon = 1")
-        session.execute("SET dpsql.reuse = off")
-        return [_fixed_cost(session, name, sql, repetitions) for name, sql in STATEMENTS.items()]
+        buying, reusing = proxy.session(), proxy.session()
+        buying.execute("SET dpsql.reuse = off")
+        return [_fixed_cost(buying, reusing, name, sql, repetitions) for name, sql in STATEMENTS.items()]
     finally:
         proxy.close()
 
 
-def _fixed_cost(session: Session, name: str, sql: str, repetitions: int) -> FixedCost:
+def _fixed_cost(buying: Session, reusing: Session, name: str, sql: str, repetitions: int) -> FixedCost:
     numbers = iter(range(10**6))
+    known = sql.replace("{number}", "5")
 
     def cold() -> None:
-        session.execute(sql.replace("{number}", f"{next(numbers):06d}"))
+        buying.execute(sql.replace("{number}", f"{next(numbers):06d}"))
 
-    warm_sql = sql.replace("{number}", "5")
+    def cached() -> None:
+        buying.execute(known)
 
-    def warm() -> None:
-        session.execute(warm_sql)
+    def repeated() -> None:
+        reusing.execute(known)
 
+    asked = dict(zip(KINDS, (cold, cached, repeated), strict=True))
     for _ in range(5):
-        cold()
-        warm()
-    times: dict[str, list[float]] = {"cold": [], "warm": []}
+        for ask in asked.values():
+            ask()
+    times: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for _ in range(repetitions):
-        for kind, statement in (("cold", cold), ("warm", warm)):
-            begun = time.perf_counter()
-            statement()
-            times[kind].append((time.perf_counter() - begun) * 1e3)
+        for kind, ask in asked.items():
+            times[kind].append(_cpu(ask))
     return FixedCost(
         name,
-        cold=float(np.median(times["cold"])),
-        cold_worst=float(np.quantile(times["cold"], 0.99)),
-        warm=float(np.median(times["warm"])),
-        warm_worst=float(np.quantile(times["warm"], 0.99)),
+        {kind: float(np.median(some)) for kind, some in times.items()},
+        {kind: float(np.quantile(some, 0.99)) for kind, some in times.items()},
         cold_stages={stage: seconds * 1e3 for stage, seconds in shares(cold, repetitions).items()},
-        warm_stages={stage: seconds * 1e3 for stage, seconds in shares(warm, repetitions).items()},
+        cached_stages={stage: seconds * 1e3 for stage, seconds in shares(cached, repetitions).items()},
     )
+
+
+def _cpu(ask: Callable[[], None]) -> float:
+    """Milliseconds of CPU of all threads."""
+
+    def used() -> float:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        return (usage.ru_utime + usage.ru_stime) * 1e3
+
+    before = used()
+    ask()
+    return used() - before

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
-from scipy.sparse.linalg import lsqr
+import scipy
 
 from dpsql.inference.consistency.evidence import DerivedTable, Measurements, independent
 from dpsql.inference.consistency.leaves import cells_of, leaves
@@ -390,13 +389,13 @@ def _spread_out(joint: _Joint, estimates: Sequence[FloatArray]) -> FloatArray:
     """Finest groups that nobody measured: the smallest numbers that add up to the estimates of every measurement."""
     count = len(joint.groupings[0])
     ones, leaves = np.ones(count), np.arange(count)
-    sums = vstack(
+    sums = scipy.sparse.vstack(
         [
-            csr_array((ones, (g, leaves)), shape=(size, count))
+            scipy.sparse.csr_array((ones, (g, leaves)), shape=(size, count))
             for g, size in zip(joint.groupings, joint.sizes, strict=True)
         ]
     )
-    found = lsqr(sums, np.concatenate(estimates), atol=1e-15, btol=1e-15, iter_lim=_MOST_STEPS)[0]
+    found = scipy.sparse.linalg.lsqr(sums, np.concatenate(estimates), atol=1e-15, btol=1e-15, iter_lim=_MOST_STEPS)[0]
     return np.asarray(found)
 
 

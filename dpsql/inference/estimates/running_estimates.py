@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-from scipy.signal import lfilter
+import scipy
 
 from dpsql.inference.intervals import Z, variance
 from dpsql.inference.numeric import FloatArray, IntArray, monotone, tree
@@ -231,7 +231,7 @@ def _prefixes(strategy: PrefixStrategy, measured: FloatArray, size: int) -> Floa
     """The unbiased running sums: B·x solved for x, in the least squares where it says more than that, and added up."""
     if isinstance(strategy, Tree):
         return np.asarray(np.cumsum(_leaves(strategy, measured, size)[0]))
-    weighted = lfilter([1.0], np.array(strategy.root[:size], dtype=np.float64), measured)
+    weighted = scipy.signal.lfilter([1.0], np.array(strategy.root[:size], dtype=np.float64), measured)
     return np.asarray(np.cumsum(weighted / np.array(strategy.weight[:size], dtype=np.float64)))
 
 
@@ -272,7 +272,7 @@ def _alone(strategy: PrefixStrategy, size: int) -> FloatArray:
 def _inverse(strategy: Toeplitz, size: int) -> tuple[FloatArray, FloatArray]:
     """What a group is made of: noise of steps further back, and what each step is divided by."""
     root, weight = (np.array(entries[:size], dtype=np.float64) for entries in (strategy.root, strategy.weight))
-    return (lfilter([1.0], root, np.eye(1, size)[0]) if size else root), weight
+    return (scipy.signal.lfilter([1.0], root, np.eye(1, size)[0]) if size else root), weight
 
 
 def _tree_windows(strategy: Tree, size: int, frame: Frame) -> FloatArray:

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from dpsql.inference.numeric.arrays import BoolArray, FloatArray
 from dpsql.inference.numeric.groupings import Grouping, bare, nested
@@ -78,8 +77,8 @@ def _common(one: Grouping, other: Grouping) -> Grouping | None:
     met, counts = np.unique(one.cells * other.size + other.cells, return_counts=True)
     here, there = np.divmod(met, other.size)
     size = one.size + other.size
-    links = coo_array((np.ones(met.size), (here, one.size + there)), shape=(size, size))
-    number, labels = connected_components(links, directed=False)
+    links = scipy.sparse.coo_array((np.ones(met.size), (here, one.size + there)), shape=(size, size))
+    number, labels = scipy.sparse.csgraph.connected_components(links, directed=False)
     evenly = met.size * number == one.size * other.size and (counts == counts[0]).all()
     common = bare(labels[one.cells], number)
     return common if evenly and _balanced_cells(common) else None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy
 
 from dpsql.inference.numeric.arrays import (
     BoolArray,
@@ -160,5 +160,5 @@ def monotone(
     if weights is not None and not (np.isfinite(weights).all() and (np.asarray(weights) > 0).all()):
         raise ValueError("weights are positive and finite")
     if number.size:
-        number = np.asarray(isotonic_regression(number, weights=weights).x, dtype=np.float64)
+        number = np.asarray(scipy.optimize.isotonic_regression(number, weights=weights).x, dtype=np.float64)
     return np.clip(number, low, high) if low is not None or high is not None else number

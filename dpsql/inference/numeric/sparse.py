@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.sparse import csr_array, diags_array, vstack
+import scipy
 
 from dpsql.inference.numeric.arrays import BoolArray, FloatArray
 from dpsql.inference.numeric.groupings import Grouping, nested
@@ -59,15 +58,19 @@ class System:
         values = np.concatenate([g.values for g in groupings])
         variances = np.concatenate([g.variances for g in groupings])
         measured = np.isfinite(variances)
-        rows = vstack([matrix(g) for g in groupings], format="csr")
-        self.rows = csr_array(rows[np.flatnonzero(measured)])
+        rows = scipy.sparse.vstack([matrix(g) for g in groupings], format="csr")
+        self.rows = scipy.sparse.csr_array(rows[np.flatnonzero(measured)])
         self.known = variances[measured] == 0
         self.weights = _weights(variances[measured])
         information = self.rows.T @ self.weights**2
         self.unit = 1 / np.sqrt(np.where(information > 0, information, 1.0))
-        self.design = csr_array(diags_array(self.weights) @ self.rows @ diags_array(self.unit))
-        self.transposed = csr_array(self.design.T)
-        self.coarse = csr_array(vstack(_coarse(groupings), format="csr") @ diags_array(self.unit))
+        self.design = scipy.sparse.csr_array(
+            scipy.sparse.diags_array(self.weights) @ self.rows @ scipy.sparse.diags_array(self.unit)
+        )
+        self.transposed = scipy.sparse.csr_array(self.design.T)
+        self.coarse = scipy.sparse.csr_array(
+            scipy.sparse.vstack(_coarse(groupings), format="csr") @ scipy.sparse.diags_array(self.unit)
+        )
         self.target = values[measured] * self.weights
 
     def solve(self, step: Callable[[FloatArray, FloatArray], FloatArray], start: FloatArray) -> FloatArray:
@@ -127,20 +130,20 @@ class System:
 
     def _coarse_solver(self, free: BoolArray) -> Callable[[FloatArray], FloatArray]:
         """The best step among those that move all free finest cells of a coarse cell in proportion to their units."""
-        spread = csr_array(self.coarse @ diags_array(free.astype(np.float64)))
-        bent = csr_array(self.design @ spread.T)
+        spread = scipy.sparse.csr_array(self.coarse @ scipy.sparse.diags_array(free.astype(np.float64)))
+        bent = scipy.sparse.csr_array(self.design @ spread.T)
         curvature = (bent.T @ bent).toarray()
         # Groupings that add up to the same leave a direction open; whichever is taken, the step is the same.
         curvature[np.diag_indices_from(curvature)] *= 1 + RIDGE
         curvature[np.diag_indices_from(curvature)] += np.finfo(np.float64).tiny
-        factor = cho_factor(curvature, lower=True, overwrite_a=True)
-        back = csr_array(spread.T)
-        return lambda gradient: np.asarray(back @ cho_solve(factor, spread @ gradient))
+        factor = scipy.linalg.cho_factor(curvature, lower=True, overwrite_a=True)
+        back = scipy.sparse.csr_array(spread.T)
+        return lambda gradient: np.asarray(back @ scipy.linalg.cho_solve(factor, spread @ gradient))
 
 
-def _coarse(groupings: Sequence[Grouping]) -> list[csr_array]:
+def _coarse(groupings: Sequence[Grouping]) -> list[scipy.sparse.csr_array]:
     """Rows of the coarsest measured groupings, as many as a dense matrix may have."""
-    chosen, room = [csr_array((1, groupings[0].cells.size))], COARSE
+    chosen, room = [scipy.sparse.csr_array((1, groupings[0].cells.size))], COARSE
     for grouping in sorted(groupings, key=lambda g: g.size):
         room -= grouping.size
         if room < 0 or 4 * grouping.size > grouping.cells.size:
@@ -150,11 +153,11 @@ def _coarse(groupings: Sequence[Grouping]) -> list[csr_array]:
     return chosen
 
 
-def matrix(grouping: Grouping) -> csr_array:
+def matrix(grouping: Grouping) -> scipy.sparse.csr_array:
     """A row for each cell, with ones where its finest cells are."""
     inside = np.flatnonzero(grouping.cells >= 0)
     shape = (grouping.size, grouping.cells.size)
-    return csr_array((np.ones(inside.size), (grouping.cells[inside], inside)), shape=shape)
+    return scipy.sparse.csr_array((np.ones(inside.size), (grouping.cells[inside], inside)), shape=shape)
 
 
 def _weights(variances: FloatArray) -> FloatArray:
@@ -181,14 +184,14 @@ def dense_variances(system: System, groupings: Sequence[Grouping]) -> list[Float
         covariance = covariance - moved @ np.linalg.pinv(known @ moved, rcond=1e-9, hermitian=True) @ moved.T
     spreads = []
     for grouping in groupings:
-        rows = csr_array(matrix(grouping) @ diags_array(system.unit))
+        rows = scipy.sparse.csr_array(matrix(grouping) @ scipy.sparse.diags_array(system.unit))
         spread = np.asarray(rows.multiply(rows @ covariance).sum(axis=1)).ravel()
         spread = np.where(spread > NEGLIGIBLE * _largest(rows), spread, 0.0)
         spreads.append(np.where(np.abs(rows @ open_ended).sum(axis=1) > 1e-6 * _largest(rows) ** 0.5, np.inf, spread))
     return spreads
 
 
-def _largest(rows: csr_array) -> FloatArray:
+def _largest(rows: scipy.sparse.csr_array) -> FloatArray:
     """For each row, the variance if all finest cells had that of their unit."""
     return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
 
@@ -197,12 +200,12 @@ def _inverse(information: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The inverse, and a basis of what there is no information on."""
     size = information.shape[0]
     try:
-        factor = cho_factor(information, lower=True)
+        factor = scipy.linalg.cho_factor(information, lower=True)
         if factor[0].diagonal().min() > 1e-5:
-            return cho_solve(factor, np.eye(size)), np.zeros((size, 0))
+            return scipy.linalg.cho_solve(factor, np.eye(size)), np.zeros((size, 0))
     except np.linalg.LinAlgError:
         pass
-    values, vectors = eigh(information)
+    values, vectors = scipy.linalg.eigh(information)
     informed = values > NEGLIGIBLE * max(values[-1], 1.0)
     basis = vectors[:, informed]
     return (basis / values[informed]) @ basis.T, vectors[:, ~informed]
