@@ -164,10 +164,10 @@ class IntegerColumn(Sequence[int]):
             return IntegerColumn(self.array + more.array)
         return IntegerColumn(self.widened().array + more.widened().array)
 
-    def nearest(self, below: int | IntegerColumn) -> IntegerColumn:
+    def quotients(self, below: int | IntegerColumn) -> IntegerColumn:
         """The integers nearest to quotients by what is positive, halves to even.
 
-        >>> IntegerColumn.of([-3, -1, 0, 1, 3, 5]).nearest(2)
+        >>> IntegerColumn.of([-3, -1, 0, 1, 3, 5]).quotients(2)
         (-2, 0, 0, 0, 2, 2)
         """
         if isinstance(below, int) and below == 1:

@@ -94,13 +94,13 @@ def cells_finished(plan: Plan, columns: Sequence[list[int]]) -> list[list[int]]:
 
 @given(COLUMNS, BELOW)
 def test_integers_are_rounded_as_each_of_them_is(numbers: list[int], below: int) -> None:
-    assert IntegerColumn.of(numbers).nearest(below) == [cell_nearest(number, below) for number in numbers]
+    assert IntegerColumn.of(numbers).quotients(below) == [cell_nearest(number, below) for number in numbers]
 
 
 @given(st.lists(st.tuples(NUMBERS, BELOW), max_size=8))
 def test_each_integer_may_have_a_divisor_of_its_own(pairs: list[tuple[int, int]]) -> None:
     above, below = (IntegerColumn.of([pair[side] for pair in pairs]) for side in (0, 1))
-    assert above.nearest(below) == [cell_nearest(*pair) for pair in pairs]
+    assert above.quotients(below) == [cell_nearest(*pair) for pair in pairs]
     assert list(above.over(below)) == [one / other for one, other in pairs]
 
 

@@ -105,7 +105,7 @@ def _as_planned(table: NoisyTable, plan: Plan, planned: Plan) -> NoisyTable:
     finer = {one.name: int(one.granularity / steps[one.name]) for one in planned.statistics}
     return NoisyTable(
         table.keys,
-        {name: IntegerColumn.of(column).nearest(finer[name]) for name, column in table.statistics.items()},
+        {name: IntegerColumn.of(column).quotients(finer[name]) for name, column in table.statistics.items()},
         {name: replace(noise, scale=noise.scale / finer[name]) for name, noise in table.noise.items()},
     )
 

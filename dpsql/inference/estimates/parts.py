@@ -55,7 +55,7 @@ def finished(noisy: NoisyTable, plan: Plan, *, summed: bool) -> list[IntegerColu
         if summed and part.estimator.minimum is not None:
             columns.append(_with_its_total(numerators, denominator))
         else:
-            columns.append(numerators.nearest(denominator))
+            columns.append(numerators.quotients(denominator))
     _within_groups(columns, plan)
     return columns
 
@@ -64,7 +64,7 @@ def _with_its_total(numerators: IntegerColumn, denominator: int) -> IntegerColum
     """Non-negative integers that add up to the rounded total of all groups."""
     total = max(0, nearest(sum(numerators), denominator))
     if not len(numerators) or (numerators.array.min() >= 0 and not (numerators.array % denominator).any()):
-        return numerators.nearest(denominator)
+        return numerators.quotients(denominator)
     values = np.asarray(numerators.over(denominator))
     return IntegerColumn.of(apportion(simplex(values, float(total)).tolist(), total))
 

@@ -28,11 +28,11 @@ def quotients(target: Type) -> Callable[[IntegerColumn, int | IntegerColumn], Va
     """
     if target.kind is Kind.INTEGER:
         low, high = target.limits
-        return lambda above, below: ValueColumn.of_integers(above.nearest(below).clipped(low, high), target)
+        return lambda above, below: ValueColumn.of_integers(above.quotients(below).clipped(low, high), target)
     if target.kind is Kind.DECIMAL:
         most, units = 10**target.precision - 1, 10**target.scale
         return lambda above, below: ValueColumn.of_integers(
-            weighted([(above, units)], len(above)).nearest(below).clipped(-most, most), target
+            weighted([(above, units)], len(above)).quotients(below).clipped(-most, most), target
         )
     if target.kind is Kind.DOUBLE:
         return _doubles

@@ -67,7 +67,7 @@ class SumEstimate(Estimate[Linear]):
         estimator = self.estimator
         totals, denominator = measured(noisy, estimator, Fraction(1))
         if estimator.integer:
-            totals, denominator = totals.nearest(denominator), 1
+            totals, denominator = totals.quotients(denominator), 1
         if bounded:
             ends = (None if end is None else end * denominator for end in (estimator.minimum, estimator.maximum))
             totals = totals.clipped(*ends)
