@@ -141,8 +141,10 @@ def _triangle(answer: Answer) -> Table:
     last = max(later for _, later in members)
     table = Table("cohort", "members", *map(str, range(1, last + 1)), box=SIMPLE_HEAD)
     for cohort in sorted({cohort for cohort, _ in members}):
-        first = members[cohort, 0]
-        shares = [f"{100 * members[cohort, later] / max(first, 1):.0f}%" for later in range(1, last + 1 - cohort + 1)]
+        first = members.get((cohort, 0), 0)
+        # A group that may be empty, as far as its noisy number tells, is not in the answer.
+        later_ones = [members.get((cohort, later), 0) for later in range(1, last + 1 - cohort + 1)]
+        shares = [f"{100 * count / max(first, 1):.0f}%" for count in later_ones]
         table.add_row(FIRST_DAY.replace(month=cohort).strftime("%B"), f"{first:,}", *shares)
     return table
 

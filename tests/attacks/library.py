@@ -33,6 +33,7 @@ TABLES: dict[str, str] = {
 
 POLICY = """
 privacy_unit: member.id
+clock: {tick: 1 day}
 budget: {epsilon: 1e6, delta: 1e-3, accounting: zcdp}
 statement: {epsilon: 4, max_epsilon: 8}
 analysts: {ana: {}, bob: {}}

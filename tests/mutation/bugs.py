@@ -21,7 +21,6 @@ AREAS: dict[str, tuple[Bug, ...]] = {
     "presence": bugs_presence.BUGS,
     "ledger": bugs_ledger.BUGS,
     "answers": bugs_answers.BUGS,
-    "server": bugs_server.BUGS,
-    "workers": bugs_workers.BUGS,
+    "server": bugs_server.BUGS + bugs_workers.BUGS,
 }
 BUGS: tuple[Bug, ...] = tuple(bug for bugs in AREAS.values() for bug in bugs)

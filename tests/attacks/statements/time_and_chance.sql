@@ -26,23 +26,23 @@ SELECT COUNT(*) FROM member WHERE random_normal() > 0
 SELECT gen_random_uuid(), COUNT(*) FROM member
 --- refused: DuckDB's identifier
 SELECT uuid(), COUNT(*) FROM member
---- refused: a clock decides who is counted
+--- charged: a clock decides who is counted, and it stands still
 SELECT COUNT(*) FROM member WHERE seen < now()
---- refused: a clock without parentheses
+--- charged: a clock without parentheses, and it stands still
 SELECT COUNT(*) FROM member WHERE born < CURRENT_DATE
---- refused: a clock that goes on inside of a statement
+--- charged: a clock that would go on inside of a statement stands still
 SELECT COUNT(*) FROM member WHERE clock_timestamp() > seen
 --- refused: DuckDB's clock
 SELECT COUNT(*) FROM member WHERE get_current_timestamp() > seen
---- refused: a clock above the noise tells how long it took
+--- charged: a clock above the noise does not tell how long it took
 SELECT COUNT(*), clock_timestamp() FROM member
 --- refused: an age until today
 SELECT COUNT(*) FROM member WHERE age(born) > INTERVAL '50 years'
---- refused: a literal that means now
+--- charged: a literal that means now, and it stands still
 SELECT COUNT(*) FROM member WHERE seen < 'now'::timestamp
 --- refused: a literal that means today
 SELECT COUNT(*) FROM member WHERE born < 'today'
---- refused: a literal that means yesterday, as a date
+--- charged: a literal that means yesterday, as a date, and it stands still
 SELECT COUNT(*) FROM member WHERE born < DATE 'yesterday'
 --- refused: a sequence is a clock, and a write
 SELECT nextval('x'), COUNT(*) FROM member
