@@ -11,8 +11,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-MOST_AT_START = 200
-"""MiB resident once a policy is open, all of Python and of DuckDB included."""
+MOST_AT_START = 240
+"""MiB resident once a policy is open, all of Python and of DuckDB included: 190 to 225, by how much of its libraries a
+machine keeps in memory, where it was 266 with all that is needed later."""
 NEEDED_LATER = ("scipy.sparse", "scipy.linalg", "scipy.optimize", "scipy.signal", "rich", "psycopg", "pygments")
 
 _POLICY = """\
