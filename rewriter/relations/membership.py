@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from rewriter.columns import LISTED_COLUMN, variable_behind
-from rewriter.declared import DOUBLE, Catalog, Kind
+from rewriter.declared import DOUBLE, Catalog, Kind, OwnerKey
 from rewriter.dialects import Dialect, wrap
 from rewriter.expressions import Scope, Value, compared_as_doubles, compile_expression, widen
 from rewriter.refused import TYPE_MISMATCH, Refused
@@ -126,22 +126,12 @@ class Subqueries:
         """Whether equal values belong to one unit: both are its key, or both hold one declared key."""
         if one.unit and other.unit:
             return True
-        key = self._key(one)
-        return key is not None and key == self._key(other)
+        return any(self._is_unique(key) for key in one.keys & other.keys)
 
-    def _key(self, value: Value) -> tuple[str, str] | None:
-        """The declared key that a column holds: its own, or the one it refers to on the way to its unit.
-
-        None unless the database keeps it unique: else two rows that share it may belong to two units.
-        """
-        column = variable_behind(value.sql) if value.identifies else None
-        if column is None or column.optional:
-            return None
-        table, name = column.table, column.name
-        if table.path and table.path[0].column == name:
-            table, name = self.catalog.tables[table.path[0].parent], table.path[0].parent_column
-        found = table.columns.get(name)
-        return (table.name, name) if found is not None and found.unique else None
+    def _is_unique(self, key: OwnerKey) -> bool:
+        """Whether the database keeps a key unique: else two rows that share it may belong to two units."""
+        found = self.catalog.tables[key.table].columns.get(key.column)
+        return found is not None and found.unique
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
-from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, union_all
-from rewriter.release import Query, Split, release_name
+from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, kept_of, renamed, union_all
+from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
@@ -42,6 +42,7 @@ from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
+from rewriter.split.own_names import with_own_names
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
@@ -75,8 +76,10 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
+    catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
+    plain = with_own_names(plain, catalog)
     resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
@@ -85,6 +88,24 @@ def split(
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes))
+
+
+def _named_person(grouped: Grouped) -> str | None:
+    """The MIN or MAX by which a group says whose it is: of the key of the person, over all rows of a group.
+
+    ``SELECT MAX(patient_id), … GROUP BY sample_id`` speaks of groups of one person each. They are grouped by the person
+    as well, which adds nothing where that is so, and keeps people apart where it is not.
+    """
+    for one in grouped.aggregates:
+        named = one.kind.same_of_one and one.argument is not None and one.argument.unit and not one.distinct
+        if grouped.keys and named and one.condition is None and not one.value.nullable:
+            return one.text
+    return None
+
+
+def _is_cut(node: exp.SetOperation) -> bool:
+    """Whether a set operation has parts of its own that its rows depend on."""
+    return any(node.args.get(part) for part in ("with_", "order", "limit", "offset"))
 
 
 class _Splitter:
@@ -141,14 +162,22 @@ class _Splitter:
             known[known_as] = resolved
         return known, kept
 
-    def _set_operation(self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr]) -> Resolved:
+    def _set_operation(
+        self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr], *, repeats: bool = False
+    ) -> Resolved:
+        """``repeats``: it does not matter whether rows are repeated, since they are made distinct above."""
         only(
             node,
             frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"}),
             type(node).__name__.upper(),
         )
-        left, right = self.query(node.this, names), self.query(node.expression, names)
         word = type(node).__name__.upper()
+        distinct = bool(node.args.get("distinct"))
+        if isinstance(node.this, exp.Union) and word == "UNION" and (distinct or repeats) and not _is_cut(node.this):
+            left = self._set_operation(node.this, names, [], repeats=True)
+        else:
+            left = self.query(node.this, names)
+        right = self.query(node.expression, names)
         if isinstance(left, Outer) and isinstance(right, Outer):
             tree = type(node)(
                 this=parenthesised(left.tree),
@@ -162,14 +191,26 @@ class _Splitter:
                 tree.set("with_", exp.With(expressions=ctes))
             return Outer(tree, left.releases or right.releases, node, names)
         if isinstance(left, Relation) and isinstance(right, Relation):
-            if word != "UNION" or node.args.get("distinct"):
-                raise Refused(
-                    f"{word} compares rows of people with each other", hint="use UNION ALL, or COUNT each side"
-                )
             if node.args.get("limit") or node.args.get("offset"):
                 raise limited_rows()
-            return union_all(left, right, self._alias(), self._dialect)
+            if word == "UNION":
+                both = union_all(left, right, self._alias(), self._dialect)
+                return self._distinct(both) if distinct and not repeats else both
+            if not distinct:
+                raise Refused(f"{word} ALL is not answered over people", hint=f"use {word} without ALL")
+            return kept_of(type(node), left, right, self._alias(), self._dialect)
         raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
+
+    def _distinct(self, rows: Relation) -> Resolved:
+        """The rows of a relation once each: UNION is SELECT DISTINCT over UNION ALL."""
+        name = f"{RESERVED}union"
+        places = [f"c{place}" for place, _ in enumerate(rows.columns)]
+        columns: list[exp.Expr] = [
+            exp.alias_(exp.column(place), exp.to_identifier(column, quoted=True))
+            for place, (column, _) in zip(places, rows.columns, strict=True)
+        ]
+        select = exp.Select(expressions=columns, distinct=exp.Distinct()).from_(exp.to_table(name), copy=False)
+        return self._select(select, {name: renamed(rows, places)}, [])
 
     # SELECT
 
@@ -324,10 +365,14 @@ class _Splitter:
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs)
-        if any(key.value.identifies for key in grouped.keys):
+        person = None if any(key.value.identifies for key in grouped.keys) else _named_person(grouped)
+        if person is not None:
+            self.notes[f"rows of several people are several groups, since {person} says whose a group is"] = None
+        if person is not None or any(key.value.identifies for key in grouped.keys):
             if grouped.sets:
                 raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
-            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
+            said = person is not None
+            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect, said=said)
             return self._projection_of(grouped.outer, source, {})
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
@@ -387,7 +432,8 @@ class _Splitter:
     def _windowed(self, select: exp.Select, block: SelectRows, names: Names) -> Relation:
         """The rows of a SELECT with windows, which are computed in a subquery of it."""
         outputs = output_names(select, block.scope)
-        outer, source = windowed(select, block, self._alias(), outputs, self._dialect)
+        outer, source, notes = windowed(select, block, self._alias(), outputs, self._dialect)
+        self.notes |= dict.fromkeys(notes)
         return self._projection_of(outer, source, names)
 
     def _projection_of(self, select: exp.Select, source: Source, names: Names) -> Relation:
