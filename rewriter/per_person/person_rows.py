@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from rewriter.aggregates import Grouped
 from rewriter.columns import Computed, Origin, Source, as_column, variable_behind
-from rewriter.declared import ONE, Catalog, OwnerKey
+from rewriter.declared import ONE, Catalog, ContributionBound, OwnerKey
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value, compile_expression
 from rewriter.per_person.groups_of_one_person import groups_of_one_person
 from rewriter.relations import UNIT, BlockScope, Relation, SelectRows, lacks_of, outside, resolved
-from rewriter.release import aggregate_name, key_name
+from rewriter.release import Key, aggregate_name, key_name
 from rewriter.statement import output_name, star_of
 
 
@@ -67,15 +67,13 @@ def output_names(select: exp.Select, scope: BlockScope) -> list[str]:
 def of_units(
     grouped: Grouped, block: SelectRows, alias: str, catalog: Catalog, dialect: Dialect, *, said: bool = False
 ) -> Source:
-    """Aggregates whose groups each belong to one person: rows again, owned by that person.
+    """Aggregates whose groups each belong to one person: rows again, owned by that person; or groups of public rows.
 
     ``said``: that each group is one person's is the statement's word. The groups are made by the person as well.
     """
-    if block.unit is None:
-        raise AssertionError("a private block has an owner")
-    rows = block.rows.copy()
-    expressions: list[exp.Expr] = [exp.alias_(block.unit.copy(), UNIT)]
-    group: list[exp.Expr] = [block.unit.copy()]
+    rows, owner = block.rows.copy(), block.unit
+    expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT)]
+    group: list[exp.Expr] = [] if owner is None else [owner.copy()]
     columns: list[tuple[str, Value]] = []
     for number, key in enumerate(grouped.keys):
         expressions.append(exp.alias_(key.value.sql.copy(), key_name(number)))
@@ -92,17 +90,34 @@ def of_units(
         column, lacking = exp.column(aggregate_name(number), alias), Computed(lacks_of(aggregate, block.bound))
         columns.append((aggregate_name(number), as_column(value, column, lacking)))
     rows.set("expressions", expressions)
-    rows.set("group", exp.Group(expressions=group))
+    if group:
+        rows.set("group", exp.Group(expressions=group))
     one_row = all(key.value.constant or (key.value.unit and not key.value.nullable) for key in grouped.keys)
     bound = ONE if one_row else groups_of_one_person(grouped.keys, block.bound, alias, catalog)
+    if owner is None:
+        bound, one_row = (block.bound if group else ContributionBound(1)), False
     item = exp.Subquery(this=rows, alias=exp.TableAlias(this=exp.to_identifier(alias)))
     fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
     table = grouped.outer.args["from_"].this.name
     filters = outside(block.filters, alias)
-    key = frozenset(key_name(number) for number, _ in enumerate(grouped.keys))
+    key = frozenset(key_name(number) for number in _determining(grouped.keys, block.scope))
+    unit = None if owner is None else exp.column(UNIT, alias)
     return Source(
-        table, alias, item, fields, True, bound, unit=exp.column(UNIT, alias), unique_keys=(key,), filters=filters
+        table, alias, item, fields, owner is not None, bound, unit=unit, unique_keys=(key,), filters=filters
     )
+
+
+def _determining(keys: Sequence[Key], scope: BlockScope) -> list[int]:
+    """The places of keys that the others follow from: of columns of one table, its own key."""
+    places = list(range(len(keys)))
+    columns = [(key.value.sql.text("table"), key.value.sql.name) for key in keys]
+    for source in scope.sources:
+        own = (*(frozenset({name}) for name in source.unique_columns), *source.unique_keys)
+        there = {name for place in places for alias, name in [columns[place]] if alias == source.alias}
+        found = next((key for key in own if key <= there), None)
+        if found is not None and not source.optional:
+            places = [p for p in places if columns[p][0] != source.alias or columns[p][1] in found]
+    return places
 
 
 def _key_of_groups(key: exp.Expr, alias: str) -> OwnerKey:

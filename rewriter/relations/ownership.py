@@ -107,7 +107,9 @@ def own(
     preserved = [source for source in private if not source.optional]
     constant = _constant_public(sources, private, classes, outer)
     if not private:
-        return Ownership(None, (), None, False, ContributionBound(), frozenset())
+        # Of public rows it is how many there are.
+        rows = _with_public(ContributionBound(1), set(), sources, classes, outer).rows
+        return Ownership(None, (), None, False, ContributionBound(rows), frozenset())
     if not preserved:
         raise Refused(
             f"an outer join keeps rows of {_names(sources, private=False)} that belong to nobody",
@@ -347,15 +349,28 @@ def _multiplied(
             theirs = source.bound
             bound = bound.plus(theirs) if of_parent else bound.times(theirs.rows, theirs.undeclared)
         counted.add(source.alias)
+    return _with_public(bound, counted, sources, classes, outer)
+
+
+def _with_public(
+    bound: ContributionBound,
+    counted: set[str],
+    sources: Sequence[Source],
+    classes: _Classes,
+    outer: Mapping[str, OuterCondition],
+) -> ContributionBound:
+    """The bound with the public sources that are not ``counted`` yet: as many rows as each has, if it is not met once
+    by a key."""
     waiting = [source for source in sources if not source.private and source.alias not in counted]
     while waiting:
         once = [source for source in waiting if _meets_once(source, counted, sources, classes, outer)]
         for source in once or waiting[:1]:
             if not once:
-                bound = bound.times(None if source.table is None else source.table.rows)
+                rows = source.bound.rows if source.table is None else source.table.rows
+                bound = bound.times(rows)
                 here = classes.united(outer[source.alias].equalities if source.optional else ())
                 met = [other for other in sources if other.alias in counted]
-                bound = _repeated(bound, source, None if source.table is None else source.table.rows, here, met)
+                bound = _repeated(bound, source, rows, here, met)
             counted.add(source.alias)
         waiting = [source for source in waiting if source.alias not in counted]
     return bound

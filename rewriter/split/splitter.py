@@ -44,6 +44,7 @@ from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
 from rewriter.split.own_names import with_own_names
 from rewriter.split.presence import Empty, with_presence
+from rewriter.split.ranked_quantiles import plain_ranks
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
     from_items,
@@ -56,6 +57,8 @@ from rewriter.statement import (
     star_of,
 )
 
+_BOTH = f"{RESERVED}both"
+"""The name under which SELECT DISTINCT reads the rows of a UNION."""
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
 
 
@@ -79,7 +82,8 @@ def split(
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
-    plain = with_own_names(plain, catalog)
+    plain, notes = plain_ranks(with_own_names(plain, catalog))
+    splitter.notes |= dict.fromkeys(notes)
     resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
@@ -101,6 +105,21 @@ def _named_person(grouped: Grouped) -> str | None:
         if grouped.keys and named and one.condition is None and not one.value.nullable:
             return one.text
     return None
+
+
+def _once_each(rows: Relation) -> tuple[exp.Select, Relation]:
+    """SELECT DISTINCT of all columns of a relation, and the relation under the names that it reads."""
+    places = [f"c{place}" for place, _ in enumerate(rows.columns)]
+    columns: list[exp.Expr] = [
+        exp.alias_(exp.column(place), exp.to_identifier(column, quoted=True))
+        for place, (column, _) in zip(places, rows.columns, strict=True)
+    ]
+    select = exp.Select(expressions=columns, distinct=exp.Distinct()).from_(exp.to_table(_BOTH), copy=False)
+    return select, renamed(rows, places)
+
+
+def _no_subqueries(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+    raise AssertionError("a SELECT of our own making has no subqueries")
 
 
 def _is_cut(node: exp.SetOperation) -> bool:
@@ -203,14 +222,8 @@ class _Splitter:
 
     def _distinct(self, rows: Relation) -> Resolved:
         """The rows of a relation once each: UNION is SELECT DISTINCT over UNION ALL."""
-        name = f"{RESERVED}union"
-        places = [f"c{place}" for place, _ in enumerate(rows.columns)]
-        columns: list[exp.Expr] = [
-            exp.alias_(exp.column(place), exp.to_identifier(column, quoted=True))
-            for place, (column, _) in zip(places, rows.columns, strict=True)
-        ]
-        select = exp.Select(expressions=columns, distinct=exp.Distinct()).from_(exp.to_table(name), copy=False)
-        return self._select(select, {name: renamed(rows, places)}, [])
+        select, named = _once_each(rows)
+        return self._select(select, {_BOTH: named}, [])
 
     # SELECT
 
@@ -336,15 +349,49 @@ class _Splitter:
         node = outer.source
         if isinstance(node, exp.Subquery):
             node = node.this
-        if not isinstance(node, exp.Select) or not node.args.get("from_") or is_grouped(node):
+        if outer.releases:
+            raise compared_with_aggregate()
+        if isinstance(node, exp.SetOperation):
+            return self._public_rows_of_both(node, outer.names)
+        if not isinstance(node, exp.Select) or not node.args.get("from_"):
             raise Refused(
                 "this public subquery cannot be joined with rows of people",
-                hint="select plain columns of one public table in it",
+                hint="select from public tables in it, with joins, DISTINCT, GROUP BY or UNION",
             )
         sources = {
             id(item): self.query(item.this, outer.names) for item in from_items(node) if isinstance(item, exp.Subquery)
         }
-        return self._projection(node, outer.names, sources)
+        if not is_grouped(node):
+            return self._projection(node, outer.names, sources)
+        check_select(node)
+        if node.args.get("limit") or node.args.get("offset"):
+            raise Refused("LIMIT of public groups is not answered beside people", hint="write HAVING, or the values")
+        return self._public_groups(node, self._block(node, outer.names, sources))
+
+    def _public_groups(self, select: exp.Select, block: SelectRows) -> Relation:
+        """Groups of public rows, exact: nobody's rows are among them."""
+        outputs = output_names(select, block.scope)
+        grouped = take_apart(select, block.scope, self._dialect, "rows", outputs)
+        if grouped.sets:
+            raise Refused("grouping sets of public rows are not joined with people", hint="use one GROUP BY")
+        source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
+        grouped.outer.set("distinct", None)
+        return self._projection_of(grouped.outer, source, {})
+
+    def _public_rows_of_both(self, node: exp.SetOperation, names: Names) -> Relation:
+        """UNION ALL and UNION of public rows."""
+        only(node, frozenset({"this", "expression", "distinct"}), type(node).__name__.upper())
+        if not isinstance(node, exp.Union):
+            raise Refused("only UNION of public rows is joined with people", hint="use IN or NOT IN")
+        sides = [self.query(side, names) for side in (node.this, node.expression)]
+        left, right = (side if isinstance(side, Relation) else self._public_relation(side) for side in sides)
+        both = union_all(left, right, self._alias(), self._dialect)
+        if not node.args.get("distinct"):
+            return both
+        select, rows = _once_each(both)
+        source = rows.source("rows", self._alias(), [])
+        block = build_block(select, lambda _: source, _no_subqueries, self._catalog, self._dialect)
+        return self._public_groups(select, block)
 
     def _private(
         self, select: exp.Select, names: Names, ctes: list[exp.Expr], sources: Mapping[int, Resolved]
