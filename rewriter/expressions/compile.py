@@ -185,7 +185,7 @@ def _refusal(node: exp.Expr) -> Refused:
         return refuse("an aggregate is not answered here", "aggregates stand in SELECT or HAVING", "42803")
     if isinstance(node, exp.Query | exp.Subquery):
         return refuse(
-            "a subquery is answered only after IN and EXISTS",
+            "a subquery is answered only in parentheses, and after IN and EXISTS",
             "ask for its number first and write it here, or join the table, or write x IN (SELECT …)",
         )
     if isinstance(node, _BITWISE):

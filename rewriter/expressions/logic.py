@@ -98,12 +98,17 @@ def membership_of_list(value: Value, items: Sequence[exp.Expr], context: Context
     return boolean(sql, needle, *rest)
 
 
+def scalar(node: exp.Expr, context: Context) -> Value:
+    """(SELECT …) is the scope's."""
+    return _delegate(node, context)
+
+
 def exists(node: exp.Expr, context: Context) -> Value:
     return _delegate(node, context)
 
 
 def _delegate(node: exp.Expr, context: Context) -> Value:
-    if not isinstance(node, exp.In | exp.Exists):
+    if not isinstance(node, exp.In | exp.Exists | exp.Subquery):
         raise TypeError(f"not a membership: {type(node)}")
     return context.scope.membership(node)
 

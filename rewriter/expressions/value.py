@@ -182,6 +182,6 @@ class Scope(Protocol):
         """The value of a column reference. Raises :class:`rewriter.refused.Refused` (42703, 42702)."""
         ...
 
-    def membership(self, node: exp.In | exp.Exists) -> Value:
-        """``x IN (SELECT …)`` or ``EXISTS (SELECT …)`` as a boolean value, or a refusal."""
+    def membership(self, node: exp.In | exp.Exists | exp.Subquery) -> Value:
+        """``x IN (SELECT …)`` or ``EXISTS (SELECT …)`` as a boolean value, ``(SELECT …)`` as a value, or a refusal."""
         ...

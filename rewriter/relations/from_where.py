@@ -23,7 +23,7 @@ FIELD: Fact[tuple[str, str]] = Fact("field")
 """Of a resolved column reference: our alias and the column's name."""
 
 _JOIN_PARTS = frozenset({"this", "on", "using", "side", "kind", "method"})
-Membership = Callable[["exp.In | exp.Exists", "BlockScope"], Value]
+Membership = Callable[["exp.In | exp.Exists | exp.Subquery", "BlockScope"], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class BlockScope:
         source, name = self.resolve(node)
         return source.reference(name)
 
-    def membership(self, node: exp.In | exp.Exists) -> Value:
+    def membership(self, node: exp.In | exp.Exists | exp.Subquery) -> Value:
         return self.membership_of(node, self)
 
     def star(self, table: str | None) -> Iterator[tuple[Source, str]]:

@@ -118,7 +118,7 @@ def _once_each(rows: Relation) -> tuple[exp.Select, Relation]:
     return select, renamed(rows, places)
 
 
-def _no_subqueries(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+def _no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
     raise AssertionError("a SELECT of our own making has no subqueries")
 
 
@@ -317,7 +317,7 @@ class _Splitter:
         def resolve(item: exp.Expr) -> Source:
             return self._source(item, names, sources)
 
-        def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+        def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
         return build_block(select, resolve, membership, self._catalog, self._dialect)
@@ -489,7 +489,7 @@ class _Splitter:
         if select.args.get("distinct"):
             raise Refused("DISTINCT over a person's aggregates is not answered", hint="leave DISTINCT out")
 
-        def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+        def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
         if select.args.get("limit") or select.args.get("offset"):
@@ -513,7 +513,7 @@ class _Splitter:
 
     # IN and EXISTS
 
-    def _membership(self, node: exp.In | exp.Exists, scope: BlockScope, names: Names) -> Value:
+    def _membership(self, node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope, names: Names) -> Value:
         def relation(query: exp.Expr) -> Relation:
             before = len(self.releases)
             found = self.query(query, names)
@@ -522,4 +522,6 @@ class _Splitter:
             return found if isinstance(found, Relation) else self._public_relation(found)
 
         subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
+        if isinstance(node, exp.Subquery):
+            return subqueries.scalar(node)
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)
