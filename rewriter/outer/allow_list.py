@@ -50,10 +50,9 @@ _INSTEAD: Mapping[type[exp.Expr], tuple[str, str]] = {
     exp.TableSample: ("TABLESAMPLE is not answered", _ROWS),
     exp.Placeholder: _NO_VALUE,
     exp.Parameter: _NO_VALUE,
-    exp.Collate: ("COLLATE is not answered", "texts compare by code point; use LOWER(x)"),
-    exp.Initcap: ("INITCAP is not answered", "use UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x, 2))"),
+    exp.Collate: ("this COLLATE is not answered", 'texts compare by code point, as COLLATE "C" has it; use LOWER(x)'),
     exp.ArrayAgg: ("ARRAY_AGG is not answered", "use STRING_AGG(x, ',')"),
-    exp.SimilarTo: ("SIMILAR TO is not answered", "use LIKE, or a regular expression: x ~ '…'"),
+    exp.SimilarTo: ("this SIMILAR TO is not answered", "its pattern is a literal: x SIMILAR TO '(a|b)%'"),
 }
 """What is not answered, and what would be."""
 

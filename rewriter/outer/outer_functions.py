@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from rewriter.expressions import FUNCTIONS
+from rewriter.dialects import DUCKDB, call
+from rewriter.expressions import FUNCTIONS, check_capture, first_group, replacement_of
 from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
 from rewriter.outer.construct import ORDINARY, Construct, OuterFunction, Spelling, Trait
@@ -30,6 +31,9 @@ PARTS_OF_TIME = frozenset(
 
 UNITS = frozenset(["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "DECADE", "CENTURY"])
 """What DATE_TRUNC may take."""
+
+_MOMENT = ("year", "month", "day", "hour", "min", "sec")
+_MOMENT_PARTS = frozenset(_MOMENT)
 
 _FORMAT = re.compile(r"(?:%[YymdHIMSfjBbAa]|[^A-Za-z%\"])*")
 """A time format that was understood as a whole: what is left of PostgreSQL's own letters was not."""
@@ -58,8 +62,12 @@ def _check_format(node: exp.Expr) -> None:
 
 def _check_substring(node: exp.Expr) -> None:
     start = node.args.get("start")
-    if start is None or isinstance(start, exp.Neg) or (isinstance(start, exp.Literal) and start.is_string):
-        raise Refused("SUBSTRING needs a position from 1", hint="use RIGHT(x, n), or REGEXP_REPLACE")
+    if start is None or isinstance(start, exp.Neg):
+        raise Refused("SUBSTRING needs a position from 1, or a pattern", hint="use RIGHT(x, n), or '[0-9]+'")
+    if isinstance(start, exp.Literal) and start.is_string:
+        first_group(start.name)
+        if node.args.get("length") is not None:
+            raise Refused("SUBSTRING FROM a pattern takes no length", hint="write SUBSTRING(x FROM '[0-9]+')")
 
 
 def _check_repeat(node: exp.Expr) -> None:
@@ -91,15 +99,51 @@ def _check_replace(node: exp.Expr) -> None:
         )
 
 
+def _check_regexp_replace(node: exp.Expr) -> None:
+    _check_replace(node)
+    replacement_of(node)
+
+
+def _check_pattern(node: exp.Expr) -> None:
+    pattern = node.args.get("expression")
+    if not isinstance(pattern, exp.Literal) or not pattern.is_string or check_capture(pattern.name).may_be_empty:
+        raise Refused("REGEXP_COUNT needs a literal pattern", hint="its match has one character at least")
+
+
 # Spellings
 
 
 def _regexp_replace(node: exp.Expr, spelling: Spelling) -> exp.Expr:
-    """In PostgreSQL the dot matches a line's end too."""
-    flags = node.args.get("modifiers")
-    if flags is None or (isinstance(flags, exp.Literal) and not set(flags.name) - set("gi")):
-        node.set("modifiers", exp.Literal.string((flags.name if flags is not None else "") + "s"))
-    return printed_texts.limited(node, spelling)
+    pattern, pieces, flags = replacement_of(node)
+    printed_texts.limited(node, spelling)
+    return DUCKDB.replace_match(node.this, pattern, pieces, everywhere="g" in flags, ignore_case="i" in flags)
+
+
+def _substring(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    start = node.args["start"]
+    if not isinstance(start, exp.Literal) or not start.is_string:
+        return node
+    return DUCKDB.first_match(node.this, first_group(start.name))
+
+
+def _regexp_count(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return DUCKDB.count_matches(node.this, node.expression.name)
+
+
+def _character(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("CHR", exp.Cast(this=node.expressions[0], to=exp.DataType.build("int")))
+
+
+def _initcap(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return DUCKDB.capitalised(node.this)
+
+
+def _octets(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return DUCKDB.bytes_of(node.expressions[0])
+
+
+def _make_timestamp(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("MAKE_TIMESTAMP", *(node.args[part] for part in _MOMENT))
 
 
 # The table
@@ -133,11 +177,18 @@ PARTICULAR: Mapping[str, Construct] = {
     "sqrt": _NEVER_NEGATIVE,
     "exp": _NEVER_NEGATIVE,
     "trim": Construct(frozenset({"this", "expression", "position"})),
-    "substring": Construct(check=_check_substring),
+    "substring": Construct(check=_check_substring, spelling=_substring),
+    "chr": Construct(frozenset({"expressions"}), spelling=_character),
+    "initcap": Construct(frozenset({"this", "expression"}), spelling=_initcap),
+    "octet_length": Construct(spelling=_octets, nonnegative=rules.always),
+    "regexp_count": Construct(
+        frozenset({"this", "expression"}), _check_pattern, spelling=_regexp_count, nonnegative=rules.always
+    ),
+    "make_timestamp": Construct(_MOMENT_PARTS, spelling=_make_timestamp),
     "replace": Construct(check=_check_replace, spelling=printed_texts.limited, traits=Trait.REPLACES_TEXT),
     "regexp_replace": Construct(
         frozenset({"this", "expression", "replacement", "modifiers", "single_replace"}),
-        _check_replace,
+        _check_regexp_replace,
         spelling=_regexp_replace,
         traits=Trait.REPLACES_TEXT,
     ),

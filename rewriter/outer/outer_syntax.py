@@ -226,6 +226,8 @@ _OPERATORS: Mapping[type[exp.Expr], Construct] = {
     exp.BitwiseOr: ORDINARY,
     exp.BitwiseXor: ORDINARY,
     exp.BitwiseNot: ORDINARY,
+    exp.BitwiseLeftShift: ORDINARY,
+    exp.BitwiseRightShift: ORDINARY,
     exp.DPipe: Construct(spelling=printed_texts.pipe, traits=Trait.JOINS_TEXTS),
     exp.AtTimeZone: Construct(check=_check_zone, spelling=_zone),
     exp.Cast: Construct(frozenset({"this", "to"}), _check_cast, rules.cast_number, rules.of_first, _cast),

@@ -49,7 +49,9 @@ from rewriter.statement import (
     is_grouped,
     only,
     output_name,
+    plain_conditions,
     plain_constants,
+    plain_functions,
     plain_names,
     plain_quantiles,
     star_of,
@@ -76,7 +78,8 @@ def split(
     groups are read that nobody may be in.
     """
     splitter = _Splitter(catalog, dialect, with_others)
-    plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
+    worded = plain_conditions(plain_functions(plain_quantiles(plain_names(tree, database))))
+    plain = plain_every(plain_constants(worded))
     resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)

@@ -32,6 +32,8 @@ from rewriter.statement.select_shape import (
     star_of,
     walk,
 )
+from rewriter.statement.spell_conditions import plain_conditions
+from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
@@ -64,7 +66,9 @@ __all__ = [
     "only",
     "output_name",
     "parse",
+    "plain_conditions",
     "plain_constants",
+    "plain_functions",
     "plain_names",
     "plain_quantiles",
     "star_of",
