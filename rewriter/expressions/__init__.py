@@ -7,7 +7,7 @@ from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
-from rewriter.expressions.scalar_functions import FUNCTIONS
+from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
 from rewriter.expressions.text_matches import first_group, replacement_of
 from rewriter.expressions.text_positions import keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
@@ -25,6 +25,7 @@ from rewriter.expressions.value import (
 from rewriter.expressions.value_lattice import clipped_once, clipped_steps, held, lattice, limit_of, stays_within
 
 __all__ = [
+    "ANY_NUMBER",
     "CUT",
     "CYCLES",
     "DOMAIN",

@@ -49,6 +49,9 @@ def _named(
     return replace(_function(name, exp.Anonymous, compiled, examples, above=above), arguments=arguments)
 
 
+ANY_NUMBER = -1
+"""Of arguments."""
+
 FUNCTIONS: Sequence[ScalarFunction] = (
     # choices
     _function("coalesce", exp.Coalesce, rule(logic.coalesce, "this", "expressions"), "COALESCE(x, z, 0)"),
@@ -254,6 +257,16 @@ FUNCTIONS: Sequence[ScalarFunction] = (
     _function("to_date", exp.StrToDate, None, "TO_DATE(t, 'YYYY-MM-DD')"),
     _named("age", 2, None, "EXTRACT(EPOCH FROM AGE(p, p))"),
     _named("isfinite", 1, None, "ISFINITE(d)"),
+    # lists and JSON
+    _function("unnest", exp.Explode, None, "UNNEST(ARRAY[i])"),
+    _function("generate_series", exp.ExplodingGenerateSeries, None, "GENERATE_SERIES(1, 1)"),
+    _function("array_length", exp.ArraySize, None, "ARRAY_LENGTH(ARRAY[i, s], 1)"),
+    _named("cardinality", 1, None, "CARDINALITY(ARRAY[i, s])"),
+    _function("array_to_string", exp.ArrayToString, None, "ARRAY_TO_STRING(ARRAY[t, u], ',')"),
+    _function("string_to_array", exp.StringToArray, None, "STRING_TO_ARRAY(t, ',')"),
+    _named("to_json", 1, None, "TO_JSON(i)"),
+    _named("json_build_object", ANY_NUMBER, None, "JSON_BUILD_OBJECT('n', i)"),
+    _named("json_build_array", ANY_NUMBER, None, "JSON_BUILD_ARRAY(i, t)"),
 )
 
 RULES = {row.node: row.compiled for row in FUNCTIONS if isinstance(row.compiled, Rule) and row.arguments is None}

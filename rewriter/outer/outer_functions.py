@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from rewriter.dialects import DUCKDB, call
+from rewriter.dialects import DUCKDB, call, when
 from rewriter.expressions import FUNCTIONS, check_capture, first_group, replacement_of
 from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
@@ -20,6 +20,7 @@ from rewriter.refused import BAD_PARAMETER, TOO_COMPLEX, Refused
 
 MAX_PADDED = 1_000
 MAX_REPLACEMENT = 20
+MAX_SERIES = 100_000
 
 PARTS_OF_TIME = frozenset(
     [
@@ -32,6 +33,7 @@ PARTS_OF_TIME = frozenset(
 UNITS = frozenset(["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "DECADE", "CENTURY"])
 """What DATE_TRUNC may take."""
 
+_SERIES = ("start", "end", "step")
 _MOMENT = ("year", "month", "day", "hour", "min", "sec")
 _MOMENT_PARTS = frozenset(_MOMENT)
 
@@ -110,6 +112,40 @@ def _check_pattern(node: exp.Expr) -> None:
         raise Refused("REGEXP_COUNT needs a literal pattern", hint="its match has one character at least")
 
 
+def _check_series(node: exp.Expr) -> None:
+    """A series is short by its text: numbers that are written out, or times that are a day apart at least."""
+    step = node.args.get("step")
+    if isinstance(step, exp.Cast) and step.to.this is exp.DType.INTERVAL:
+        step = step.this
+    if isinstance(step, exp.Interval | exp.Literal) and not (isinstance(step, exp.Literal) and not step.is_string):
+        if re.fullmatch(r"'?[1-9]\d{0,3}'?\s*(day|week|month|quarter|year)s?", _span_text(step), re.IGNORECASE):
+            return
+        raise Refused("GENERATE_SERIES of times needs days, weeks, months or years", hint="write INTERVAL '1 day'")
+    ends = [_signed(node.args.get(part)) for part in ("start", "end")]
+    size = 1 if step is None else _signed(step)
+    if size is None or not size or None in ends or abs(ends[1] - ends[0]) > MAX_SERIES * abs(size):  # type: ignore[operator]
+        raise Refused(
+            f"GENERATE_SERIES needs numbers that are written out, at most {MAX_SERIES:,} of them",
+            hint="write GENERATE_SERIES(1, 12), or times with INTERVAL '1 day'",
+            sqlstate=TOO_COMPLEX,
+        )
+
+
+def _span_text(step: exp.Expr) -> str:
+    if not isinstance(step, exp.Interval):
+        return step.name
+    unit = step.args.get("unit")
+    return step.this.name if unit is None else f"{step.this.name} {unit.name}"
+
+
+def _signed(node: exp.Expr | None) -> int | None:
+    sign = 1
+    while isinstance(node, exp.Neg | exp.Paren):
+        sign, node = -sign if isinstance(node, exp.Neg) else sign, node.this
+    number = whole_literal(node)
+    return None if number is None else sign * number
+
+
 # Spellings
 
 
@@ -140,6 +176,39 @@ def _initcap(node: exp.Expr, spelling: Spelling) -> exp.Expr:
 
 def _octets(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     return DUCKDB.bytes_of(node.expressions[0])
+
+
+def _series(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """A row each, as PostgreSQL has a series in a select list."""
+    return call("UNNEST", call("GENERATE_SERIES", *(part for part in map(node.args.get, _SERIES) if part is not None)))
+
+
+def _size(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """An array without items has no length in PostgreSQL."""
+    return call("NULLIF", call("LEN", node.this), exp.Literal.number(0))
+
+
+def _cardinality(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("LEN", *node.expressions)
+
+
+def _parts(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("STRING_SPLIT", node.this, node.expression)
+
+
+def _to_json(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    """NULL is no JSON in PostgreSQL."""
+    (value,) = node.expressions
+    return when(value.copy().is_(exp.Null()).not_(), call("TO_JSON", value))
+
+
+def _json_object(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    keys = [exp.cast(one, "text") if place % 2 == 0 else one for place, one in enumerate(node.expressions)]
+    return call("JSON_OBJECT", *keys)
+
+
+def _json_array(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return call("JSON_ARRAY", *node.expressions)
 
 
 def _make_timestamp(node: exp.Expr, spelling: Spelling) -> exp.Expr:
@@ -202,6 +271,14 @@ PARTICULAR: Mapping[str, Construct] = {
     "extract": Construct(check=_check_extract, traits=Trait.FIELD),
     "to_char": Construct(check=_check_format),
     "to_date": Construct(check=_check_format),
+    "unnest": Construct(frozenset({"this"}), traits=Trait.ROWS),
+    "generate_series": Construct(frozenset(_SERIES), _check_series, spelling=_series, traits=Trait.ROWS),
+    "array_length": Construct(spelling=_size, repeated=frozenset({"this"})),
+    "cardinality": Construct(spelling=_cardinality),
+    "string_to_array": Construct(spelling=_parts),
+    "to_json": Construct(spelling=_to_json, repeated=frozenset({"expressions"})),
+    "json_build_object": Construct(spelling=_json_object),
+    "json_build_array": Construct(spelling=_json_array),
 }
 """What is particular to a function, by its first name in the one table of functions."""
 

@@ -206,6 +206,7 @@ _LOGIC: Mapping[type[exp.Expr], Construct] = {
     exp.Any: ORDINARY,
     exp.All: ORDINARY,
     exp.Array: ORDINARY,
+    exp.Bracket: Construct(frozenset({"this", "expressions"})),
     exp.Case: ORDINARY,
     exp.If: ORDINARY,
 }

@@ -38,6 +38,7 @@ from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.largest_groups import with_rankings
+from rewriter.split.made_rows import made_rows
 from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
@@ -181,16 +182,27 @@ class _Splitter:
         sources: dict[int, Relation | Outer] = {}
         before, told = len(self.releases), dict(self.notes)
         private = False
+        laterals: list[exp.Lateral] = []
         for item in items:
-            table = self._names.named(item, names) if isinstance(item, exp.Table) else None
+            is_named = isinstance(item, exp.Table) and made_rows(item) is None
+            table = self._names.named(item, names) if isinstance(item, exp.Table) and is_named else None
             if isinstance(item, exp.Subquery):
                 only(item, frozenset({"this", "alias"}), "a subquery in FROM")
                 sources[id(item)] = self.query(item.this, names)
             elif isinstance(table, Relation | Outer):
                 sources[id(item)] = table
-            elif isinstance(item, exp.Table):
+            elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
+                laterals.append(item)
+            elif is_named:
                 private = private or (table is not None and not table.public)
         private = private or any(isinstance(source, Relation) for source in sources.values())
+        for item in laterals:
+            if private or isinstance(found := self.query(item.this, names), Relation):
+                raise Refused(
+                    "LATERAL over rows of people is not answered",
+                    hint="join the subquery: JOIN (SELECT …) AS x ON x.id = p.id",
+                )
+            sources[id(item)] = found
         if not private:
             return self._outer(select, names, ctes, sources, before)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
@@ -222,6 +234,10 @@ class _Splitter:
                 if isinstance(resolved, Relation):
                     raise AssertionError("a private source in a public query")
                 copy.set("this", resolved.tree)
+            elif isinstance(item, exp.Lateral) and isinstance(found := sources.get(id(item)), Outer):
+                copy.replace(exp.Subquery(this=found.tree, alias=item.args["alias"].copy()))
+            elif (made := made_rows(item)) is not None:
+                copy.replace(made)
             elif isinstance(item, exp.Table):
                 self._rename_table(item, copy, names)
         self._subqueries(tree, names)

@@ -18,6 +18,7 @@ from sqlglot import exp
 from rewriter.refused import Refused
 from rewriter.statement.and_branches import unparenthesised
 from rewriter.statement.respelling import respelt
+from rewriter.statement.spell_json import JSON_NODES, JSON_WORDS, plain_json
 from rewriter.statement.time_formats import read_by_format
 
 MOST_FIELD = 1_000
@@ -158,6 +159,8 @@ def _count(text: exp.Expr, mark: str, of_none: exp.Expr) -> exp.Expr:
 
 def _cardinality(node: exp.Expr) -> exp.Expr | None:
     name = node.name.upper()
+    if name in JSON_WORDS:
+        return plain_json(node)
     if name in ("NUM_NULLS", "NUM_NONNULLS"):
         return _nulls(node, negate=name == "NUM_NONNULLS")
     split = _split(node.expressions[0]) if name == "CARDINALITY" and len(node.expressions) == 1 else None
@@ -234,6 +237,18 @@ def _signed(node: exp.Expr) -> float | None:
     return sign * float(node.name) if isinstance(node, exp.Literal) and not node.is_string else None
 
 
+def _lateral(node: exp.Expr) -> exp.Expr | None:
+    """A function behind LATERAL, which may look at what stands before it in any case."""
+    inner = node.this
+    if node.args.get("view") or node.args.get("outer"):
+        return None
+    item = exp.Table(this=inner.copy()) if isinstance(inner, exp.ExplodingGenerateSeries) else inner.copy()
+    if isinstance(item, exp.Unnest | exp.Table) and node.args.get("alias") is not None:
+        item.set("alias", node.args["alias"].copy())
+        return item
+    return None
+
+
 def _read(node: exp.Expr) -> exp.Expr | None:
     pattern = _literal_text(node.args.get("format"))
     if pattern is None or isinstance(node.this, exp.Literal):
@@ -251,6 +266,8 @@ _PLAIN: Mapping[type[exp.Expr], Callable[..., exp.Expr | None]] = {
     exp.EQ: _among,
     exp.ArrayPosition: _position,
     exp.WidthBucket: _bucket,
+    **dict.fromkeys(JSON_NODES, plain_json),
+    exp.Lateral: _lateral,
     exp.StrToDate: _read,
     exp.StrToTime: _read,
 }

@@ -184,3 +184,37 @@ def test_a_column_keeps_the_name_that_it_has_in_postgresql(
     described = reader.execute(sql).description  # type: ignore[arg-type]
     assert described is not None
     assert [column.name for column in session.execute(sql).columns] == [name] == [column.name for column in described]
+
+
+REPRESENTED = [
+    ("SELECT ARRAY_AGG(ward ORDER BY ward) FROM (SELECT ward FROM person GROUP BY ward) t", '{er,icu,ward}'),
+    ("SELECT JSON_AGG(ward ORDER BY ward) FROM (SELECT ward FROM person GROUP BY ward) t", '["er","icu","ward"]'),
+    ("SELECT JSONB_AGG(n) FILTER (WHERE n < 0) FROM (SELECT COUNT(*) AS n FROM person GROUP BY ward) t", None),
+    ("SELECT JSON_OBJECT_AGG(ward, 1) FROM (SELECT ward FROM person WHERE ward = 'er' GROUP BY ward) t", '{"er":1}'),
+    ("SELECT JSON_BUILD_OBJECT('ward', 'er', 'people', COUNT(*) > 5) FROM person", '{"ward":"er","people":true}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "text"), REPRESENTED)
+def test_lists_and_json_are_shown_as_texts(sql: str, text: str | None, session: Session) -> None:
+    assert session.execute(sql).rows == ((text,),)
+
+
+ROWS_IN_FROM = [
+    "SELECT x.ward, y.m FROM (SELECT ward, COUNT(*) AS n FROM person GROUP BY ward) x, LATERAL (SELECT x.n * 2 AS m) y",
+    "SELECT w.name, x.n FROM ward w LEFT JOIN LATERAL (SELECT COUNT(*) AS n FROM ward v WHERE v.floor < w.floor) x ON TRUE",
+    "SELECT g.x, COALESCE(n, 0) FROM GENERATE_SERIES(0, 6, 2) AS g(x) LEFT JOIN (SELECT kids, COUNT(*) AS n FROM person GROUP BY kids) t ON g.x = t.kids",
+    "SELECT d, n FROM GENERATE_SERIES(TIMESTAMP '2023-01-01', '2023-03-01', INTERVAL '1 month') AS d"
+    " LEFT JOIN (SELECT DATE_TRUNC('month', seen) AS m, COUNT(*) AS n FROM person GROUP BY 1) t ON t.m = d",
+    "SELECT u, n FROM (SELECT COUNT(*) AS n FROM person) t, UNNEST(ARRAY[1, 2, 3]) AS u",
+    "SELECT UNNEST(ARRAY_AGG(n ORDER BY ward)) FROM (SELECT ward, COUNT(*) AS n FROM person GROUP BY ward) t",
+    "SELECT (ARRAY_AGG(ward ORDER BY ward DESC))[1] FROM (SELECT ward FROM person GROUP BY ward) t",
+    "SELECT ARRAY_TO_STRING(ARRAY_AGG(ward ORDER BY ward), '/') FROM (SELECT ward FROM person GROUP BY ward) t",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sql", ROWS_IN_FROM)
+def test_rows_are_made_above_releases(sql: str, session: Session, reader: psycopg.Connection) -> None:
+    truth = sorted((tuple(map(plain, row)) for row in reader.execute(sql).fetchall()), key=str)  # type: ignore[arg-type]
+    session.execute("SET dpsql.empty_groups = hide")
+    assert rows(session, sql) == truth
