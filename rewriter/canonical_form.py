@@ -69,7 +69,7 @@ CLASSES: Mapping[str, ListedFields] = {
         "table",
         (
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
-            *("learned_rows", "keys", "claimed", "one_row_of"),
+            *("learned_rows", "keys", "claimed", "one_row_of", "ways", "repeats_unit"),
         ),
     ),
     "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),

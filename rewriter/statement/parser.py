@@ -25,7 +25,7 @@ from rewriter.statement.placeholders import apart
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
-MAX_NODES = 5_000
+MAX_NODES = 30_000
 MAX_DEPTH = 200
 MAX_DIGITS = 1_000
 """Of one number, and as far as its exponent may go."""
