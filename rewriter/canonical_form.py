@@ -64,7 +64,7 @@ CLASSES: Mapping[str, ListedFields] = {
         ),
     ),
     # What a policy and a database declare, under which releases were made.
-    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded",)),
+    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews")),
     "Table": ListedFields(
         "table",
         (

@@ -41,6 +41,7 @@ SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
 
 Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
+Previews = Annotated[Literal["empty", "refuse"], BeforeValidator(fields.choice(("empty", "refuse")))]
 MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice(("refused", "declared")))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
@@ -287,6 +288,9 @@ class Policy(_Section):
     minmax: MinMax = "refused"
     """`declared`: `MIN` and `MAX` are the ends of the declared range, at no price; `refused`: they are picked from the
     data, approximately."""
+    previews: Previews = "empty"
+    """What a SELECT of a few rows (`LIMIT`) is answered, as tools send to see what is there: `empty`, its columns and
+    no row, at no price; or `refuse`."""
     clock: ClockSection = ClockSection()
     """What `now()` means."""
     limits: LimitsSection = LimitsSection()

@@ -102,9 +102,7 @@ def of_units(
     filters = outside(block.filters, alias)
     key = frozenset(key_name(number) for number in _determining(grouped.keys, block.scope))
     unit = None if owner is None else exp.column(UNIT, alias)
-    return Source(
-        table, alias, item, fields, owner is not None, bound, unit=unit, unique_keys=(key,), filters=filters
-    )
+    return Source(table, alias, item, fields, owner is not None, bound, unit=unit, unique_keys=(key,), filters=filters)
 
 
 def _determining(keys: Sequence[Key], scope: BlockScope) -> list[int]:

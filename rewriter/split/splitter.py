@@ -31,7 +31,7 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
+from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, Refused, compared_with_aggregate, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, kept_of, renamed, union_all
 from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.combinations import with_combinations
@@ -44,6 +44,7 @@ from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
 from rewriter.split.own_names import with_own_names
 from rewriter.split.presence import Empty, with_presence
+from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
 from rewriter.split.ranked_quantiles import plain_ranks
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
@@ -84,7 +85,13 @@ def split(
     plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)
-    resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
+    try:
+        resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
+    except LimitedRows:
+        rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
+        if rows is None:
+            raise
+        return Split((), columns_alone(rows), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     one = merged(splitter.releases, splitter.sites)
@@ -125,6 +132,12 @@ def _no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) 
 def _is_cut(node: exp.SetOperation) -> bool:
     """Whether a set operation has parts of its own that its rows depend on."""
     return any(node.args.get(part) for part in ("with_", "order", "limit", "offset"))
+
+
+def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
+    """The rows of people that a query selects a few of; None where it selects something else."""
+    resolved = _Splitter(catalog, dialect, with_others=False).query(unlimited(tree), {})
+    return resolved if isinstance(resolved, Relation) else None
 
 
 class _Splitter:
@@ -469,12 +482,11 @@ class _Splitter:
     def _projection(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> Relation:
         """Rows in, rows out: a select list without aggregates."""
         check_select(select)
+        block = self._block(select, names, sources)
+        found = self._windowed(select, block, names) if has_windows(select) else selected(select, block, self._dialect)
         if select.args.get("limit") or select.args.get("offset"):
             raise limited_rows()
-        block = self._block(select, names, sources)
-        if has_windows(select):
-            return self._windowed(select, block, names)
-        return selected(select, block, self._dialect)
+        return found
 
     def _windowed(self, select: exp.Select, block: SelectRows, names: Names) -> Relation:
         """The rows of a SELECT with windows, which are computed in a subquery of it."""
@@ -492,12 +504,11 @@ class _Splitter:
         def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
+        block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
+        found = self._windowed(select, block, names) if has_windows(select) else selected(select, block, self._dialect)
         if select.args.get("limit") or select.args.get("offset"):
             raise limited_rows()
-        block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
-        if has_windows(select):
-            return self._windowed(select, block, names)
-        return selected(select, block, self._dialect)
+        return found
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""
