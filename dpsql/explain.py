@@ -15,6 +15,7 @@ from dpsql.releases import ColumnarRows
 from dpsql.reply import AnswerColumn, Budget, Explanation, ReleaseExplanation
 from dpsql.settings import Settings
 from rewriter.declared import DOUBLE
+from rewriter.front_door import Shown
 
 
 def explained(
@@ -59,7 +60,7 @@ def _rendered(explanation: Explanation) -> list[str]:
 def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn, ...]:
     """What a statement answers with, under the session's settings."""
     columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
-    return widened_columns(columns, prepared.outer.measured) if settings.intervals else columns
+    return widened_columns(columns, prepared.measured) if settings.intervals else columns
 
 
 def _releases(prepared: Prepared, priced: Priced) -> tuple[ReleaseExplanation, ...]:
@@ -85,8 +86,11 @@ def _expected(
 ) -> tuple[float | None, ...]:
     """The error to expect of each column; the ends of intervals have none."""
     errors = expected_errors(prepared, calibrations, answering.pricing.known(prepared))
+    if prepared.program.shown:
+        pairs = zip(errors, prepared.program.shown, strict=True)
+        errors = tuple(error if shown is Shown.VALUE else None for error, shown in pairs)
     if not settings.intervals:
         return errors
     columns = tuple(AnswerColumn(name, kind) for name, kind in prepared.columns)
     known = ColumnarRows.of([DOUBLE] * len(columns), [errors])
-    return widened_margins(columns, prepared.outer.measured, known)[0]
+    return widened_margins(columns, prepared.measured, known)[0]
