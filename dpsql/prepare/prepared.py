@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from sqlglot import exp
+
 from dpsql.memory import Memory
 from dpsql.sandbox import Sandbox
 from rewriter.declared import DOUBLE, Learned, Type
@@ -20,7 +22,7 @@ class Prepared:
     """A program, and the names and types of the ``columns`` that it answers with.
 
     Where the ``program`` lacks bounds that the owner left to be learned, it is not to be run: ``with_bounds`` is the
-    query planned with those that were learned.
+    query planned with those that were learned. ``tree`` is the query as it was parsed.
     """
 
     sql: str
@@ -28,6 +30,7 @@ class Prepared:
     columns: tuple[tuple[str, Type], ...]
     outer: Described
     with_bounds: Callable[[tuple[Learned, ...]], Prepared] | None = field(default=None, repr=False, compare=False)
+    tree: exp.Query = field(default_factory=exp.Select, repr=False, compare=False)
 
     @property
     def zone(self) -> str:
@@ -44,14 +47,14 @@ class Prepared:
         )
 
 
-def prepare(program: Program, sql: str, sandbox: Sandbox) -> Prepared:
+def prepare(program: Program, sql: str, sandbox: Sandbox, tree: exp.Query) -> Prepared:
     """Ask the database without rows what the columns of the outer SELECT are. Reads no data, costs nothing."""
     described = sandbox.describe(program.outer.shown_sql, program.outer.released_columns)
     outer = program.outer.described([kind for _, kind in described])
     columns = _shown(described, program.shown)
     planned = program.with_bounds
     if planned is None:
-        return Prepared(sql, program, columns, outer)
+        return Prepared(sql, program, columns, outer, tree=tree)
     # Forgotten with the statement that it is a part of.
     known: Memory[tuple[Learned, ...], Prepared] = Memory("plans with learned bounds", _REMEMBERED)
     return Prepared(
@@ -59,7 +62,8 @@ def prepare(program: Program, sql: str, sandbox: Sandbox) -> Prepared:
         program,
         columns,
         outer,
-        lambda learned: known.get(learned, lambda: prepare(planned(learned), sql, sandbox)),
+        lambda learned: known.get(learned, lambda: prepare(planned(learned), sql, sandbox, tree)),
+        tree,
     )
 
 
