@@ -135,10 +135,23 @@ class Proxy:
     def _prepared(
         self, select: Select, sql: str, others: bool, zone: str, empty: Empty, instant: datetime.datetime
     ) -> Prepared:
+        return self.planned(select, sql, self._opened.catalog, others, zone, empty, instant)
+
+    def planned(
+        self,
+        select: Select,
+        sql: str,
+        catalog: Catalog,
+        others: bool,
+        zone: str,
+        empty: Empty,
+        instant: datetime.datetime,
+    ) -> Prepared:
+        """A query, prepared under what a ``catalog`` declares."""
         opened = self._opened
         program = rewrite(
             select.tree,
-            opened.catalog,
+            catalog,
             replace(opened.engine.dialect, zone=zone),
             norms=opened.accountant.accounting.norms,
             others=others,
@@ -146,7 +159,7 @@ class Proxy:
             learns=self.answering.bounds.share is not None,
             instant=instant,
         )
-        return prepare(program, sql, opened.sandbox)
+        return prepare(program, sql, opened.sandbox, select.tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +266,19 @@ class Session:
         return self._explained(prepared)
 
     def _explained(self, prepared: Prepared) -> Explanation:
-        return explained(self._proxy.answering, prepared, self.settings, self._budget)
+        return explained(
+            self._proxy.answering, prepared, self.settings, self._budget, self._under_another_policy(prepared)
+        )
+
+    def _under_another_policy(self, prepared: Prepared) -> Callable[[Catalog], Prepared]:
+        """The same query as if the policy declared something else. Nothing of it is remembered, and it is never run."""
+        own, instant = self.settings, self._opened.clock.now()
+        select = Select(prepared.tree)
+
+        def planned(catalog: Catalog) -> Prepared:
+            return self._proxy.planned(select, prepared.sql, catalog, own.other, own.zone, own.empty, instant)
+
+        return planned
 
     def budget(self) -> Budget:
         """The budget left to this analyst: the smaller of the total and the analyst's own share."""

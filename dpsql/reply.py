@@ -82,11 +82,21 @@ class ReleaseExplanation:
 
 
 @dataclass(frozen=True, slots=True)
+class Better:
+    """What would make an answer more accurate: a line to write, and the errors that the columns would have then."""
+
+    change: str
+    errors: tuple[float | None, ...]
+    by_owner: bool
+    price: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
     ``expected`` is the half-width to expect of each column, where that is known before. ``render`` draws it: as text it
-    is what EXPLAIN answers.
+    is what EXPLAIN answers. ``advise`` plans what would be better, which takes some milliseconds.
     """
 
     releases: tuple[ReleaseExplanation, ...]
@@ -98,6 +108,12 @@ class Explanation:
     remaining_after: Budget
     notices: tuple[str, ...]
     render: Callable[[Explanation], Sequence[str]] = field(repr=False, compare=False)
+    advise: Callable[[], tuple[Better, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def better(self) -> tuple[Better, ...]:
+        """What would make the answer more accurate: by the analyst first, then by the owner."""
+        return self.advise()
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -78,6 +78,9 @@ def parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
     _statement(explain)
+    explain.add_argument(
+        "--sql", dest="computed", action="store_true", help="also how it is computed: bounded SQL, statistics, noise"
+    )
     explain.add_argument("--other", action="store_true", help="explain it with a row of the groups that are not shown")
 
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
@@ -236,7 +239,7 @@ def _explain(options: argparse.Namespace) -> int:
     from dpsql.interfaces.python import connect
 
     with connect(options.policy, options.analyst, **_settings(options)) as connection:
-        _console().print(explanation(connection.explain(_sql(options))), highlight=False)
+        _console().print(explanation(connection.explain(_sql(options)), sql=options.computed), highlight=False)
     return DONE
 
 
