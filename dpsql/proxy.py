@@ -127,7 +127,8 @@ class Proxy:
     ) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others, zone, empty, instant))
+            prepared = self._prepared(statement.query, sql, others, zone, empty, instant)
+            return _Explained(prepared, statement.as_json)
         if isinstance(statement, Select):
             return self._prepared(statement, sql, others, zone, empty, instant)
         return statement
@@ -167,6 +168,7 @@ class _Explained:
     """EXPLAIN of a prepared query."""
 
     prepared: Prepared
+    as_json: bool = False
 
 
 _Understood = Prepared | SetSetting | ShowSetting | Transaction | _Explained
@@ -231,7 +233,7 @@ class Session:
             asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)
             return self._proxy.answering.answer(asked, self.budget)
         if isinstance(prepared, _Explained):
-            return _as_answer(self._explained(prepared.prepared), self.budget)
+            return _as_answer(self._explained(prepared.prepared), self.budget, as_json=prepared.as_json)
         if isinstance(prepared, SetSetting):
             self.change(prepared.name, prepared.value)
             return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
@@ -313,9 +315,9 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, ow
     )
 
 
-def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
-    """EXPLAIN as one column of text."""
-    lines = explanation.lines
+def _as_answer(explanation: Explanation, budget: Callable[[], Budget], *, as_json: bool) -> Answer:
+    """EXPLAIN as one column of text; JSON is one row of it."""
+    lines = (explanation.json,) if as_json else explanation.lines
     return Answer(
         (AnswerColumn("QUERY PLAN", TEXT),),
         tuple((line,) for line in lines),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -119,6 +120,34 @@ class Explanation:
     def lines(self) -> tuple[str, ...]:
         """What EXPLAIN answers. Drawing them takes far longer than all else of an explanation."""
         return tuple(self.render(self))
+
+    @property
+    def json(self) -> str:
+        """What EXPLAIN (FORMAT JSON) answers: what one gets, at which price, and what would be better."""
+        left = self.remaining_after
+        told = {
+            "columns": [
+                {"name": column.name, "type": str(column.type), "expected_error": error}
+                for column, error in zip(self.columns, self.expected, strict=True)
+            ],
+            "price": {
+                "epsilon": float(self.epsilon),
+                "loss": {part: float(getattr(self.price, part)) for part in ("epsilon", "rho", "delta")},
+                "part_of_budget": float(self.price.part_of(left.limit)),
+            },
+            "left": {"epsilon": left.left_epsilon, "statements": left.statements_left, "own": left.own},
+            "better": [
+                {
+                    "change": one.change,
+                    "by_owner": one.by_owner,
+                    "price": float(one.price),
+                    "expected_errors": list(one.errors),
+                }
+                for one in self.better
+            ],
+            "notices": list(self.notices),
+        }
+        return json.dumps([told], ensure_ascii=False, allow_nan=False)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

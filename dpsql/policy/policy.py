@@ -164,6 +164,13 @@ class Analyst(_Section):
     """A share of the budget for this analyst alone."""
 
 
+class OwnerOfData(_Section):
+    """A name that may look at the budget, the charges and the audit in the console."""
+
+    password: Password = Field(repr=False)
+    """What `dpsql passwd NAME` prints."""
+
+
 class LimitsSection(_Section):
     """Resources of statements."""
 
@@ -279,6 +286,8 @@ class Policy(_Section):
     """What one statement costs."""
     analysts: ByName[Analyst] | None = None
     """Who may ask. Without it, anybody on the proxy's own machine."""
+    owners: ByName[OwnerOfData] | None = None
+    """Who may see in the console what was spent, by whom and on what. They ask nothing."""
     tables: ByName[TableSection]
     """What analysts may ask about. A table or column that is not named does not exist for them."""
     data_version: Text = ""
@@ -364,6 +373,7 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Policy, "limits"): (LimitsSection, False),
     (Policy, "statement"): (StatementSection, False),
     (Policy, "analysts"): (Analyst, True),
+    (Policy, "owners"): (OwnerOfData, True),
     (Policy, "tables"): (TableSection, True),
     (Analyst, "budget"): (AnalystSection, False),
     (TableSection, "columns"): (ColumnSection, True),

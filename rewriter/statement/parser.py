@@ -48,9 +48,10 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN of a query: answered from the plan, free."""
+    """EXPLAIN of a query: answered from the plan, free. ``as_json``: in a form for programs."""
 
     query: Select
+    as_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,14 +392,19 @@ def _explain(text: str, first: Token, parameters: Parameters) -> Explain:
     # Places in the query are those in the whole text.
     text = " " * (first.end + 1) + text[first.end + 1 :]
     tokens = _tokenize(text)
+    words = [token.text.upper() for token in tokens[:5]]
+    as_json = words[:4] == ["(", "FORMAT", "JSON", ")"]
+    if as_json:
+        text = " " * (tokens[3].end + 1) + text[tokens[3].end + 1 :]
+        tokens = _tokenize(text)
     words = [token.text.upper() for token in tokens[:2]]
     if not words or words[0] not in _QUERY_WORDS or (words[0] == "(" and words[-1] not in _QUERY_WORDS):
         raise Refused(
-            "EXPLAIN takes no options here",
-            hint="write EXPLAIN SELECT …; it shows plan, price and expected error",
+            "EXPLAIN takes a SELECT, since dpsql only reads, and no option but FORMAT JSON",
+            hint="write EXPLAIN SELECT …; it shows expected error, price and plan",
             sqlstate=NOT_ANSWERED,
         )
-    return Explain(_select(text, tokens, parameters))
+    return Explain(_select(text, tokens, parameters), as_json)
 
 
 def _set(tokens: list[Token]) -> SetSetting:

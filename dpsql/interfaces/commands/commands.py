@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpsql.server.certificate import Certificate
+    from dpsql.server.start import Beside, Listening
 
 DONE, FAILED, EXHAUSTED, INTERRUPTED = 0, 1, 3, 130
 
@@ -97,6 +98,12 @@ def parser() -> argparse.ArgumentParser:
         "--audit", type=Path, metavar="FILE", help="add who asked what at which price; SIGHUP reopens it"
     )
     serve.add_argument("--metrics-port", type=int, metavar="N", help="/metrics, /health, /ready on 127.0.0.1")
+    serve.add_argument(
+        "--console-port", type=int, metavar="N", help="a web page to ask and to watch; needs dpsql[console]"
+    )
+    serve.add_argument(
+        "--console-host", default="127.0.0.1", help="others than this machine need TLS and passwords (%(default)s)"
+    )
     serve.add_argument("--log-format", choices=("text", "json"), default="text", help="(%(default)s)")
     serve.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), default="info", help="(%(default)s)"
@@ -261,9 +268,23 @@ def _serve(options: argparse.Namespace) -> int:
             log_engine_errors=options.log_engine_errors,
             grace=options.grace,
             workers=options.workers or usual_workers(),
+            beside=_console_of(options),
         )
     )
     return DONE
+
+
+def _console_of(options: argparse.Namespace) -> Callable[[Listening], Beside] | None:
+    """What starts the console, where it was asked for. Raises where its packages are not installed."""
+    if options.console_port is None:
+        return None
+    try:
+        from dpsql.console import console_beside
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        hint = "pip install 'dpsql[console]'"
+        raise OperationalError(f"the console needs {name}", sqlstate="58P01", hint=hint) from None
+    return console_beside(options.console_host, options.console_port)
 
 
 def _certificate(options: argparse.Namespace) -> Certificate | None:
