@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.clock import Clock
-from dpsql.engines import ENGINES, Engine, Look, Patience, Resources, Schema, Turn, Way, busy
+from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger, Writer
 from dpsql.memory import Memories
@@ -19,7 +19,6 @@ from dpsql.policy import (
     Agreement,
     Claim,
     Kind,
-    LimitsSection,
     Place,
     Policy,
     PolicyError,
@@ -116,7 +115,7 @@ class ComparedPolicy:
 
 def compared(policy: Policy, let_pass: Collection[Kind] = ()) -> ComparedPolicy:
     """Open the database of a policy, and compare the two. Raises :class:`dpsql.errors.Error`."""
-    engine = open_engine(policy.database, policy.limits)
+    engine = engine_of(policy)
     try:
         return ComparedPolicy(policy, _compare(policy, engine, let_pass), engine)
     except PolicyError as problems:
@@ -132,10 +131,18 @@ def _invalid(problems: PolicyError) -> OperationalError:
     return OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint)
 
 
-def open_engine(database: Place, limits: LimitsSection | None = None, processes: int = 1) -> Engine:
-    """The engine of a database, one of so many. Raises :class:`dpsql.errors.Error`."""
-    resources = Resources() if limits is None else Resources(limits.threads, limits.memory, processes)
-    return ENGINES[database.kind].open(with_secret(database.target, DATABASE), resources)
+def engine_of(policy: Policy, processes: int = 1) -> Engine:
+    """The engine of a policy's database, one of so many. Raises :class:`dpsql.errors.Error`."""
+    resources = Resources(policy.limits.threads, policy.limits.memory, processes)
+    return open_engine(policy.database, resources, policy.files)
+
+
+def open_engine(
+    database: Place, resources: Resources | None = None, files: Mapping[str, ListedFiles] | None = None
+) -> Engine:
+    """The engine of a database. Raises :class:`dpsql.errors.Error`."""
+    target = with_secret(database.target, DATABASE)
+    return ENGINES[database.kind].open(target, resources or Resources(), files or {})
 
 
 def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:
@@ -246,7 +253,7 @@ def open_beside(policy: Policy, known: Catalog, writer: Writer, processes: int) 
     """All that a policy names, once more, for one of the processes of a server: the foreman has compared the policy
     with its database, and ``writer`` asks it to charge. Raises :class:`dpsql.errors.Error`.
     """
-    return open_here(ComparedPolicy(policy, known, open_engine(policy.database, policy.limits, processes)), writer)
+    return open_here(ComparedPolicy(policy, known, engine_of(policy, processes)), writer)
 
 
 def open_here(found: ComparedPolicy, writer: Writer | None = None) -> Opened:

@@ -30,12 +30,12 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dpsql.accounting import ACCOUNTINGS
-from dpsql.engines import ENGINES, POSTGRESQL, SQLITE
+from dpsql.engines import ENGINES, FILES, POSTGRESQL, SQLITE, ListedFiles
 from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.yaml_text import Written, read
-from rewriter.declared import Hop
+from rewriter.declared import Hop, Type
 
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
@@ -57,6 +57,8 @@ Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
 Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
+Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
+ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
 Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
@@ -217,6 +219,9 @@ class ColumnSection(_Section):
     """The most that one person's values of this column add up to. Who has more counts with less."""
     step: Positive | None = None
     """The distance of two neighbouring values of `range`, to which quantiles are read."""
+    type: ColumnType | None = None
+    """What a column of CSV files holds, such as `date` or `decimal(12, 2)`. Without it: texts. What is no such value is
+    NULL."""
     owner: Owner | None = None
     """The column names other people than the one whom the row belongs to, and these are nobody's secret."""
 
@@ -240,6 +245,9 @@ class TableSection(_Section):
     """No row is about a person: the table is answered exactly, at no price."""
     unit: Hops | None = None
     """Whose row it is: the foreign key to the people's table, or a list of them for a longer way."""
+    files: Files | None = None
+    """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that change are not read again until
+    dpsql is started anew."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
     max_rows: Count | None = None
@@ -332,6 +340,35 @@ class Policy(_Section):
         if unknown:
             raise PolicyError(unknown)
         return policy
+
+    @field_validator("tables", mode="after")
+    @classmethod
+    def _have_files(cls, value: Mapping[str, TableSection], info: ValidationInfo) -> Mapping[str, TableSection]:
+        """Tables are files where the database is nothing else, and where it may have views over some."""
+        database = info.data.get("database")
+        if database is None:
+            return value
+        for name, table in value.items():
+            if table.files is None and database.address == FILES:
+                raise wrong(f"{name} has no files: write the files with its rows, such as {name}/*.parquet")
+            if table.files is not None and not ENGINES[database.kind].takes_files:
+                raise wrong(f"{name} is a table of {database.kind}, and no files: write database: files for those")
+            typed = [column for column, spec in (table.columns or {}).items() if spec.type is not None]
+            if typed and table.files is None:
+                raise wrong(f"the database says the type of {name}.{typed[0]}: take type: away")
+        return value
+
+    @property
+    def files(self) -> Mapping[str, ListedFiles]:
+        """The files that are listed, by the table whose rows they have."""
+        return {
+            name: ListedFiles(
+                table.files,
+                {column: spec.type for column, spec in (table.columns or {}).items() if spec.type is not None},
+            )
+            for name, table in self.tables.items()
+            if table.files is not None
+        }
 
     @field_validator("statement", mode="before")
     @classmethod

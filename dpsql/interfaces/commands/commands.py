@@ -61,7 +61,9 @@ def parser() -> argparse.ArgumentParser:
 
     init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
     places = ", ".join(str(kind.address) for kind in ENGINES.values())
-    init.add_argument("database", metavar="DATABASE", help=f"one of {places}, or just the path of a file")
+    init.add_argument(
+        "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
+    )
     init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
 
     check = commands.add_parser("check", help="compare a policy with its database and list every problem")
@@ -176,10 +178,10 @@ def _init(options: argparse.Namespace) -> int:
     if output is not None and output.exists():
         raise OperationalError(f"{output} exists already", sqlstate="58P02", hint="name another file with --output")
     # Paths in a policy start at the policy's own folder.
-    place, written = database_to_write(options.database, output.parent if output is not None else Path())
-    engine = open_engine(place)
+    database = database_to_write(options.database, output.parent if output is not None else Path())
+    engine = open_engine(database.place, files=database.files)
     try:
-        text = first_policy(engine.schema(), written)
+        text = first_policy(engine.schema(), database.written, database.named)
     finally:
         engine.close()
     if output is None:
@@ -187,13 +189,13 @@ def _init(options: argparse.Namespace) -> int:
     else:
         output.write_text(text, encoding="utf-8")
         _tell(f"Wrote {output}. Decide what is marked in it, then: dpsql check {output}")
-    if not place.address.is_file and written != place.target:
+    if database.place.address.is_server and database.written != database.place.target:
         _tell("The password is not in it: give it to dpsql as PGPASSWORD, or in a password file (~/.pgpass).")
     return DONE
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpsql.opened import agreeing, look_at, open_engine, referring
+    from dpsql.opened import agreeing, engine_of, look_at, referring
     from dpsql.policy import Policy, PolicyError, declared_columns, fit, problems, unsaid
 
     try:
@@ -201,7 +203,7 @@ def _check(options: argparse.Namespace) -> int:
     except PolicyError as invalid:
         found = list(invalid.problems)
     else:
-        engine = open_engine(policy.database)
+        engine = engine_of(policy)
         try:
             schema, seconds = engine.schema(), policy.limits.seconds
             fitted = fit(policy, schema)
