@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import ACCOUNTINGS, Accountant, PrivacyLoss
+from dpsql.accounting import ACCOUNTINGS, Accountant, Accounting, PrivacyLoss
 from dpsql.console.charts import burn_down
 from dpsql.ledger import Charge
 from dpsql.policy import Policy
@@ -70,13 +70,18 @@ def owner_figures(policy: Policy, charges: Sequence[Charge]) -> OwnerFigures:
             (
                 f"{charge.time:%Y-%m-%d %H:%M}",
                 charge.analyst,
-                loss(charge.loss, accounting.statement_epsilon(charge.loss)),
+                _price(charge.loss, accounting),
                 ", ".join(charge.tables),
                 charge.statement,
             )
             for charge in ordered[::-1][:LATEST]
         ),
     )
+
+
+def _price(paid: PrivacyLoss, accounting: Accounting) -> str:
+    epsilon = accounting.statement_epsilon(paid)
+    return f"ε = {float(epsilon):.6g}" if epsilon else loss(paid)
 
 
 def _burning(charges: Sequence[Charge], total: Accountant) -> list[tuple[float, str, float]]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from dpsql.calendar_unit import UNITS
 from dpsql.engines import ENGINES, SQLITE, Address, kind_of
 from dpsql.policy.yaml_text import Written, date, number, timestamp
 from dpsql.postgresql import without_password
@@ -124,6 +125,7 @@ def seconds(value: object) -> float:
     return float(number)
 
 
+WINDOWS = tuple(unit for unit in UNITS if unit != "hour")
 _LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
 
@@ -135,6 +137,14 @@ def tick(value: object) -> datetime.timedelta:
     if not seconds or (86_400 % seconds and seconds % 86_400):
         raise wrong(f"{text[:40]!r} is not a length of time that divides a day, such as 1 minute, 6 hours or 1 day")
     return datetime.timedelta(seconds=seconds)
+
+
+def per(value: object) -> str:
+    """The length of a budget's windows."""
+    word = str(single(value))
+    if word not in WINDOWS:
+        raise wrong(f"{word[:40]!r} is not one of {', '.join(WINDOWS)}: leave it out for a budget of all time")
+    return word
 
 
 def zone(value: object) -> str:

@@ -49,6 +49,7 @@ Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
+Window = Annotated[str, BeforeValidator(fields.per)]
 Tick = Annotated[datetime.timedelta, BeforeValidator(fields.tick)]
 Zone = Annotated[str, BeforeValidator(fields.zone)]
 Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
@@ -103,8 +104,18 @@ def _usual(*, delta: bool) -> str:
     return next(name for name, one in ACCOUNTINGS.items() if one.takes_delta is delta)
 
 
+class LifetimeSection(_Section):
+    """What all windows of a budget may say together, for ever."""
+
+    epsilon: Epsilon
+    """How much the answers of all windows may say about one person, together."""
+    delta: Delta | None = None
+    """How likely that limit may fail. Without it, as likely as that of one window."""
+
+
 class BudgetSection(_Section):
-    """The limit of what all analysts together may learn about one unit, ever: (ε, δ), and how charges add up."""
+    """The limit of what all analysts together may learn about one unit, ever or in each window: (ε, δ), and how charges
+    add up."""
 
     epsilon: Epsilon
     """How much all answers together may say about one person: 1 is strong, 10 the usual upper end."""
@@ -112,6 +123,11 @@ class BudgetSection(_Section):
     """How likely that limit may fail: far below 1 / number of people. 0 is for `pure` accounting."""
     accounting: Accounting = Field(default="", validate_default=True)
     """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few."""
+    per: Window | None = None
+    """`day`, `week`, `month`, `quarter` or `year`: the budget is that of each of them, and renews, by the clock's zone.
+    Without it, there is one budget for ever."""
+    lifetime: LifetimeSection | None = None
+    """What all windows of a budget that renews may say together, for ever. Without it, nothing bounds that."""
 
     @field_validator("accounting", mode="before")
     @classmethod
@@ -126,6 +142,15 @@ class BudgetSection(_Section):
         if takes_delta and not self.delta:
             other = _usual(delta=False)
             raise wrong(f"{self.accounting} accounting needs a delta above 0: add one such as 1e-6, or choose {other}")
+        if self.lifetime is None:
+            return self
+        if self.per is None:
+            raise wrong("lifetime is about a budget that renews: add per: month, or leave lifetime out")
+        if self.lifetime.delta is not None and bool(self.lifetime.delta) is not bool(self.delta):
+            raise wrong(f"lifetime.delta and delta are both 0 or both above 0 under {self.accounting} accounting")
+        if self.lifetime.epsilon < self.epsilon:
+            least, most = fields.show(self.lifetime.epsilon), fields.show(self.epsilon)
+            raise wrong(f"lifetime.epsilon {least} is below epsilon {most}, that of one {self.per}: raise it")
         return self
 
 
@@ -150,11 +175,22 @@ class StatementSection(_Section):
         return self
 
 
+class ShareLifetimeSection(_Section):
+    """What one analyst may spend in all windows together."""
+
+    epsilon: Epsilon
+    """The most that this analyst may spend, ever."""
+
+
 class AnalystSection(_Section):
     """An analyst's own cap; everything also counts against the total."""
 
     epsilon: Epsilon
     """The most that this analyst may spend. It counts against the total, too."""
+    per: Window | None = None
+    """The windows of this share. Without it, those of the budget; of all time where the budget has none."""
+    lifetime: ShareLifetimeSection | None = None
+    """The most that this analyst may spend in all windows together."""
 
 
 class Analyst(_Section):
@@ -412,7 +448,9 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Policy, "analysts"): (Analyst, True),
     (Policy, "owners"): (OwnerOfData, True),
     (Policy, "tables"): (TableSection, True),
+    (BudgetSection, "lifetime"): (LifetimeSection, False),
     (Analyst, "budget"): (AnalystSection, False),
+    (AnalystSection, "lifetime"): (ShareLifetimeSection, False),
     (TableSection, "columns"): (ColumnSection, True),
 }
 """The sections inside a section; True where its keys are names that the owner chooses."""

@@ -143,6 +143,9 @@ def _rest() -> Iterator[str]:
 # The total for these data, for all analysts together and for ever. An epsilon of 1 is strict, 10 is loose;
 # delta is far below 1 / number of people.
 budget: {epsilon: 10, delta: 1e-6}  # DECIDE
+# For data that grow, a budget can renew: the promise then holds for each month by itself. What all months say together
+# about one person is bounded by lifetime alone; without it, it grows from month to month, without end.
+# budget: {epsilon: 1, delta: 1e-6, per: month, lifetime: {epsilon: 20, delta: 1e-5}}
 statement: {epsilon: 0.1, max_epsilon: 1}  # default and cap of SET dpsql.epsilon
 
 # Who may ask. Without this section, any user on this machine is the one analyst.

@@ -333,21 +333,26 @@ def _passwd(options: argparse.Namespace) -> int:
 
 
 def _budget(options: argparse.Namespace) -> int:
+    from dpsql.accounting import PrivacyLoss
     from dpsql.display import budget
-    from dpsql.ledger import Charge, NoLedger
-    from dpsql.opened import open_ledger
+    from dpsql.ledger import EVERYBODY, Charge, NoLedger, Standing
+    from dpsql.opened import accountants, open_ledger
     from dpsql.policy import Policy
 
     policy = Policy.load(options.policy)
     charges: tuple[Charge, ...] = ()
+    total, shares = accountants(policy)
+    unspent = {name: tuple(Standing(name, one, PrivacyLoss()) for one in some) for name, some in shares.items()}
+    standings = unspent | {EVERYBODY: tuple(Standing(EVERYBODY, one, PrivacyLoss()) for one in total)}
     try:
         # Looking must not make a ledger.
         with open_ledger(policy, create=False) as ledger:
             charges = ledger.charges(limit=sys.maxsize)
+            standings = {name: ledger.standings(name or None) for name in standings}
     except OperationalError as problem:
         if not isinstance(problem.__cause__, NoLedger):
             raise
-    _console().print(budget(policy, charges), highlight=False)
+    _console().print(budget(policy, charges, standings), highlight=False)
     return DONE
 
 
