@@ -335,7 +335,7 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.per_person.windows:",
         (
             (
-                "if self.block.unit is None or not any(key.identifies for key in keys):",
+                "if self.block.unit is None or not any(key.keys or key.ways for key in keys):",
                 "if self.block.unit is None:",
             ),
             (
