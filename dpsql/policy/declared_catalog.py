@@ -106,7 +106,7 @@ def fit(
         tables[real] = _with_domains(
             table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems
         )
-    known = Catalog(tables, unit, policy.minmax == "declared")
+    known = Catalog(tables, unit, policy.minmax == "declared", policy.previews == "empty")
     return Fit(known, tuple(problems), names, tuple(keys.claims), agreements)
 
 

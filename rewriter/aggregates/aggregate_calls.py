@@ -14,7 +14,7 @@ from rewriter.aggregates.own_values import BOOL_AND, BOOL_OR, MAX, MIN
 from rewriter.aggregates.quantile_functions import MEDIAN, MODE, PERCENTILE_CONT, PERCENTILE_DISC
 from rewriter.aggregates.sums import AVG, SUM
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value
+from rewriter.expressions import Value, word_of
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate, MeasuredBy
@@ -104,4 +104,6 @@ def _word(node: exp.Expr) -> str:
         return _word(node.this)
     if (function := function_of(node)) is not None:
         return function.word
+    if (word := word_of(node)) is not None:
+        return word.upper()
     return function_name(type(node)).upper() if isinstance(node, exp.Func) else type(node).__name__.upper()

@@ -138,11 +138,13 @@ class Catalog:
 
     Lookups follow PostgreSQL: an unquoted name matches in any case, a quoted one as it is spelt.
     ``declared_extremes``: MIN and MAX of a column over people are the ends of its declared range.
+    ``previews``: a SELECT of rows of people that LIMIT ends has its columns, and no row.
     """
 
     tables: Mapping[str, Table]
     unit: tuple[str, str] | None
     declared_extremes: bool = False
+    previews: bool = True
     _folded: Mapping[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

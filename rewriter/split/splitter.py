@@ -32,13 +32,14 @@ from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
-from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, Refused, compared_with_aggregate, limited_rows
+from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, Refused, compared_with_aggregate, limited_rows
 from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, kept_of, renamed, union_all
 from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.largest_groups import with_rankings
+from rewriter.split.made_rows import made_rows
 from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
@@ -46,6 +47,7 @@ from rewriter.split.other_groups import others
 from rewriter.split.own_names import with_own_names
 from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
+from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
 from rewriter.split.ranked_quantiles import plain_ranks
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
@@ -53,7 +55,9 @@ from rewriter.statement import (
     is_grouped,
     only,
     output_name,
+    plain_conditions,
     plain_constants,
+    plain_functions,
     plain_names,
     plain_quantiles,
     star_of,
@@ -83,10 +87,17 @@ def split(
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
+    worded = plain_conditions(plain_functions(plain_quantiles(plain_names(tree, database))))
+    plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)
-    resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
+    try:
+        resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
+    except LimitedRows:
+        rows = _without_limits(plain, catalog, dialect) if catalog.previews else None
+        if rows is None:
+            raise
+        return Split((), columns_alone(rows), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
     tree = _without_unread(resolved.tree)
@@ -136,15 +147,21 @@ def _without_unread(tree: exp.Query) -> exp.Query:
     pruned = True
     while pruned:
         pruned = False
-        read = Counter(table.name for table in tree.find_all(exp.Table))
+        read = Counter(table.name.lower() for table in tree.find_all(exp.Table))
         for cte in list(tree.find_all(exp.CTE)):
             released = any(table.name.startswith(RESERVED) for table in cte.find_all(exp.Table))
-            if released and not read[cte.alias] and (with_ := cte.parent) is not None:
+            if released and not read[cte.alias.lower()] and (with_ := cte.parent) is not None:
                 cte.pop()
                 pruned = True
                 if not with_.expressions:
                     with_.pop()
     return tree
+
+
+def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
+    """The rows of people that a query selects a few of; None where it selects something else."""
+    resolved = _Splitter(catalog, dialect, with_others=False).query(unlimited(tree), {})
+    return resolved if isinstance(resolved, Relation) else None
 
 
 class _Splitter:
@@ -252,16 +269,27 @@ class _Splitter:
         sources: dict[int, Relation | Outer] = {}
         before, told = len(self.releases), dict(self.notes)
         private = False
+        laterals: list[exp.Lateral] = []
         for item in items:
-            table = self._names.named(item, names) if isinstance(item, exp.Table) else None
+            is_named = isinstance(item, exp.Table) and made_rows(item) is None
+            table = self._names.named(item, names) if isinstance(item, exp.Table) and is_named else None
             if isinstance(item, exp.Subquery):
                 only(item, frozenset({"this", "alias"}), "a subquery in FROM")
                 sources[id(item)] = self.query(item.this, names)
             elif isinstance(table, Relation | Outer):
                 sources[id(item)] = table
-            elif isinstance(item, exp.Table):
+            elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
+                laterals.append(item)
+            elif is_named:
                 private = private or (table is not None and not table.public)
         private = private or any(isinstance(source, Relation) for source in sources.values())
+        for item in laterals:
+            if private or isinstance(found := self.query(item.this, names), Relation):
+                raise Refused(
+                    "LATERAL over rows of people is not answered",
+                    hint="join the subquery: JOIN (SELECT …) AS x ON x.id = p.id",
+                )
+            sources[id(item)] = found
         if not private:
             return self._outer(select, names, ctes, sources, before)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
@@ -309,6 +337,10 @@ class _Splitter:
                 if isinstance(resolved, Relation):
                     raise AssertionError("a private source in a public query")
                 copy.set("this", resolved.tree)
+            elif isinstance(item, exp.Lateral) and isinstance(found := sources.get(id(item)), Outer):
+                copy.replace(exp.Subquery(this=found.tree, alias=item.args["alias"].copy()))
+            elif (made := made_rows(item)) is not None:
+                copy.replace(made)
             elif isinstance(item, exp.Table):
                 self._rename_table(item, copy, names)
         self._subqueries(tree, names)
@@ -511,12 +543,11 @@ class _Splitter:
     def _projection(self, select: exp.Select, names: Names, sources: Mapping[int, Resolved]) -> Relation:
         """Rows in, rows out: a select list without aggregates."""
         check_select(select)
+        block = self._block(select, names, sources)
+        found = self._windowed(select, block, names) if has_windows(select) else selected(select, block, self._dialect)
         if select.args.get("limit") or select.args.get("offset"):
             raise limited_rows()
-        block = self._block(select, names, sources)
-        if has_windows(select):
-            return self._windowed(select, block, names)
-        return selected(select, block, self._dialect)
+        return found
 
     def _windowed(self, select: exp.Select, block: SelectRows, names: Names) -> Relation:
         """The rows of a SELECT with windows, which are computed in a subquery of it."""
@@ -534,12 +565,11 @@ class _Splitter:
         def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
+        block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
+        found = self._windowed(select, block, names) if has_windows(select) else selected(select, block, self._dialect)
         if select.args.get("limit") or select.args.get("offset"):
             raise limited_rows()
-        block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
-        if has_windows(select):
-            return self._windowed(select, block, names)
-        return selected(select, block, self._dialect)
+        return found
 
     def _is_answer(self, query: exp.Expr, names: Names) -> bool:
         """Whether a subquery is an aggregate over people; it leaves no trace."""

@@ -11,6 +11,7 @@ from rewriter.statement.and_branches import (
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
+from rewriter.statement.interval_columns import Shown, without_ends
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
@@ -32,6 +33,8 @@ from rewriter.statement.select_shape import (
     star_of,
     walk,
 )
+from rewriter.statement.spell_conditions import plain_conditions
+from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
@@ -43,6 +46,7 @@ __all__ = [
     "Select",
     "SetSetting",
     "ShowSetting",
+    "Shown",
     "Transaction",
     "alias_columns",
     "at_instant",
@@ -64,7 +68,9 @@ __all__ = [
     "only",
     "output_name",
     "parse",
+    "plain_conditions",
     "plain_constants",
+    "plain_functions",
     "plain_names",
     "plain_quantiles",
     "star_of",
@@ -72,5 +78,6 @@ __all__ = [
     "unaliased",
     "unparenthesised",
     "walk",
+    "without_ends",
     "written",
 ]
