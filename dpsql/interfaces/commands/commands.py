@@ -66,6 +66,11 @@ def parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="compare a policy with its database and list every problem")
     _policy(check)
+    check.add_argument(
+        "--data",
+        action="store_true",
+        help="what the bounds do to the rows there are: exact figures, for the owner alone",
+    )
 
     query = commands.add_parser("query", help="answer one statement, and charge for it")
     _statement(query)
@@ -217,6 +222,10 @@ def _check(options: argparse.Namespace) -> int:
     errors = sum(problem.severity == "error" for problem in found)
     if not found:
         print(f"{options.policy}: no problems found")
+    if options.data and not errors:
+        from dpsql.interfaces.commands.data_check import check_data
+
+        check_data(policy, _console())
     return FAILED if errors else DONE
 
 
