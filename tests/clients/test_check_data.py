@@ -77,7 +77,9 @@ def test_the_simulation_tells_the_bias(shop: Path) -> None:
     assert "2,013 2,002 -0.55 %" in count
     (total,) = [line for line in lines if line.startswith('SELECT SUM("age")')]
     with duckdb.connect(str(shop.parent / "shop.duckdb"), read_only=True) as connection:
-        (row,) = connection.execute("SELECT SUM(age), SUM(LEAST(GREATEST(age, 18), 80)) FROM customer WHERE age IS NOT NULL").fetchall()
+        (row,) = connection.execute(
+            "SELECT SUM(age), SUM(LEAST(GREATEST(age, 18), 80)) FROM customer WHERE age IS NOT NULL"
+        ).fetchall()
     assert f"{row[0]:,.6g} {row[1]:,.6g}" in total
     assert sum(line.startswith("SELECT") for line in lines) <= 5
 

@@ -30,7 +30,7 @@ _ALMOST_UNIQUE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TypicalQuestion:
     """A typical question: its text, the error at the default price, and what bounds make of the true number."""
 
     sql: str
@@ -159,7 +159,7 @@ class _Checked:
     # Questions
 
     def simulation(self) -> object:
-        found: list[Question] = []
+        found: list[TypicalQuestion] = []
         for sql, table, column in self._questions():
             if len(found) < MOST_QUESTIONS and (one := self._asked(sql, table, column)) is not None:
                 found.append(one)
@@ -190,14 +190,14 @@ class _Checked:
             for grouped in _grouped(table):
                 yield grouped, table, None
 
-    def _asked(self, sql: str, table: Table, column: Column | None) -> Question | None:
+    def _asked(self, sql: str, table: Table, column: Column | None) -> TypicalQuestion | None:
         try:
             expected = self._session().explain(sql).expected[-1]
         except Error:
             return None
         if "GROUP BY" in sql:
-            return Question(sql, expected)
-        return Question(sql, expected, self._truth(table, column), self._bounded(sql))
+            return TypicalQuestion(sql, expected)
+        return TypicalQuestion(sql, expected, self._truth(table, column), self._bounded(sql))
 
     def _truth(self, table: Table, column: Column | None) -> float:
         if column is None:
@@ -224,7 +224,7 @@ class _Checked:
 
 def _grouped(table: Table) -> list[str]:
     """Counts by months, and by what is listed."""
-    found = []
+    found: list[str] = []
     for column in table.columns.values():
         name, source = f'"{column.name}"', f'"{table.name}"'
         if column.range is not None and column.type.temporal:
