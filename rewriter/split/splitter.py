@@ -52,6 +52,7 @@ from rewriter.statement import (
     plain_constants,
     plain_names,
     plain_quantiles,
+    plain_regressions,
     star_of,
 )
 
@@ -76,7 +77,7 @@ def split(
     groups are read that nobody may be in.
     """
     splitter = _Splitter(catalog, dialect, with_others)
-    plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
+    plain = plain_every(plain_constants(plain_regressions(plain_quantiles(plain_names(tree, database)))))
     resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)

@@ -34,7 +34,8 @@ Row = tuple[Scalar | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One statement of the walk. The first ``keys`` columns of its answer name a group."""
+    """One statement of the walk. The first ``keys`` columns of its answer name a group. ``truth`` is the SQL of the true
+    answer, where DuckDB has another word for what is asked."""
 
     title: str
     text: str
@@ -42,6 +43,7 @@ class Step:
     keys: int = 0
     analyst: str = "ana"
     refused: bool = False
+    truth: str = ""
 
 
 FOUR_COUNTS = Step(
@@ -199,7 +201,7 @@ def read_truths(folder: Path) -> Mapping[str, tuple[Row, ...]]:
     """The exact answer of every step that is answered, by its SQL."""
     connection = duckdb.connect(str(folder / clinic.DATABASE), read_only=True)
     try:
-        return {step.sql: tuple(connection.execute(step.sql).fetchall()) for step in STEPS if not step.refused}
+        return {step.sql: tuple(connection.execute(step.truth or step.sql).fetchall()) for step in STEPS if not step.refused}
     finally:
         connection.close()
 
