@@ -11,6 +11,7 @@ from rewriter.statement.and_branches import (
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
+from rewriter.statement.interval_columns import Shown, without_ends
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
@@ -45,6 +46,7 @@ __all__ = [
     "Select",
     "SetSetting",
     "ShowSetting",
+    "Shown",
     "Transaction",
     "alias_columns",
     "at_instant",
@@ -76,5 +78,6 @@ __all__ = [
     "unaliased",
     "unparenthesised",
     "walk",
+    "without_ends",
     "written",
 ]

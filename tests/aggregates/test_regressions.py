@@ -108,6 +108,12 @@ def test_a_prediction_is_the_sum_of_the_coefficients(exact: Session) -> None:
     assert found == same == pytest.approx(computed, rel=1e-9)
 
 
+def test_numbers_of_one_regression_in_two_subqueries_are_two(exact: Session) -> None:
+    one, other = (f"(SELECT ({FULL}).coef[{place}] FROM person)" for place in (2, 3))
+    ((age, years),) = exact.execute(f"SELECT {one}, {other}").rows
+    assert [float(age), float(years)] == pytest.approx(fitted(*people())[1:], rel=1e-3)  # type: ignore[arg-type]
+
+
 def test_who_has_too_many_rows_counts_with_less_and_bends_nothing(exact: Session) -> None:
     """Ten rows each, three of which count."""
     i, j = np.meshgrid(np.arange(1, PEOPLE + 1), np.arange(10))

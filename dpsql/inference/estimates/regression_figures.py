@@ -144,7 +144,7 @@ def regression_numbers(regression: Regression, cells: SecondMoments) -> Regressi
     values, widths = np.full(groups, np.nan), np.full(groups, np.inf)
     if known.any():
         own = cells.taken(known)
-        fit = _fit(regression, own)
+        fit = _least_squares(regression, own)
         found = _NUMBERS[regression.part.field](regression, own, fit)
         usable = fit.solved & np.isfinite(found.values)
         values[known] = np.where(usable, found.values, np.nan)
@@ -180,7 +180,7 @@ def _combinations(regression: Regression, cells: SecondMoments) -> FloatArray:
     return found
 
 
-def _fit(regression: Regression, cells: SecondMoments) -> LeastSquares:
+def _least_squares(regression: Regression, cells: SecondMoments) -> LeastSquares:
     every = _combinations(regression, cells)
     centring, explained = every[:, :-1], every[:, -1]
     size = centring.shape[1]
