@@ -84,7 +84,7 @@ def test_it_reads_a_pipe_and_the_policy_from_the_environment(policy: Path) -> No
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "± 8" in done.stdout
-    assert "Left of the total" in done.stdout
+    assert "of the total budget" in done.stdout
 
 
 def test_every_command_has_examples_and_exit_codes() -> None:
