@@ -107,11 +107,12 @@ class Answering:
             turn, program = held.enter_context(opened.turn(patience)), asked.prepared.program
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
         fresh = [priced.fresh(one) for one in priced.releases]
+        kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
         exact = self.reader.reading((one.plan for one in fresh if one is not None), patience, turn)
         tables: dict[str, Made] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             plan = calibration.plan
-            noisy = None if one is None else self._measured(one, exact, self.reuse.facts(one.plan))
+            noisy = None if one is None else self._measured(one, exact, *kept[one.plan.identity])
             found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
             whole = priced.stored.get(plan.identity, noisy)
             if found is not None:
@@ -132,20 +133,23 @@ class Answering:
             settled = self.offered(asked.prepared, asked.settings)
             if settled.purchase is None:
                 return settled
-            turn = held.enter_context(opened.turn(patience))
+            turn, version = held.enter_context(opened.turn(patience)), opened.policy.data_version
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
             histograms = {
-                missing: [self._measured(one, self.reader.reading((), patience, turn)) for one in some]
+                # Bounds stand for as long as the owner's data_version does.
+                missing: [self._measured(one, self.reader.reading((), patience, turn), version) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
         return replace(self.bounds.learned(settled, histograms), turn=turn)
 
-    def _measured(self, calibration: Calibration, exact: ExactTables, facts: ReleaseFacts | None = None) -> NoisyTable:
-        """Read, perturbed and kept. It was charged before; ``facts`` say what other releases can be made of it."""
+    def _measured(
+        self, calibration: Calibration, exact: ExactTables, version: str, facts: ReleaseFacts | None = None
+    ) -> NoisyTable:
+        """Read, perturbed and kept under the version before it was read. It was charged before."""
         opened, plan = self.opened, calibration.plan
         noisy = perturb(exact.table(plan), calibration, self._sampler)
         if calibration.loss:
-            opened.store.put(plan.identity, opened.policy.data_version, noisy, facts)
+            opened.store.put(plan.identity, version, noisy, facts)
         return noisy
 
     def _claim(self, asked: Asked, held: ExitStack, plans: Iterable[Plan]) -> None:

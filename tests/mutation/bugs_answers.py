@@ -13,7 +13,38 @@ TOTAL = "tests/expressions/test_total.py"
 FINISH = "tests/inference/test_finish.py"
 OTHERS = "tests/finish/test_others.py"
 
+REFRESH = "tests/answer/test_refresh.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Releases that age
+    bug(
+        "an answer stands for ever though its table refreshes",
+        "dpsql.opened:Opened.version",
+        'return " ".join((self.policy.data_version, *numbers))',
+        "return self.policy.data_version",
+        f"{REFRESH}::test_an_answer_stands_for_its_period",
+    ),
+    bug(
+        "what is asked in a period is bought anew at each tick",
+        "dpsql.opened:Opened.version",
+        "refresh.number(at or self.clock.read())",
+        "(at or self.clock.read()).isoformat()",
+        f"{REFRESH}::test_an_answer_stands_for_its_period",
+    ),
+    bug(
+        "what is read in one period is kept under the next",
+        "dpsql.answer:Answering.released",
+        "self._measured(one, exact, *kept[one.plan.identity])",
+        "self._measured(one, exact, opened.version(one.plan), self.reuse.facts(one.plan))",
+        f"{REFRESH}::test_what_is_read_in_one_period_is_kept_under_it",
+    ),
+    bug(
+        "coarser answers are made of earlier periods",
+        "dpsql.reuse.offers:Reuse.offer",
+        "opened.store.related(sorted(families), opened.version(plan),",
+        "opened.store.related(sorted(families), f'{opened.policy.data_version} visit: {opened.policy.refresh_of(\"visit\").number(opened.clock.read()) - 1}',",
+        f"{REFRESH}::test_a_coarser_answer_is_made_of_its_own_period_alone",
+    ),
     # What was released before
     bug(
         "a release of older data is given again",
