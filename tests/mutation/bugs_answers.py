@@ -42,7 +42,7 @@ BUGS: tuple[Bug, ...] = (
         "coarser answers are made of earlier periods",
         "dpsql.reuse.offers:Reuse.offer",
         "opened.store.related(sorted(families), opened.version(plan),",
-        "opened.store.related(sorted(families), f'{opened.policy.data_version} visit: {opened.policy.refresh_of(\"visit\").number(opened.clock.read()) - 1}',",
+        "opened.store.related(sorted(families), f'{opened.policy.data_version} patient: {opened.policy.refresh_of(\"patient\").number(opened.clock.read()) - 1}',",
         f"{REFRESH}::test_a_coarser_answer_is_made_of_its_own_period_alone",
     ),
     # What was released before
