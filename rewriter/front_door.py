@@ -35,14 +35,17 @@ from rewriter.program import Program, rewrite
 from rewriter.split import Empty, label
 from rewriter.statement import (
     MAX_BYTES,
+    WATCHED_FORM,
     Explain,
     Parameters,
     Select,
     SetSetting,
     ShowSetting,
     Transaction,
+    WatchedComparison,
     folded,
     parse,
+    watched_comparison,
 )
 from rewriter.strategies import Prefix, PrefixStrategy, Toeplitz, Tree
 
@@ -52,6 +55,7 @@ __all__ = [
     "REPLICATE",
     "REPLICATES",
     "SMALLER",
+    "WATCHED_FORM",
     "Affine",
     "Described",
     "Either",
@@ -81,6 +85,7 @@ __all__ = [
     "Toeplitz",
     "Transaction",
     "Tree",
+    "WatchedComparison",
     "exponents",
     "folded",
     "has_mode",
@@ -95,4 +100,5 @@ __all__ = [
     "runs_along",
     "slots_of",
     "total_sql",
+    "watched_comparison",
 ]

@@ -8,6 +8,7 @@ from rewriter.statement.and_branches import (
     tested_for_null,
     unparenthesised,
 )
+from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
@@ -38,12 +39,14 @@ from rewriter.statement.three_part_names import plain_names, written
 
 __all__ = [
     "MAX_BYTES",
+    "WATCHED_FORM",
     "Explain",
     "Parameters",
     "Select",
     "SetSetting",
     "ShowSetting",
     "Transaction",
+    "WatchedComparison",
     "alias_columns",
     "at_instant",
     "branches",
@@ -72,5 +75,6 @@ __all__ = [
     "unaliased",
     "unparenthesised",
     "walk",
+    "watched_comparison",
     "written",
 ]

@@ -68,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
     query = commands.add_parser("query", help="answer one statement, and charge for it")
     _statement(query)
+    query.add_argument("--watch", metavar="NAME", help="ask as a watch: paid once, and free as long as it is FALSE")
     query.add_argument(
         "--intervals", action="store_true", help="put the ends of its 95 %% interval beside each measured column"
     )
@@ -379,7 +380,11 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
-    given = {"epsilon": options.epsilon, "target_error": options.target_error}
+    given = {
+        "epsilon": options.epsilon,
+        "target_error": options.target_error,
+        "watch": getattr(options, "watch", None),
+    }
     if getattr(options, "intervals", False):
         given["intervals"] = "on"
     if options.other:
