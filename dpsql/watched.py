@@ -132,7 +132,7 @@ class Watching:
             budget=budget,
             notices=(
                 f"watch {name}: {ends}",
-                f"95 of 100 answers are right about numbers {width:.6g} or more away from the one they are compared with",
+                f"95 of 100 answers are right about numbers {width:.6g} or more away from what they are compared with",
                 *watched.prepared.program.notes,
                 *watched.plan.notes,
             ),

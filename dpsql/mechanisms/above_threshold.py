@@ -23,8 +23,8 @@ class AboveThreshold:
     Proof. Fix the draws for all answers before the k-th, which is TRUE; g is the largest of f + N before it. The
     answers are these where g < t ≤ f_k + N_k. Between two neighbours g moves by at most Δ and f_k by at most Δ. Moving
     t with g (by an integer of at most Δ) and N_k with both (by an integer of at most 2Δ) makes the event the same one,
-    and each discrete Laplace law P(x) ∝ exp(-|x|/b) changes by at most exp(Δ/b₁) and exp(2Δ/b₂). Where no answer is TRUE, the
-    first factor is all. The f may depend on what was answered before, as rows that come later do.
+    and each discrete Laplace law P(x) ∝ exp(-|x|/b) changes by at most exp(Δ/b₁) and exp(2Δ/b₂). Where no answer is
+    TRUE, the first factor is all. The f may depend on what was answered before, as rows that come later do.
 
     Under ``pure`` and ``approx`` it costs ε. Under ``zcdp`` an ε-DP mechanism costs ρ = ε²/2 (Bun, Steinke 2016,
     Proposition 1.4): the price of a statement with this ε under every accounting.
