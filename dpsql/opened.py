@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,7 +12,7 @@ from fractions import Fraction
 from dpsql.accounting import ACCOUNTINGS, Accountant
 from dpsql.calendar_unit import CalendarUnit
 from dpsql.clock import Clock
-from dpsql.engines import ENGINES, Engine, Look, Patience, Resources, Schema, Turn, Way, busy
+from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger, Writer
 from dpsql.memory import Memories
@@ -22,7 +22,6 @@ from dpsql.policy import (
     Agreement,
     Claim,
     Kind,
-    LimitsSection,
     Place,
     Policy,
     PolicyError,
@@ -126,7 +125,7 @@ class ComparedPolicy:
 
 def compared(policy: Policy, let_pass: Collection[Kind] = ()) -> ComparedPolicy:
     """Open the database of a policy, and compare the two. Raises :class:`dpsql.errors.Error`."""
-    engine = open_engine(policy.database, policy.limits)
+    engine = engine_of(policy)
     try:
         return ComparedPolicy(policy, _compare(policy, engine, let_pass), engine)
     except PolicyError as problems:
@@ -142,10 +141,18 @@ def _invalid(problems: PolicyError) -> OperationalError:
     return OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint)
 
 
-def open_engine(database: Place, limits: LimitsSection | None = None, processes: int = 1) -> Engine:
-    """The engine of a database, one of so many. Raises :class:`dpsql.errors.Error`."""
-    resources = Resources() if limits is None else Resources(limits.threads, limits.memory, processes)
-    return ENGINES[database.kind].open(with_secret(database.target, DATABASE), resources)
+def engine_of(policy: Policy, processes: int = 1) -> Engine:
+    """The engine of a policy's database, one of so many. Raises :class:`dpsql.errors.Error`."""
+    resources = Resources(policy.limits.threads, policy.limits.memory, processes)
+    return open_engine(policy.database, resources, policy.files)
+
+
+def open_engine(
+    database: Place, resources: Resources | None = None, files: Mapping[str, ListedFiles] | None = None
+) -> Engine:
+    """The engine of a database. Raises :class:`dpsql.errors.Error`."""
+    target = with_secret(database.target, DATABASE)
+    return ENGINES[database.kind].open(target, resources or Resources(), files or {})
 
 
 _Filters = tuple[Accountant, ...]
@@ -269,7 +276,7 @@ def open_beside(policy: Policy, known: Catalog, writer: Writer, processes: int) 
     """All that a policy names, once more, for one of the processes of a server: the foreman has compared the policy
     with its database, and ``writer`` asks it to charge. Raises :class:`dpsql.errors.Error`.
     """
-    return open_here(ComparedPolicy(policy, known, open_engine(policy.database, policy.limits, processes)), writer)
+    return open_here(ComparedPolicy(policy, known, engine_of(policy, processes)), writer)
 
 
 def open_here(

@@ -1,4 +1,4 @@
-"""Prices and what is left of a budget, in words."""
+"""Prices, errors and what is left of a budget, in words."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from fractions import Fraction
 
 from dpsql.accounting import ACCOUNTINGS, Accounting, PrivacyLoss
 from dpsql.calendar_unit import CalendarUnit
-from dpsql.releases import up
+from dpsql.releases import bar, up
 from dpsql.reply import Answer, Budget
+from rewriter.declared import Kind
 
 
 def left_over(budget: Budget) -> str:
@@ -60,6 +61,30 @@ def price_line(answer: Answer) -> str:
     left = answer.remaining
     paid = price_lines(answer.price, answer.epsilon, left, "Paid") or ["Free."]
     return "\n".join([*paid, f"Left: {left_over(left)}."])
+
+
+_MOST_COLUMNS = 8
+
+
+def errors_line(answer: Answer) -> str:
+    """The error of each measured column, the smallest and the largest of its rows; nothing where none is known.
+
+    >>> from rewriter.declared import BIGINT, DOUBLE
+    >>> from dpsql.reply import AnswerColumn
+    >>> columns = AnswerColumn("n", BIGINT), AnswerColumn("avg", DOUBLE)
+    >>> errors_line(Answer(columns, ((10, 2.5), (20, 3.5)), ((11.0, 0.217), (11.0, 0.31))))
+    '95 %: n ± 11, avg ± 0.22 to 0.31'
+    """
+    found = []
+    margins = list(answer.margins)
+    for at, column in enumerate(answer.columns):
+        known = [width for row in margins if (width := row[at]) is not None and math.isfinite(width)]
+        if known:
+            whole = column.type.kind is Kind.INTEGER
+            least, most = bar(min(known), whole), bar(max(known), whole)
+            found.append(f"{column.name} ± {least if least == most else f'{least} to {most}'}")
+    more = f" and {len(found) - _MOST_COLUMNS} more" if len(found) > _MOST_COLUMNS else ""
+    return f"95 %: {', '.join(found[:_MOST_COLUMNS])}{more}" if found else ""
 
 
 def by_itself(price: PrivacyLoss, accounting: Accounting, delta: Fraction) -> str:

@@ -150,7 +150,8 @@ class Proxy:
     ) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others, zone, empty, instant))
+            prepared = self._prepared(statement.query, sql, others, zone, empty, instant)
+            return _Explained(prepared, statement.as_json)
         if isinstance(statement, Select):
             return self._prepared(statement, sql, others, zone, empty, instant)
         return statement
@@ -158,10 +159,23 @@ class Proxy:
     def _prepared(
         self, select: Select, sql: str, others: bool, zone: str, empty: Empty, instant: datetime.datetime
     ) -> Prepared:
+        return self.planned(select, sql, self._opened.catalog, others, zone, empty, instant)
+
+    def planned(
+        self,
+        select: Select,
+        sql: str,
+        catalog: Catalog,
+        others: bool,
+        zone: str,
+        empty: Empty,
+        instant: datetime.datetime,
+    ) -> Prepared:
+        """A query, prepared under what a ``catalog`` declares."""
         opened = self._opened
         program = rewrite(
             select.tree,
-            opened.catalog,
+            catalog,
             replace(opened.engine.dialect, zone=zone),
             norms=opened.accountant.accounting.norms,
             others=others,
@@ -169,7 +183,7 @@ class Proxy:
             learns=self.answering.bounds.share is not None,
             instant=instant,
         )
-        return prepare(program, sql, opened.sandbox)
+        return prepare(program, sql, opened.sandbox, select.tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +191,7 @@ class _Explained:
     """EXPLAIN of a prepared query."""
 
     prepared: Prepared
+    as_json: bool = False
 
 
 _Understood = Prepared | SetSetting | ShowSetting | Transaction | _Explained
@@ -244,7 +259,7 @@ class Session:
                 return self._proxy.watching.answer(asked, self.settings.watch, watched, self.budget)
             return self._proxy.answering.answer(asked, self.budget)
         if isinstance(prepared, _Explained):
-            return _as_answer(self._explained(prepared.prepared), self.budget)
+            return _as_answer(self._explained(prepared.prepared), self.budget, as_json=prepared.as_json)
         if isinstance(prepared, SetSetting):
             self.change(prepared.name, prepared.value)
             return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
@@ -279,7 +294,19 @@ class Session:
         return self._explained(prepared)
 
     def _explained(self, prepared: Prepared) -> Explanation:
-        return explained(self._proxy.answering, prepared, self.settings, self._budget)
+        return explained(
+            self._proxy.answering, prepared, self.settings, self._budget, self._under_another_policy(prepared)
+        )
+
+    def _under_another_policy(self, prepared: Prepared) -> Callable[[Catalog], Prepared]:
+        """The same query as if the policy declared something else. Nothing of it is remembered, and it is never run."""
+        own, instant = self.settings, self._opened.clock.now()
+        select = Select(prepared.tree)
+
+        def planned(catalog: Catalog) -> Prepared:
+            return self._proxy.planned(select, prepared.sql, catalog, own.other, own.zone, own.empty, instant)
+
+        return planned
 
     def budget(self) -> Budget:
         """The budget left to this analyst: the smaller of the total and the analyst's own share."""
@@ -316,9 +343,9 @@ def _budget_of(standing: Standing, each: PrivacyLoss) -> Budget:
     )
 
 
-def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
-    """EXPLAIN as one column of text."""
-    lines = explanation.lines
+def _as_answer(explanation: Explanation, budget: Callable[[], Budget], *, as_json: bool) -> Answer:
+    """EXPLAIN as one column of text; JSON is one row of it."""
+    lines = (explanation.json,) if as_json else explanation.lines
     return Answer(
         (AnswerColumn("QUERY PLAN", TEXT),),
         tuple((line,) for line in lines),

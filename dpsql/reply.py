@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -88,11 +89,21 @@ class ReleaseExplanation:
 
 
 @dataclass(frozen=True, slots=True)
+class Better:
+    """What would make an answer more accurate: a line to write, and the errors that the columns would have then."""
+
+    change: str
+    errors: tuple[float | None, ...]
+    by_owner: bool
+    price: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
     ``expected`` is the half-width to expect of each column, where that is known before. ``render`` draws it: as text it
-    is what EXPLAIN answers.
+    is what EXPLAIN answers. ``advise`` plans what would be better, which takes some milliseconds.
     """
 
     releases: tuple[ReleaseExplanation, ...]
@@ -104,11 +115,45 @@ class Explanation:
     remaining_after: Budget
     notices: tuple[str, ...]
     render: Callable[[Explanation], Sequence[str]] = field(repr=False, compare=False)
+    advise: Callable[[], tuple[Better, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def better(self) -> tuple[Better, ...]:
+        """What would make the answer more accurate: by the analyst first, then by the owner."""
+        return self.advise()
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What EXPLAIN answers. Drawing them takes far longer than all else of an explanation."""
         return tuple(self.render(self))
+
+    @property
+    def json(self) -> str:
+        """What EXPLAIN (FORMAT JSON) answers: what one gets, at which price, and what would be better."""
+        left = self.remaining_after
+        told = {
+            "columns": [
+                {"name": column.name, "type": str(column.type), "expected_error": error}
+                for column, error in zip(self.columns, self.expected, strict=True)
+            ],
+            "price": {
+                "epsilon": float(self.epsilon),
+                "loss": {part: float(getattr(self.price, part)) for part in ("epsilon", "rho", "delta")},
+                "part_of_budget": float(self.price.part_of(left.limit)),
+            },
+            "left": {"epsilon": left.left_epsilon, "statements": left.statements_left, "own": left.own},
+            "better": [
+                {
+                    "change": one.change,
+                    "by_owner": one.by_owner,
+                    "price": float(one.price),
+                    "expected_errors": list(one.errors),
+                }
+                for one in self.better
+            ],
+            "notices": list(self.notices),
+        }
+        return json.dumps([told], ensure_ascii=False, allow_nan=False)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

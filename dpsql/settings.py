@@ -23,6 +23,7 @@ NAMES = tuple(
         "reuse",
         "consistent",
         "intervals",
+        "digits",
         "other",
         "empty_groups",
         "notices",
@@ -36,7 +37,8 @@ NAMES = tuple(
 class Settings:
     """``epsilon`` prices a statement, or ``target_error`` does, whichever was set last; ``reuse`` answers repeated
     releases from the store; ``consistent`` tables add up, others are the raw unbiased measurements; ``intervals`` puts
-    the ends of each interval beside its column; ``other`` adds groups that are not shown up in a row of their own;
+    the ends of each interval beside its column; ``every_digit`` shows those of doubles on the wire that are noise, too;
+    ``other`` adds groups that are not shown up in a row of their own;
     ``empty`` shows or hides declared groups that nobody may be in; ``notices`` tell a client of the wire what was paid;
     ``watch`` names the watch that statements are;
     others are the client's. ``home`` is the time zone that the client brought along, to which a reset goes back.
@@ -46,6 +48,7 @@ class Settings:
     reuse: bool = True
     consistent: bool = True
     intervals: bool = False
+    every_digit: bool = False
     other: bool = False
     empty: Empty = Empty.AUTO
     target_error: Target | None = None
@@ -76,6 +79,8 @@ class Settings:
             return replace(self, consistent=True if value is None else _switch(name, value))
         if name == "dpsql.intervals":
             return replace(self, intervals=value is not None and _switch(name, value))
+        if name == "dpsql.digits":
+            return replace(self, every_digit=value is not None and _digits(value))
         if name == "dpsql.other":
             return replace(self, other=value is not None and _switch(name, value))
         if name == "dpsql.empty_groups":
@@ -107,6 +112,8 @@ class Settings:
             return "on" if self.consistent else "off"
         if name == "dpsql.intervals":
             return "on" if self.intervals else "off"
+        if name == "dpsql.digits":
+            return "all" if self.every_digit else "meaningful"
         if name == "dpsql.other":
             return "on" if self.other else "off"
         if name == "dpsql.empty_groups":
@@ -206,6 +213,13 @@ def _empty(value: str) -> Empty:
         raise DataError(
             "dpsql.empty_groups is auto, show or hide", sqlstate="22023", hint="SET dpsql.empty_groups = auto"
         ) from None
+
+
+def _digits(value: str) -> bool:
+    known = {"all": True, "meaningful": False}.get(value.strip().strip("'").lower())
+    if known is None:
+        raise DataError("dpsql.digits is meaningful or all", sqlstate="22023", hint="SET dpsql.digits = all")
+    return known
 
 
 def _switch(name: str, value: str) -> bool:

@@ -75,7 +75,7 @@ class Watching:
         accountant, paid = opened.accountant, Fraction(0)
         states, key = opened.ledger.watches, self._key(name, watched, settings.epsilon)
         mechanism = AboveThreshold.of(max(watched.sensitivity, 1), settings.epsilon)
-        loss = accountant.price(settings.epsilon, Fraction(0))
+        loss, reading = accountant.price(settings.epsilon, Fraction(0)), self._answering.reader.reading([plan])
         with opened.purchases.claimed({key}, patience):
             while True:
                 patience.check()
@@ -91,7 +91,7 @@ class Watching:
                         if not states.change(key, state, begun):
                             continue  # another proxy has paid for it, too
                         state = begun
-                    ((exact,),) = self._answering.reader.reading([plan], patience, turn).table(plan).statistics.values()
+                    ((exact,),) = reading.table(plan, patience, turn).statistics.values()
                     above = mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)
                 after = WatchState(state.charge, state.threshold, state.asked + 1, version, above)
                 if states.change(key, state, after):

@@ -31,18 +31,19 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dpsql.accounting import ACCOUNTINGS
-from dpsql.engines import ENGINES, POSTGRESQL, SQLITE
+from dpsql.engines import ENGINES, FILES, POSTGRESQL, SQLITE, ListedFiles
 from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.yaml_text import Written, read
 from dpsql.refresh import Refresh
-from rewriter.declared import Hop
+from rewriter.declared import Hop, Type
 
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
 
 Accounting = Annotated[str, BeforeValidator(fields.choice(ACCOUNTINGS))]
+Previews = Annotated[Literal["empty", "refuse"], BeforeValidator(fields.choice(("empty", "refuse")))]
 MinMax = Annotated[Literal["refused", "declared"], BeforeValidator(fields.choice(("refused", "declared")))]
 Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
@@ -60,6 +61,8 @@ Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
 Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
+Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
+ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
 Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
@@ -202,6 +205,13 @@ class Analyst(_Section):
     """A share of the budget for this analyst alone."""
 
 
+class OwnerOfData(_Section):
+    """A name that may look at the budget, the charges and the audit in the console."""
+
+    password: Password = Field(repr=False)
+    """What `dpsql passwd NAME` prints."""
+
+
 class LimitsSection(_Section):
     """Resources of statements."""
 
@@ -248,6 +258,9 @@ class ColumnSection(_Section):
     """The most that one person's values of this column add up to. Who has more counts with less."""
     step: Positive | None = None
     """The distance of two neighbouring values of `range`, to which quantiles are read."""
+    type: ColumnType | None = None
+    """What a column of CSV files holds, such as `date` or `decimal(12, 2)`. Without it: texts. What is no such value is
+    NULL."""
     owner: Owner | None = None
     """The column names other people than the one whom the row belongs to, and these are nobody's secret."""
 
@@ -271,6 +284,9 @@ class TableSection(_Section):
     """No row is about a person: the table is answered exactly, at no price."""
     unit: Hops | None = None
     """Whose row it is: the foreign key to the people's table, or a list of them for a longer way."""
+    files: Files | None = None
+    """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that change are not read again until
+    dpsql is started anew."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
     max_rows: Count | None = None
@@ -319,6 +335,8 @@ class Policy(_Section):
     """What one statement costs."""
     analysts: ByName[Analyst] | None = None
     """Who may ask. Without it, anybody on the proxy's own machine."""
+    owners: ByName[OwnerOfData] | None = None
+    """Who may see in the console what was spent, by whom and on what. They ask nothing."""
     tables: ByName[TableSection]
     """What analysts may ask about. A table or column that is not named does not exist for them."""
     data_version: Text = ""
@@ -330,6 +348,9 @@ class Policy(_Section):
     minmax: MinMax = "refused"
     """`declared`: `MIN` and `MAX` are the ends of the declared range, at no price; `refused`: they are picked from the
     data, approximately."""
+    previews: Previews = "empty"
+    """What a SELECT of a few rows (`LIMIT`) is answered, as tools send to see what is there: `empty`, its columns and
+    no row, at no price; or `refuse`."""
     clock: ClockSection = ClockSection()
     """What `now()` means."""
     limits: LimitsSection = LimitsSection()
@@ -368,6 +389,35 @@ class Policy(_Section):
         if unknown:
             raise PolicyError(unknown)
         return policy
+
+    @field_validator("tables", mode="after")
+    @classmethod
+    def _have_files(cls, value: Mapping[str, TableSection], info: ValidationInfo) -> Mapping[str, TableSection]:
+        """Tables are files where the database is nothing else, and where it may have views over some."""
+        database = info.data.get("database")
+        if database is None:
+            return value
+        for name, table in value.items():
+            if table.files is None and database.address == FILES:
+                raise wrong(f"{name} has no files: write the files with its rows, such as {name}/*.parquet")
+            if table.files is not None and not ENGINES[database.kind].takes_files:
+                raise wrong(f"{name} is a table of {database.kind}, and no files: write database: files for those")
+            typed = [column for column, spec in (table.columns or {}).items() if spec.type is not None]
+            if typed and table.files is None:
+                raise wrong(f"the database says the type of {name}.{typed[0]}: take type: away")
+        return value
+
+    @property
+    def files(self) -> Mapping[str, ListedFiles]:
+        """The files that are listed, by the table whose rows they have."""
+        return {
+            name: ListedFiles(
+                table.files,
+                {column: spec.type for column, spec in (table.columns or {}).items() if spec.type is not None},
+            )
+            for name, table in self.tables.items()
+            if table.files is not None
+        }
 
     @field_validator("statement", mode="before")
     @classmethod
@@ -409,6 +459,7 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Policy, "limits"): (LimitsSection, False),
     (Policy, "statement"): (StatementSection, False),
     (Policy, "analysts"): (Analyst, True),
+    (Policy, "owners"): (OwnerOfData, True),
     (Policy, "tables"): (TableSection, True),
     (BudgetSection, "lifetime"): (LifetimeSection, False),
     (Analyst, "budget"): (AnalystSection, False),

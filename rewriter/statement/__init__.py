@@ -12,6 +12,7 @@ from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparis
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
+from rewriter.statement.interval_columns import Shown, without_ends
 from rewriter.statement.output_names import grouped_item, output_name
 from rewriter.statement.parser import (
     MAX_BYTES,
@@ -45,6 +46,7 @@ __all__ = [
     "Select",
     "SetSetting",
     "ShowSetting",
+    "Shown",
     "Transaction",
     "WatchedComparison",
     "alias_columns",
@@ -76,5 +78,6 @@ __all__ = [
     "unparenthesised",
     "walk",
     "watched_comparison",
+    "without_ends",
     "written",
 ]

@@ -318,7 +318,7 @@ def test_an_error_has_its_place_in_the_whole_message(client: Client) -> None:
     ("sql", "sqlstate"),
     [
         ("SELECT * FROM patient", "42501"),
-        ("SELECT * FROM patient LIMIT 1", "42501"),
+        ("SELECT * FROM patient WHERE id = 1", "42501"),
         ("COPY patient TO STDOUT", "42501"),
         ("INSERT INTO patient VALUES (1)", "42501"),
         ("SELECT pg_sleep(10)", "42501"),

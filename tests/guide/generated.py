@@ -62,6 +62,7 @@ SECTIONS = (
     ("`budget:`", declared.BudgetSection, "budget."),
     ("`statement:`", declared.StatementSection, "statement."),
     ("`analysts:`, for each NAME", declared.Analyst, "analysts.NAME."),
+    ("`owners:`, for each NAME", declared.OwnerOfData, "owners.NAME."),
     ("`budget:` of an analyst", declared.AnalystSection, "analysts.NAME.budget."),
     ("`tables:`, for each TABLE", declared.TableSection, "tables.TABLE."),
     ("`columns:` of a table, for each COLUMN", declared.ColumnSection, "tables.TABLE.columns.COLUMN."),

@@ -262,7 +262,7 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.answer:Answering._with_bounds",
         "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
         "            for one in settled.purchase.all:\n"
-        "                self._measured(one, self.reader.reading((), patience, turn))\n"
+        "                self._measured(one, reading.table(one.plan, patience, turn))\n"
         "            opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)\n",
         f"{BOUNDS}::test_all_is_charged_durably_before_anything_is_read",
     ),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpsql.server.certificate import Certificate
+    from dpsql.server.start import Beside, Listening
 
 DONE, FAILED, EXHAUSTED, INTERRUPTED = 0, 1, 3, 130
 
@@ -60,7 +61,9 @@ def parser() -> argparse.ArgumentParser:
 
     init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
     places = ", ".join(str(kind.address) for kind in ENGINES.values())
-    init.add_argument("database", metavar="DATABASE", help=f"one of {places}, or just the path of a file")
+    init.add_argument(
+        "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
+    )
     init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
 
     check = commands.add_parser("check", help="compare a policy with its database and list every problem")
@@ -79,6 +82,9 @@ def parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="the plan, price and expected error of a statement, for free")
     _statement(explain)
+    explain.add_argument(
+        "--sql", dest="computed", action="store_true", help="also how it is computed: bounded SQL, statistics, noise"
+    )
     explain.add_argument("--other", action="store_true", help="explain it with a row of the groups that are not shown")
 
     serve = commands.add_parser("serve", help="be a PostgreSQL server to psql, BI tools and drivers")
@@ -95,6 +101,12 @@ def parser() -> argparse.ArgumentParser:
         "--audit", type=Path, metavar="FILE", help="add who asked what at which price; SIGHUP reopens it"
     )
     serve.add_argument("--metrics-port", type=int, metavar="N", help="/metrics, /health, /ready on 127.0.0.1")
+    serve.add_argument(
+        "--console-port", type=int, metavar="N", help="a web page to ask and to watch; needs dpsql[console]"
+    )
+    serve.add_argument(
+        "--console-host", default="127.0.0.1", help="others than this machine need TLS and passwords (%(default)s)"
+    )
     serve.add_argument("--log-format", choices=("text", "json"), default="text", help="(%(default)s)")
     serve.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), default="info", help="(%(default)s)"
@@ -167,10 +179,10 @@ def _init(options: argparse.Namespace) -> int:
     if output is not None and output.exists():
         raise OperationalError(f"{output} exists already", sqlstate="58P02", hint="name another file with --output")
     # Paths in a policy start at the policy's own folder.
-    place, written = database_to_write(options.database, output.parent if output is not None else Path())
-    engine = open_engine(place)
+    database = database_to_write(options.database, output.parent if output is not None else Path())
+    engine = open_engine(database.place, files=database.files)
     try:
-        text = first_policy(engine.schema(), written)
+        text = first_policy(engine.schema(), database.written, database.named)
     finally:
         engine.close()
     if output is None:
@@ -178,13 +190,13 @@ def _init(options: argparse.Namespace) -> int:
     else:
         output.write_text(text, encoding="utf-8")
         _tell(f"Wrote {output}. Decide what is marked in it, then: dpsql check {output}")
-    if not place.address.is_file and written != place.target:
+    if database.place.address.is_server and database.written != database.place.target:
         _tell("The password is not in it: give it to dpsql as PGPASSWORD, or in a password file (~/.pgpass).")
     return DONE
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpsql.opened import agreeing, look_at, open_engine, referring
+    from dpsql.opened import agreeing, engine_of, look_at, referring
     from dpsql.policy import Policy, PolicyError, declared_columns, fit, problems, unsaid
 
     try:
@@ -192,7 +204,7 @@ def _check(options: argparse.Namespace) -> int:
     except PolicyError as invalid:
         found = list(invalid.problems)
     else:
-        engine = open_engine(policy.database)
+        engine = engine_of(policy)
         try:
             schema, seconds = engine.schema(), policy.limits.seconds
             fitted = fit(policy, schema)
@@ -237,7 +249,7 @@ def _explain(options: argparse.Namespace) -> int:
     from dpsql.interfaces.python import connect
 
     with connect(options.policy, options.analyst, **_settings(options)) as connection:
-        _console().print(explanation(connection.explain(_sql(options))), highlight=False)
+        _console().print(explanation(connection.explain(_sql(options)), sql=options.computed), highlight=False)
     return DONE
 
 
@@ -259,9 +271,23 @@ def _serve(options: argparse.Namespace) -> int:
             log_engine_errors=options.log_engine_errors,
             grace=options.grace,
             workers=options.workers or usual_workers(),
+            beside=_console_of(options),
         )
     )
     return DONE
+
+
+def _console_of(options: argparse.Namespace) -> Callable[[Listening], Beside] | None:
+    """What starts the console, where it was asked for. Raises where its packages are not installed."""
+    if options.console_port is None:
+        return None
+    try:
+        from dpsql.console import console_beside
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        hint = "pip install 'dpsql[console]'"
+        raise OperationalError(f"the console needs {name}", sqlstate="58P01", hint=hint) from None
+    return console_beside(options.console_host, options.console_port)
 
 
 def _certificate(options: argparse.Namespace) -> Certificate | None:
