@@ -29,6 +29,7 @@ from rewriter.declared import (
     DATE,
     DOUBLE,
     INTEGER,
+    SPANS,
     TEXT,
     TIMESTAMP,
     Hop,
@@ -117,6 +118,31 @@ def count(value: object) -> int:
     if not re.fullmatch(r"[0-9][0-9_]{0,17}", text) or int(text.replace("_", "")) < 1:
         raise wrong(f"{text[:40]!r} is not a whole number of at least 1")
     return int(text.replace("_", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class MostRows:
+    """A bound on a person's rows: of all of them, or of those in each span of time."""
+
+    rows: int
+    per: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.rows) if self.per is None else f"{self.rows} per {self.per}"
+
+
+def most_rows(value: object) -> MostRows:
+    """How many rows of a person count in full.
+
+    >>> print(most_rows("40"), most_rows("10 per month"))
+    40 10 per month
+    """
+    if isinstance(value, MostRows):
+        return value
+    number, word, span = (part.strip() for part in single(value).partition(" per "))
+    if word and span not in SPANS:
+        raise wrong(f"{span[:40]!r} is not a span of time: write 10 per month, or per {', '.join(SPANS)}")
+    return MostRows(count(Written(number)), span or None)
 
 
 def seconds(value: object) -> float:

@@ -49,6 +49,7 @@ Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
 Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
+Rows = Annotated[fields.MostRows, BeforeValidator(fields.most_rows)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
 Window = Annotated[str, BeforeValidator(fields.per)]
@@ -289,8 +290,11 @@ class TableSection(_Section):
     dpsql is started anew."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
-    max_rows: Count | None = None
-    """The most rows of one person that count in full. Who has more counts with less, in all columns alike."""
+    max_rows: Rows | None = None
+    """The most rows of one person that count in full, in all or in spans of `time`: `40`, `10 per month`. Who has more
+    counts with less, in all columns alike."""
+    time: Text | None = None
+    """The column that says when a row was made. It needs a `range`; `max_rows: 10 per month` is about its months."""
     max_groups: Count | None = None
     """The most groups, such as months, that one person's rows count in."""
     max_rows_per_group: Count | None = None
@@ -305,6 +309,8 @@ class TableSection(_Section):
         given = [key for key in ("unit", *BOUNDS) if getattr(self, key) is not None]
         if self.public and given:
             raise wrong(f"a public table holds no people: remove public, or {' and '.join(given)}")
+        if self.max_rows is not None and self.max_rows.per is not None and self.time is None:
+            raise wrong(f"max_rows {self.max_rows} is about spans of time: name the column of it, such as time: day")
         return self
 
 

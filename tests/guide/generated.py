@@ -24,6 +24,9 @@ from rewriter.outer.outer_functions import SCALARS
 NOTE = "<!-- Written by `python -m tests.guide.write` from the code. Edit that, and run this. -->\n\n"
 
 FORMS: Mapping[Callable[..., Any], str] = {
+    fields.most_rows: "whole number, from 1, and `per month` or another span",
+    fields.refresh: "`1 hour`, `1 day at 02:00`, `1 week`, … or `never`",
+    fields.per: "`day`, `week`, `month`, `quarter` or `year`",
     fields.epsilon: "number above 0 (ε)",
     fields.delta: "probability, below 1 (δ)",
     fields.positive: "number above 0, in the column's unit",

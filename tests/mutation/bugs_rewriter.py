@@ -25,7 +25,31 @@ MOVING = "tests/strategies/test_moving_windows.py"
 ALIKE = "tests/properties/test_alike.py"
 ONCE = "tests/planner/test_once.py"
 
+SPANS = "tests/planner/test_spans.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Bounds in spans of time
+    bug(
+        "thirty days are one month",
+        "rewriter.declared.spans:Spans.touched",
+        "_number(last, self.unit) - _number(first, self.unit) + 1)",
+        "_number(last, self.unit) - _number(first, self.unit))",
+        f"{SPANS}::test_the_sensitivity_is_that_of_the_spans_that_are_touched",
+    ),
+    bug(
+        "a bound in spans is clipped for one and declared for another",
+        "rewriter.planner.plan_release:plan",
+        "    unique = query.bound.unique\n",
+        "    unique = query.bound.unique\n    contribution = replace(contribution, rows=contribution.rows and max(1, contribution.rows // 2))\n",
+        f"{SPANS}::test_the_sensitivity_is_that_of_the_spans_that_are_touched",
+    ),
+    bug(
+        "conditions on other tables' times say which spans are touched",
+        "rewriter.planner.touched_spans:in_touched_spans",
+        "if (variable.alias, variable.name) == (spans.alias, spans.column)",
+        "if variable.column.type.temporal",
+        f"{SPANS}::test_the_sensitivity_is_that_of_the_spans_that_are_touched",
+    ),
     # What is found once of each tree
     bug(
         "what one tree is spelt as, given for another",
