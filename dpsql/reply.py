@@ -103,7 +103,8 @@ class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
     ``expected`` is the half-width to expect of each column, where that is known before. ``render`` draws it: as text it
-    is what EXPLAIN answers. ``advise`` plans what would be better, which takes some milliseconds.
+    is what EXPLAIN answers. ``draw`` makes HTML of it. ``advise`` plans what would be better, which takes some
+    milliseconds.
     """
 
     releases: tuple[ReleaseExplanation, ...]
@@ -115,6 +116,7 @@ class Explanation:
     remaining_after: Budget
     notices: tuple[str, ...]
     render: Callable[[Explanation], Sequence[str]] = field(repr=False, compare=False)
+    draw: Callable[[Explanation], str] = field(repr=False, compare=False)
     advise: Callable[[], tuple[Better, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
@@ -154,6 +156,10 @@ class Explanation:
             "notices": list(self.notices),
         }
         return json.dumps([told], ensure_ascii=False, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.draw(self)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

@@ -30,6 +30,7 @@ from dpsql.console.charts import charts
 from dpsql.console.owner_figures import owner_figures
 from dpsql.console.questions import AskingAnalyst, ServerAddress
 from dpsql.console.sign_in import SignedIn, SignedInSessions
+from dpsql.display import FUNCTIONS, KEYWORDS
 from dpsql.errors import Error, error
 from dpsql.guide import CONTENTS, names, page
 from dpsql.ledger import Ledger
@@ -43,11 +44,6 @@ CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-FUNCTIONS = """COUNT SUM AVG MIN MAX MEDIAN STDDEV VARIANCE CORR PERCENTILE_CONT MODE COUNT_IF BOOL_OR BOOL_AND ROLLUP
-CUBE DATE_TRUNC EXTRACT CAST COALESCE NULLIF ROUND FLOOR CEIL ABS GREATEST LEAST LOWER UPPER LENGTH SUBSTRING
-CURRENT_DATE LAG LEAD RANK ROW_NUMBER""".split()
-KEYWORDS = """SELECT FROM WHERE GROUP BY ORDER HAVING LIMIT JOIN LEFT ON AS AND OR NOT IN BETWEEN LIKE IS NULL CASE WHEN
-THEN ELSE END DISTINCT FILTER OVER PARTITION WITH UNION ALL DESC ASC EXISTS INTERVAL TRUE FALSE""".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +184,7 @@ class Pages:
         tables, _ = await run_in_threadpool(_overview, _analyst(session))
         found = {
             "tables": {table["name"]: [column["name"] for column in table["columns"]] for table in tables},
-            "functions": [*FUNCTIONS, "dpsql.low", "dpsql.high", "dpsql.margin"],
+            "functions": FUNCTIONS,
             "keywords": KEYWORDS,
         }
         return JSONResponse(found)

@@ -100,9 +100,11 @@ def of_units(
     fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
     table = grouped.outer.args["from_"].this.name
     filters = outside(block.filters, alias)
-    key = frozenset(key_name(number) for number in _determining(grouped.keys, block.scope))
+    determining = frozenset(key_name(number) for number in _determining(grouped.keys, block.scope))
     unit = None if owner is None else exp.column(UNIT, alias)
-    return Source(table, alias, item, fields, owner is not None, bound, unit=unit, unique_keys=(key,), filters=filters)
+    return Source(
+        table, alias, item, fields, owner is not None, bound, unit=unit, unique_keys=(determining,), filters=filters
+    )
 
 
 def _determining(keys: Sequence[Key], scope: BlockScope) -> list[int]:

@@ -58,6 +58,7 @@ from rewriter.statement import (
     plain_functions,
     plain_names,
     plain_quantiles,
+    plain_regressions,
     star_of,
 )
 
@@ -85,7 +86,7 @@ def split(
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    worded = plain_conditions(plain_functions(plain_quantiles(plain_names(tree, database))))
+    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(tree, database)))))
     plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
-from dpsql.interfaces.commands.commands import parser
+from dpsql.interfaces.commands.command_line import parser
 from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from rewriter.aggregates.aggregate_calls import _FUNCTIONS
