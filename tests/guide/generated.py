@@ -185,7 +185,7 @@ def functions() -> str:
             "\n## Functions of a row\n\nOver rows of people, and above [releases](glossary.md#release).\n\n",
             lines(sorted(map(str.upper, below))),
             "\nBeside them: `+ - * / %`, `& | # ~ << >>`, `||`, comparisons, also of rows `(a, b) < (1, 2)`, `AND OR NOT`, `IN`,"
-            " `ANY` and `ALL`\nof lists, `BETWEEN`, `LIKE`, `ILIKE`, `SIMILAR TO`, `~`, `IS NULL`, `COLLATE \"C\"`, `CASE`, `CAST`"
+            ' `ANY` and `ALL`\nof lists, `BETWEEN`, `LIKE`, `ILIKE`, `SIMILAR TO`, `~`, `IS NULL`, `COLLATE "C"`, `CASE`, `CAST`'
             " and `::`; and by other\nwords for these `FORMAT`, `OVERLAY`, `REGEXP_MATCH(…)[1]`, `REGEXP_SUBSTR`, `TO_DATE`,"
             " `NUM_NULLS`, `STRING_TO_ARRAY(…)[1]` and `x = ANY(STRING_TO_ARRAY(…))`.\n\nA regular expression that takes a text"
             " apart (`SUBSTRING(x FROM '…')`, `REGEXP_REPLACE`) is a literal that can match in one way\nonly: the next"
