@@ -78,6 +78,7 @@ class SelectRows:
 
     The first ``conditions`` of the filters are the conjuncts of its WHERE, in order; ``owned`` is what else is asked of
     the rows, so that each of them has an owner: that its unit is among ``everybody``, where no foreign key says so.
+    ``said``: how many rows there are hangs on a statement's word about whose its groups are.
     """
 
     scope: BlockScope
@@ -88,6 +89,7 @@ class SelectRows:
     conditions: int = 0
     owned: tuple[exp.Expr, ...] = ()
     everybody: exp.Expr | None = None
+    said: str = ""
 
 
 @dataclass(slots=True)
@@ -158,7 +160,10 @@ def build_block(
     if conditions or owned:
         tests = [*(value.sql.copy() for value in conditions), *(test.copy() for test in owned)]
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join)
+    said = next((source.said for source in sources if source.said and not source.optional), "")
+    return SelectRows(
+        scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said
+    )
 
 
 def _present(sources: tuple[Source, ...], state: _Joined, scope: BlockScope) -> tuple[Source, ...]:
@@ -242,9 +247,8 @@ def _all_of_both(
     if owner.semi_join is not None:
         owned = [exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join.copy()))]
     rows.set("where", exp.Where(this=exp.and_(*(one.sql.copy() for one in conditions), *owned, copy=False)))
-    return SelectRows(
-        scope, rows, owner.unit, owner.bound, tuple(conditions), len(conditions), tuple(owned), owner.semi_join
-    )
+    said, filters = head.said or other.said, tuple(conditions)
+    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(filters), tuple(owned), owner.semi_join, said)
 
 
 def _compare_owners(source: Source, join: exp.Join, owner: Ownership) -> None:

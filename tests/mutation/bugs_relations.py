@@ -87,6 +87,20 @@ BUGS: tuple[Bug, ...] = (
         RANKS,
     ),
     bug(
+        "a list that other columns decide on is taken for the row's own",
+        "rewriter.split.own_values_joined:_List.of",
+        "if len(same) != 1 or {pair[1] for pair in pairs if pair is not None} != read:",
+        "if len(same) != 1:",
+        MEANS,
+    ),
+    bug(
+        "groups by a statement's word are counted",
+        "rewriter.split.splitter:_Splitter._private",
+        "if block.said:",
+        "if not block.unit:",
+        "tests/golden/test_queries.py",
+    ),
+    bug(
         "different values of one person are added up as often as they are there",
         "rewriter.aggregates.sums:_distinct",
         "if aggregate.distinct:",

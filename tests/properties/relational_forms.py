@@ -86,8 +86,8 @@ class RelationalForms(Relations):
             f"SELECT t.who AS pid, {k} AS k, {x} AS x, c.visit_no AS y FROM item AS t JOIN card AS c ON c.visit_no = t.visit_id",
             f"SELECT COALESCE(c.person_id, v.person_id) AS pid, {k} AS k, {x} AS x, v.vid AS y FROM card AS c"
             f" FULL JOIN visit AS v ON c.{self.random.choice(['person_id = v.person_id', 'visit_no = v.vid'])}",
-            f"SELECT MAX(v.person_id) AS pid, {grouped} AS k, COUNT(*) AS x, COUNT(DISTINCT v.vid) AS y"
-            f" FROM visit AS v GROUP BY {grouped}",
+            f"SELECT p.id AS pid, g.k, g.x, g.y FROM person AS p LEFT JOIN (SELECT MAX(v.person_id) AS pid, {grouped} AS k,"
+            f" COUNT(*) AS x, COUNT(DISTINCT v.vid) AS y FROM visit AS v GROUP BY {grouped}) AS g ON g.pid = p.id",
             "SELECT person_id AS pid, 'a' AS k, COUNT(*) OVER (PARTITION BY visit_no ORDER BY person_id) AS x, visit_no AS y"
             " FROM card",
             "SELECT MIN(a.person_id) AS pid, 'b' AS k, COUNT(*) AS x, a.vid AS y FROM visit AS a JOIN visit AS b"
@@ -112,8 +112,11 @@ class RelationalForms(Relations):
         return f"SELECT COALESCE({a}.pid, {b}.pid) AS pid, {a}.k, {b}.x, {a}.y FROM {sides} ON {on}{where}"
 
     def _said(self, depth: int) -> str:
+        a, b = self._alias(), self._alias()
         inner = f"({self.relation(depth)}) AS {self._alias()}"
-        return f"SELECT MAX(pid) AS pid, k, COUNT(*) AS x, MAX(y) AS y FROM {inner} WHERE pid IS NOT NULL GROUP BY k"
+        groups = f"SELECT MAX(pid) AS pid, k, COUNT(*) AS x, MAX(y) AS y FROM {inner} WHERE pid IS NOT NULL GROUP BY k"
+        joined = f"({self.relation(depth)}) AS {a} LEFT JOIN ({groups}) AS {b} ON {a}.pid = {b}.pid"
+        return f"SELECT {a}.pid, {b}.k, {a}.x, {b}.y FROM {joined}"
 
     def _near(self, depth: int) -> str:
         frame = self.random.choice(

@@ -58,7 +58,8 @@ STATEMENTS = (
     "SELECT SUM(n) FROM (SELECT COUNT(*) OVER (PARTITION BY stay_id ORDER BY hour, id) AS n FROM sample"
     " WHERE stay_id IS NOT NULL) AS w WHERE n <= 2",
     "SELECT COUNT(*) FROM stay AS a JOIN stay AS b ON a.id = b.id",
-    "SELECT COUNT(*), SUM(r) FROM (SELECT batch, MAX(person_id) AS who, MAX(result) AS r FROM sample GROUP BY batch) AS g",
+    "SELECT COUNT(*), SUM(r) FROM person AS p LEFT JOIN (SELECT batch, MAX(person_id) AS who, MAX(result) AS r FROM sample"
+    " GROUP BY batch) AS g ON g.who = p.id",
     # set operations
     "SELECT COUNT(*) FROM (SELECT person_id, kind FROM stay WHERE days < 9 UNION SELECT person_id, kind FROM stay) AS u",
     "SELECT COUNT(*) FROM (SELECT person_id, kind FROM stay WHERE days < 9 INTERSECT"
@@ -88,6 +89,9 @@ STATEMENTS = (
     "SELECT COUNT(*) FROM stay AS t JOIN (SELECT name FROM kind UNION SELECT 'none' FROM kind) AS k ON k.name = t.kind",
     "SELECT COUNT(*) FROM stay AS t WHERE t.days > (SELECT MAX(weight) FROM kind)",
     "SELECT COUNT(*) FROM stay AS t WHERE t.kind = (SELECT name FROM kind WHERE family = 'nothing')",
+    # lists of a table's own values
+    "WITH k AS (SELECT DISTINCT kind, CASE WHEN kind LIKE '%c%' THEN 1 ELSE 0 END AS c FROM stay WHERE kind <> 'day')"
+    " SELECT COUNT(*), SUM(t.days) FROM stay AS t JOIN k ON t.kind = k.kind WHERE k.c = 0",
     # percentiles by ranks
     "SELECT MIN(CASE WHEN n < 0.5 * m THEN 99 ELSE days END) AS half FROM (SELECT days, ROW_NUMBER() OVER (ORDER BY days)"
     " AS n, COUNT(*) OVER () AS m FROM stay) AS r",
@@ -151,6 +155,25 @@ def test_a_form_means_what_the_engine_says(sql: str, place: tuple[Proxy, object]
         sql = sql.replace("GROUP BY k.name", "GROUP BY k.name, k.family, k.weight")
     theirs = engine.execute(sql).fetchall()  # type: ignore[attr-defined]
     assert sorted(map(_plain, ours)) == sorted(map(_plain, theirs))
+
+
+REFUSED = (
+    "WITH k AS (SELECT DISTINCT kind FROM stay WHERE days > 25) SELECT COUNT(*) FROM (SELECT t.id FROM stay AS t"
+    " JOIN k ON t.kind = k.kind) AS own",
+    "SELECT SUM(r) FROM (SELECT batch, MAX(person_id) AS who, MAX(result) AS r FROM sample GROUP BY batch) AS g",
+    "SELECT COUNT(*) FROM sample AS a JOIN sample AS b ON a.batch = b.batch",
+    "SELECT COUNT(*) FROM (SELECT kind FROM stay WHERE days < 9 INTERSECT SELECT kind FROM stay WHERE days > 4) AS u",
+    "SELECT COUNT(*) FROM stay AS t FULL JOIN kind AS k ON t.kind = k.name",
+    "SELECT COUNT(*) FROM stay WHERE days > (SELECT AVG(days) FROM stay)",
+    "SELECT COUNT(*) FROM stay AS t WHERE t.days = (SELECT MAX(s.days) FROM stay AS s WHERE s.kind = t.kind)",
+)
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_compares_people_is_refused_with_a_form_that_works(sql: str, place: tuple[Proxy, object]) -> None:
+    with closing(dpsql.connect(place[0])) as connection, pytest.raises(dpsql.NotSupportedError) as refused:
+        connection.execute(sql)
+    assert refused.value.hint
 
 
 def _plain(row: tuple[object, ...]) -> tuple[object, ...]:

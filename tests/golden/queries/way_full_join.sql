@@ -9,7 +9,7 @@ SELECT COUNT(*), COUNT(r.id) FROM sample AS s FULL JOIN referral AS r ON s.visit
 -- a0: COUNT(*) (bigint) = 1/262144 · s0 + 627/247463936 · s1, rounded, at least 0
 -- a1: COUNT(id) (bigint) = 1/262144 · s0 + -397/247463936 · s1, rounded, at least 0
 -- note: each person counts with at most 4220 rows
--- note: 2 counts are measured together, which takes less noise: as 2 weighted sums of 2 parts that share no rows
+-- note: 2 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 WITH partial AS (
   SELECT
     u,
