@@ -15,16 +15,7 @@ from dataclasses import dataclass, field, replace
 from dpsql.accounting import PrivacyLoss
 from dpsql.calibrate import Calibration
 from dpsql.engines import Patience
-from dpsql.finish import (
-    Finished,
-    Finisher,
-    in_zone,
-    known_margins,
-    present_notes,
-    widened_columns,
-    widened_margins,
-    widened_rows,
-)
+from dpsql.finish import Finished, Finisher, delivered, present_notes
 from dpsql.ledger import Receipt
 from dpsql.mechanisms.sampling import Sampler
 from dpsql.opened import Opened
@@ -33,7 +24,7 @@ from dpsql.prepare import Prepared
 from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices
 from dpsql.read import Reader
 from dpsql.releases import ExactTable, NoisyTable, ReleaseFacts
-from dpsql.reply import Answer, AnswerColumn, Budget
+from dpsql.reply import Answer, Budget
 from dpsql.reuse import Made, Reuse
 from dpsql.settings import Settings
 from rewriter.plan import Plan
@@ -166,22 +157,16 @@ class Answering:
         return self.finisher.finish(prepared, made, asked.settings, asked.analyst, asked.patience.cancellation)
 
     def reply(self, asked: Asked, released: Released, finished: Finished, budget: Callable[[], Budget]) -> Answer:
-        """Cut the numbers of rows off, and put the ends of intervals beside the columns that they belong to."""
+        """Finished rows as they are delivered, with the price and what is left."""
         settings, prepared, priced = asked.settings, released.settled.prepared, released.priced
-        program, width = prepared.program, len(prepared.columns)
-        columns = tuple(AnswerColumn(name, kind) for name, kind in finished.columns[:width])
-        rows = finished.rows.among(range(width))
-        known = known_margins(rows, finished.bars)
-        got = error_notes(columns, known) if settings.target_error is not None else ()
-        if settings.intervals:
-            rows = widened_rows(columns, prepared.outer.measured, rows, finished.bars)
-            known = widened_margins(columns, prepared.outer.measured, known)
-            columns = widened_columns(columns, prepared.outer.measured)
+        program = prepared.program
+        shown = delivered(prepared, finished, intervals=settings.intervals)
+        got = error_notes(shown.columns, shown.margins) if settings.target_error is not None else ()
         present = present_notes(program.shapes, priced.calibrations)
         return Answer(
-            columns=columns,
-            rows=in_zone(columns, rows, prepared.zone),
-            margins=known,
+            columns=shown.columns,
+            rows=shown.rows,
+            margins=shown.margins,
             price=released.loss,
             epsilon=self.opened.accountant.accounting.statement_epsilon(released.loss),
             budget=budget,
