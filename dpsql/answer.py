@@ -22,8 +22,8 @@ from dpsql.opened import Opened
 from dpsql.perturb import perturb
 from dpsql.prepare import Prepared
 from dpsql.price import Bounds, Priced, Pricing, Settled, error_notes, notices
-from dpsql.read import ExactTables, Reader
-from dpsql.releases import NoisyTable, ReleaseFacts
+from dpsql.read import Reader
+from dpsql.releases import ExactTable, NoisyTable, ReleaseFacts
 from dpsql.reply import Answer, Budget
 from dpsql.reuse import Made, Reuse
 from dpsql.settings import Settings
@@ -91,18 +91,20 @@ class Answering:
             # Meanwhile other statements may have bought the releases of this one.
             self._claim(asked, held, (one.plan for one in priced.bought))
             priced = self.pricing.settled(settled, settings)
+        fresh = [priced.fresh(one) for one in priced.releases]
+        reading = self.reader.reading(one.plan for one in fresh if one is not None)
         loss, turn = priced.loss, settled.turn
         if settled.purchase is not None:
             loss = settled.purchase.loss
         elif loss:
             turn, program = held.enter_context(opened.turn(patience)), asked.prepared.program
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
-        fresh = [priced.fresh(one) for one in priced.releases]
-        exact = self.reader.reading((one.plan for one in fresh if one is not None), patience, turn)
         tables: dict[str, Made] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
             plan = calibration.plan
-            noisy = None if one is None else self._measured(one, exact, self.reuse.facts(one.plan))
+            noisy = None
+            if one is not None:
+                noisy = self._measured(one, reading.table(one.plan, patience, turn), self.reuse.facts(one.plan))
             found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
             whole = priced.stored.get(plan.identity, noisy)
             if found is not None:
@@ -123,18 +125,18 @@ class Answering:
             settled = self.offered(asked.prepared, asked.settings)
             if settled.purchase is None:
                 return settled
-            turn = held.enter_context(opened.turn(patience))
+            reading, turn = self.reader.reading(()), held.enter_context(opened.turn(patience))
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
             histograms = {
-                missing: [self._measured(one, self.reader.reading((), patience, turn)) for one in some]
+                missing: [self._measured(one, reading.table(one.plan, patience, turn)) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
         return replace(self.bounds.learned(settled, histograms), turn=turn)
 
-    def _measured(self, calibration: Calibration, exact: ExactTables, facts: ReleaseFacts | None = None) -> NoisyTable:
-        """Read, perturbed and kept. It was charged before; ``facts`` say what other releases can be made of it."""
+    def _measured(self, calibration: Calibration, exact: ExactTable, facts: ReleaseFacts | None = None) -> NoisyTable:
+        """Perturbed and kept. It was charged before; ``facts`` say what other releases can be made of it."""
         opened, plan = self.opened, calibration.plan
-        noisy = perturb(exact.table(plan), calibration, self._sampler)
+        noisy = perturb(exact, calibration, self._sampler)
         if calibration.loss:
             opened.store.put(plan.identity, opened.policy.data_version, noisy, facts)
         return noisy

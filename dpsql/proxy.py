@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.accounting import Accountant, PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
 from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
 from dpsql.explain import answer_columns, explained
-from dpsql.ledger import Ledger, Receipt
+from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
@@ -69,10 +69,9 @@ class Proxy:
         """All that is remembered from statement to statement."""
         return self._opened.memories
 
-    def budget_of(self, accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
-        """The budget left after a loss, and how many statements of a price fit into it."""
-        key = (accountant, spent, each, own)
-        return self._budgets.get(key, lambda: _budget_of(accountant, spent, each, own))
+    def budget_of(self, standing: Standing, each: PrivacyLoss) -> Budget:
+        """The budget that a filter leaves, and how many statements of a price fit into it."""
+        return self._budgets.get((standing, each), lambda: _budget_of(standing, each))
 
     def concerns(self) -> tuple[Concern, ...]:
         """Warnings for the owner about the way in which the database is opened."""
@@ -294,14 +293,13 @@ class Session:
         """The scope that has the fewest statements left, after ``more`` is charged too."""
         opened = self._opened
         each = opened.accountant.price(self._proxy.policy.statement.epsilon, Fraction(0))
-        scopes = [(opened.accountant, opened.ledger.spent(), False)]
-        if (share := opened.shares.get(self.analyst)) is not None:
-            scopes.append((share, opened.ledger.spent(self.analyst), True))
-        budgets = [self._proxy.budget_of(accountant, spent + more, each, own) for accountant, spent, own in scopes]
+        standings = (*opened.ledger.standings(), *opened.ledger.standings(self.analyst))
+        budgets = [self._proxy.budget_of(replace(one, spent=one.spent + more), each) for one in standings]
         return min(budgets, key=lambda budget: budget.statements_left)
 
 
-def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
+def _budget_of(standing: Standing, each: PrivacyLoss) -> Budget:
+    accountant, spent = standing.accountant, standing.spent
     epsilon = accountant.epsilon_of(spent)
     return Budget(
         epsilon=accountant.epsilon,
@@ -311,7 +309,10 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, ow
         statements_left=accountant.statements_left(spent, each),
         accounting=str(accountant.accounting),
         limit=accountant.limit,
-        own=own,
+        own=standing.whose != EVERYBODY,
+        used=spent.part_of(accountant.limit),
+        per=accountant.per,
+        renews=standing.renews,
     )
 
 

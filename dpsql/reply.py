@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 
 from dpsql.accounting import PrivacyLoss
+from dpsql.calendar_unit import CalendarUnit
 from dpsql.releases import Additive
 from rewriter.declared import Scalar, Type
 from rewriter.plan import Plan
@@ -23,8 +25,9 @@ class AnswerColumn:
 class Budget:
     """What is declared, spent and left, of the total or of an analyst's share. Spent and left are (ε, δ) at the
     declared δ, rounded against the analyst; ``statements_left`` counts statements at the default price. ``limit`` is
-    the declared budget, in the terms in which prices add up; ``own`` says that it is an analyst's share, not the
-    total."""
+    the declared budget, in the terms in which prices add up, and ``used`` the part that is gone; ``own`` says that it
+    is an analyst's share, not the total. ``per`` is the window that all of this is about, which ends when it
+    ``renews``; None for a budget of all time."""
 
     epsilon: Fraction
     delta: Fraction
@@ -34,6 +37,9 @@ class Budget:
     accounting: str
     limit: PrivacyLoss
     own: bool = False
+    used: Fraction = Fraction(0)
+    per: CalendarUnit | None = None
+    renews: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,13 @@ class Explanation:
                 "loss": {part: float(getattr(self.price, part)) for part in ("epsilon", "rho", "delta")},
                 "part_of_budget": float(self.price.part_of(left.limit)),
             },
-            "left": {"epsilon": left.left_epsilon, "statements": left.statements_left, "own": left.own},
+            "left": {
+                "part": float(max(Fraction(0), 1 - left.used)),
+                "statements": left.statements_left,
+                "own": left.own,
+                "per": None if left.per is None else str(left.per),
+                "renews": None if left.renews is None else left.renews.isoformat(),
+            },
             "better": [
                 {
                     "change": one.change,

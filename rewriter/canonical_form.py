@@ -64,12 +64,12 @@ CLASSES: Mapping[str, ListedFields] = {
         ),
     ),
     # What a policy and a database declare, under which releases were made.
-    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded",)),
+    "Catalog": ListedFields("catalog", ("tables", "unit", "declared_extremes"), ("_folded", "previews")),
     "Table": ListedFields(
         "table",
         (
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
-            *("learned_rows", "keys", "claimed", "one_row_of"),
+            *("learned_rows", "keys", "claimed", "one_row_of", "ways", "repeats_unit"),
         ),
     ),
     "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),

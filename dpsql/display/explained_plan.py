@@ -256,4 +256,4 @@ def _answered(told: Explanation) -> RenderableType:
 def _price(told: Explanation) -> str:
     left = told.remaining_after
     paid = price_lines(told.price, told.epsilon, left, "Price") or ["Price: nothing."]
-    return "\n".join([*paid, f"It would leave {left_over(left.left_epsilon, left.statements_left)}."])
+    return "\n".join([*paid, f"It would leave {left_over(left)}."])

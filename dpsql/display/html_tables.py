@@ -47,7 +47,7 @@ def explanation_html(told: Explanation) -> str:
     )
     left = told.remaining_after
     price = [*(price_lines(told.price, told.epsilon, left, "Price") or ["Price: nothing."])]
-    price.append(f"It would leave {left_over(left.left_epsilon, left.statements_left)}.")
+    price.append(f"It would leave {left_over(left)}.")
     head = "<tr><th>column</th><th>type</th><th>expected 95 % error</th></tr>"
     return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table><p>{escape(' '.join(price))}</p>"
 

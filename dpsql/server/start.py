@@ -85,14 +85,14 @@ def _serve_alone(serving: Serving, policy: Policy) -> None:
 
 def _serve_with_workers(serving: Serving, policy: Policy) -> None:
     """The ledger and the shadow are this process's; sessions, engines and noise are the workers'."""
-    from dpsql.server.workers import AddedFigures, Foreman, Nursery, StartCall, database_file, work
+    from dpsql.server.workers import AddedFigures, Foreman, Nursery, StartCall, database_files, work
 
     # First, while this process has one thread.
     nursery = Nursery(partial(work, serving, policy))
     with ExitStack() as stack:
         stack.callback(nursery.close)
         log = _logging(serving, stack)
-        database = database_file(policy)
+        database = database_files(policy)
         found = compared(policy)
         # Open until the end: nobody writes to the file of a database while it is served.
         stack.callback(found.engine.close)

@@ -89,6 +89,12 @@ def compile_aggregate(node: exp.Expr, scope: BlockScope, dialect: Dialect) -> Ag
 
 def check_measured(aggregate: Aggregate) -> None:
     """Refuse an aggregate over people that only one person's rows may have."""
+    if aggregate.distinct and (aggregate.kind.sums or aggregate.kind.averages):
+        word = aggregate.kind.word
+        raise Refused(
+            f"{word}(DISTINCT) is not answered over people",
+            hint=f"{word}(DISTINCT x) with GROUP BY the person is; over people COUNT(DISTINCT x), or {word}(x)",
+        )
     if aggregate.kind.measured_by is MeasuredBy.NOTHING:
         raise Refused(f"{aggregate.kind.word} is not answered over people", hint=_HINT)
 

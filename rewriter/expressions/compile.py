@@ -8,8 +8,6 @@ raise. Totality rests on types alone, never on declared ranges: rows may break a
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from rewriter.declared import Column, Kind
@@ -82,9 +80,9 @@ def _compile(node: exp.Expr, context: Context) -> Value:
 
 def _plain(found: Rule, node: exp.Expr, context: Context) -> Value:
     value = found.function(node, context)
-    if isinstance(node, exp.Paren):
+    if isinstance(node, exp.Paren | exp.Coalesce):
         return value
-    return replace(value, unit=False, identifies=False) if value.unit or value.identifies else value
+    return value.unowned() if value.unit or value.keys or value.ways else value
 
 
 def _check_parts(node: exp.Expr, allowed: frozenset[str]) -> None:
@@ -187,7 +185,7 @@ def _refusal(node: exp.Expr) -> Refused:
         return refuse("an aggregate is not answered here", "aggregates stand in SELECT or HAVING", "42803")
     if isinstance(node, exp.Query | exp.Subquery):
         return refuse(
-            "a subquery is answered only after IN and EXISTS",
+            "a subquery is answered only in parentheses, and after IN and EXISTS",
             "ask for its number first and write it here, or join the table, or write x IN (SELECT …)",
         )
     if isinstance(node, _BITWISE):

@@ -33,6 +33,7 @@ SYNTAX: Registry = {
     exp.Is: rule(logic.is_test, "this", "expression", "negate"),
     exp.Between: rule(logic.between, "this", "low", "high", "symmetric"),
     exp.In: rule(logic.membership, "this", "expressions", "query"),
+    exp.Subquery: rule(logic.scalar, "this"),
     exp.Exists: rule(logic.exists),
     exp.Like: rule(logic.like, "this", "expression", "negate"),
     exp.ILike: rule(logic.like, "this", "expression", "negate"),

@@ -25,7 +25,7 @@ from rewriter.statement.placeholders import apart
 
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 50
-MAX_NODES = 5_000
+MAX_NODES = 30_000
 MAX_DEPTH = 200
 MAX_DIGITS = 1_000
 """Of one number, and as far as its exponent may go."""
@@ -211,6 +211,8 @@ def _check_interval(token: Token, *, of_zone: bool) -> None:
 
 
 def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
+    if (quoted := _with_quoted_labels(text, tokens)) != text:
+        text, tokens = quoted, _tokenize(quoted)
     source, literals = _bind(text, tokens, parameters)
     try:
         trees = sqlglot.parse(source, read="postgres")
@@ -237,6 +239,28 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         replacement = literals[name].copy()
         node.replace(replacement)
     return Select(tree)
+
+
+_LABELS = frozenset({"SELECT", "NOT"})
+"""The words that PostgreSQL takes after AS, and the parser does not."""
+
+
+def _with_quoted_labels(text: str, tokens: list[Token]) -> str:
+    """The text, with quotes around what is a name by its place alone.
+
+    >>> text = "SELECT a AS select, b AS not"
+    >>> _with_quoted_labels(text, _tokenize(text))
+    'SELECT a AS"select", b AS"not"'
+    """
+    pieces: list[str] = []
+    position = 0
+    for before, token, following in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        is_label = before.text.upper() == "AS" and token.text.upper() in _LABELS
+        of_cte = following is not None and following.text.upper() == "MATERIALIZED"
+        if is_label and token.token_type is not TokenType.IDENTIFIER and not of_cte:
+            pieces += [text[position : before.end + 1], f'"{token.text.lower()}"']
+            position = token.end + 1
+    return "".join([*pieces, text[position:]])
 
 
 def _check_size(tree: exp.Expr) -> None:

@@ -15,7 +15,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from rewriter.declared.catalog import Column
+from rewriter.declared.catalog import Column, OwnerKey
 from rewriter.declared.interval import measure
 from rewriter.declared.types import (
     BIGINT,
@@ -569,7 +569,7 @@ def test_unit_and_identifies_survive_parentheses_only() -> None:
     class Units(Rows):
         def column(self, node: exp.Column) -> Value:
             known = Value.unknown(exp.column(node.name), INTEGER)
-            return replace(known, nullable=False, unit=True, identifies=True, constant=True)
+            return replace(known, nullable=False, unit=True, keys=frozenset({OwnerKey("t", "i")}), constant=True)
 
     bare = compile_expression(parse("((i))"), Units(), DUCKDB)
     assert bare.unit

@@ -191,7 +191,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "a sandbox that has four times as long",
-        "dpsql.sandbox.sandbox:Sandbox._cursor",
+        "dpsql.sandbox.sandbox:Sandbox._new_cursor",
         "max_execution_time = {int(self._seconds * 1000)}",
         "max_execution_time = {int(self._seconds * 4000)}",
         f"{SANDBOX}::test_the_engine_has_the_limit_that_was_asked_for",
@@ -205,12 +205,25 @@ BUGS: tuple[Bug, ...] = (
     ),
     bug(
         "tables of a statement stay for the next one",
-        "dpsql.sandbox.sandbox:Sandbox._rows",
-        "                cursor.register(name, _arrow_table(table))\n            cursor.execute(sql)",
-        "                cursor.register(name, _arrow_table(table))\n"
-        '                cursor.execute(f\'CREATE OR REPLACE TABLE main."{name}" AS SELECT * FROM "{name}"\')\n'
-        "            cursor.execute(sql)",
+        "dpsql.sandbox.prepared_selects:PreparedSelect.run",
+        "            self.places[name].table = table\n",
+        "            self.places[name].table = table\n"
+        '            self.cursor.execute(f\'CREATE OR REPLACE TABLE main."{name}" AS SELECT * FROM "{name}"\')\n',
         f"{SANDBOX}::test_tables_of_one_statement_are_not_seen_by_another",
+    ),
+    bug(
+        "a prepared SELECT reads the tables of the last run",
+        "dpsql.sandbox.prepared_selects:PreparedSelect.run",
+        "            self.places[name].table = table\n",
+        "            self.places[name].table = self.places[name].table or table\n",
+        f"{SANDBOX}::test_a_select_that_comes_again_reads_the_tables_that_come_with_it",
+    ),
+    bug(
+        "what a prepared SELECT has read stays with it",
+        "dpsql.sandbox.prepared_selects:PreparedSelects.keep",
+        "        select.clear()\n",
+        "",
+        f"{SANDBOX}::test_a_select_that_is_kept_holds_no_table",
     ),
     # Finishing
     bug(

@@ -22,7 +22,9 @@ def parser() -> argparse.ArgumentParser:
 
     init = commands.add_parser("init", help="write a first policy from the schema of a database, never from its rows")
     places = ", ".join(str(kind.address) for kind in ENGINES.values())
-    init.add_argument("database", metavar="DATABASE", help=f"one of {places}, or just the path of a file")
+    init.add_argument(
+        "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
+    )
     init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
 
     check = commands.add_parser("check", help="compare a policy with its database and list every problem")

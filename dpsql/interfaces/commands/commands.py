@@ -64,10 +64,10 @@ def _init(options: argparse.Namespace) -> int:
     if output is not None and output.exists():
         raise OperationalError(f"{output} exists already", sqlstate="58P02", hint="name another file with --output")
     # Paths in a policy start at the policy's own folder.
-    place, written = database_to_write(options.database, output.parent if output is not None else Path())
-    engine = open_engine(place)
+    database = database_to_write(options.database, output.parent if output is not None else Path())
+    engine = open_engine(database.place, files=database.files)
     try:
-        text = first_policy(engine.schema(), written)
+        text = first_policy(engine.schema(), database.written, database.named)
     finally:
         engine.close()
     if output is None:
@@ -75,13 +75,13 @@ def _init(options: argparse.Namespace) -> int:
     else:
         output.write_text(text, encoding="utf-8")
         _tell(f"Wrote {output}. Decide what is marked in it, then: dpsql check {output}")
-    if not place.address.is_file and written != place.target:
+    if database.place.address.is_server and database.written != database.place.target:
         _tell("The password is not in it: give it to dpsql as PGPASSWORD, or in a password file (~/.pgpass).")
     return DONE
 
 
 def _check(options: argparse.Namespace) -> int:
-    from dpsql.opened import agreeing, look_at, open_engine, referring
+    from dpsql.opened import agreeing, engine_of, look_at, referring
     from dpsql.policy import Policy, PolicyError, declared_columns, fit, problems, unsaid
 
     try:
@@ -89,7 +89,7 @@ def _check(options: argparse.Namespace) -> int:
     except PolicyError as invalid:
         found = list(invalid.problems)
     else:
-        engine = open_engine(policy.database)
+        engine = engine_of(policy)
         try:
             schema, seconds = engine.schema(), policy.limits.seconds
             fitted = fit(policy, schema)
@@ -225,21 +225,26 @@ def _passwd(options: argparse.Namespace) -> int:
 
 
 def _budget(options: argparse.Namespace) -> int:
+    from dpsql.accounting import PrivacyLoss
     from dpsql.display import budget
-    from dpsql.ledger import Charge, NoLedger
-    from dpsql.opened import open_ledger
+    from dpsql.ledger import EVERYBODY, Charge, NoLedger, Standing
+    from dpsql.opened import accountants, open_ledger
     from dpsql.policy import Policy
 
     policy = Policy.load(options.policy)
     charges: tuple[Charge, ...] = ()
+    total, shares = accountants(policy)
+    unspent = {name: tuple(Standing(name, one, PrivacyLoss()) for one in some) for name, some in shares.items()}
+    standings = unspent | {EVERYBODY: tuple(Standing(EVERYBODY, one, PrivacyLoss()) for one in total)}
     try:
         # Looking must not make a ledger.
         with open_ledger(policy, create=False) as ledger:
             charges = ledger.charges(limit=sys.maxsize)
+            standings = {name: ledger.standings(name or None) for name in standings}
     except OperationalError as problem:
         if not isinstance(problem.__cause__, NoLedger):
             raise
-    _console().print(budget(policy, charges), highlight=False)
+    _console().print(budget(policy, charges, standings), highlight=False)
     return DONE
 
 

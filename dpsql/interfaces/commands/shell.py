@@ -135,11 +135,7 @@ class Shell:
         )
 
     def _budget(self, _: str) -> None:
-        left = self._connection.budget()
-        whose = "your share" if left.own else "the total"
-        self._say(
-            f"Left of {whose}, ε = {float(left.epsilon):g}: {left_over(left.left_epsilon, left.statements_left)}."
-        )
+        self._say(f"Left: {left_over(self._connection.budget())}.")
 
     def _explain(self, text: str) -> None:
         self._console.print(explanation(self._connection.explain(text.rstrip(";")), sql=False), highlight=False)
