@@ -35,7 +35,8 @@ tables:
     columns: {{id: {{}}, region: {{values: [north, south, east, west]}}, born: {{range: [1920, 2026]}}}}
   visit:
     unit: patient_id -> patient.id
-    max_rows: 30
+    time: at
+    max_rows: 6 per month
     columns:
       patient_id: {{}}
       at: {{range: [2026-01-01, 2027-01-01]}}
@@ -44,7 +45,8 @@ tables:
       urgent: {{}}
   login:
     unit: patient_id -> patient.id
-    max_rows: 60
+    time: at
+    max_rows: 15 per month
     columns: {{patient_id: {{}}, at: {{range: [2026-01-01, 2027-01-01]}}}}
 """
 
