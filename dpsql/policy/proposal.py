@@ -172,7 +172,8 @@ statement: {epsilon: 0.1, max_epsilon: 1}  # default and cap of SET dpsql.epsilo
 # analysts:
 #   ana: {password: 'SCRAM-SHA-256$...', budget: {epsilon: 3}}
 
-# MIN and MAX over people are the ends of a column's declared range, for free; without this line they are refused.
+# MIN and MAX over people are the ends of a column's declared range, for free; without this line they are
+# picked from the data, approximately, at a price.
 minmax: declared
 
 # Change this text when the data has changed: answers are reused only within one version.

@@ -33,12 +33,16 @@ from rewriter.statement.select_shape import (
     star_of,
     walk,
 )
+from rewriter.statement.spell_conditions import plain_conditions
+from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
+from rewriter.statement.spell_regressions import REGRESSION, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
 
 __all__ = [
     "MAX_BYTES",
+    "REGRESSION",
     "Explain",
     "Parameters",
     "Select",
@@ -63,12 +67,16 @@ __all__ = [
     "is_window_function",
     "listed_items",
     "nodes_of",
+    "number_of",
     "only",
     "output_name",
     "parse",
+    "plain_conditions",
     "plain_constants",
+    "plain_functions",
     "plain_names",
     "plain_quantiles",
+    "plain_regressions",
     "star_of",
     "tested_for_null",
     "unaliased",

@@ -25,6 +25,7 @@ from rewriter.dialects.duckdb import DUCKDB
 from rewriter.plan import Chosen, Linear, Moment, Output, Plan, Ratio
 from rewriter.program import rewrite
 from rewriter.refused import Refused
+from rewriter.regression import Regression
 from rewriter.statement.parser import Explain, Select, parse
 
 FOLDER = Path(__file__).parent
@@ -169,6 +170,9 @@ def _finished(output: Output) -> str:
     if isinstance(how, Moment):
         ranges = [f"[{axis.low}, {axis.high}] in degree {axis.degree}" for axis in (how.x, how.y) if axis.degree]
         return f"{how.figure} over {' and '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"
+    if isinstance(how, Regression):
+        ranges = [f"[{low}, {high}]" for low, high in how.ranges]
+        return f"{how.part.field} over {', '.join(ranges)}, of {', '.join(name for name, _ in how.cells)}"
     if isinstance(how, Chosen):
         return f"picked, number {how.place} of {how.choice}"
     assert isinstance(how, Linear)
