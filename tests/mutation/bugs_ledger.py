@@ -70,7 +70,7 @@ BUGS: tuple[Bug, ...] = (
         "dpsql.ledger.postgres_sql:",
         "AND known = 0 AND NOT late AND fits",
         "AND known = 0 AND fits",
-        f"{WINDOWS}::test_two_proxies_share_a_window_also_where_one_of_them_is_behind",
+        f"{WINDOWS}::test_a_charge_is_decided_in_the_window_that_is_open_when_it_arrives",
     ),
     # The filter
     bug(

@@ -326,7 +326,11 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
-    given = {"epsilon": options.epsilon, "target_error": options.target_error}
+    given = {
+        "epsilon": options.epsilon,
+        "target_error": options.target_error,
+        "watch": getattr(options, "watch", None),
+    }
     if getattr(options, "intervals", False):
         given["intervals"] = "on"
     if options.other:
