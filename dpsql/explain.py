@@ -56,6 +56,7 @@ def explained(
         remaining_after=budget_after(price),
         notices=(*settled.notices, *notes, *notices(priced)),
         render=_rendered,
+        draw=_drawn,
         advise=partial(_better, answering, prepared, settings, price, planned),
     )
 
@@ -99,6 +100,12 @@ def _rendered(explanation: Explanation) -> list[str]:
     from dpsql.display import explanation_lines  # Here, since a terminal's tables are loaded with it.
 
     return explanation_lines(explanation)
+
+
+def _drawn(explanation: Explanation) -> str:
+    from dpsql.display import explanation_html
+
+    return explanation_html(explanation)
 
 
 def answer_columns(prepared: Prepared, settings: Settings) -> tuple[AnswerColumn, ...]:

@@ -103,7 +103,8 @@ class Explanation:
     """What a statement would do, cost and be worth. Making one costs nothing and reads no data.
 
     ``expected`` is the half-width to expect of each column, where that is known before. ``render`` draws it: as text it
-    is what EXPLAIN answers. ``advise`` plans what would be better, which takes some milliseconds.
+    is what EXPLAIN answers. ``draw`` makes HTML of it. ``advise`` plans what would be better, which takes some
+    milliseconds.
     """
 
     releases: tuple[ReleaseExplanation, ...]
@@ -115,6 +116,7 @@ class Explanation:
     remaining_after: Budget
     notices: tuple[str, ...]
     render: Callable[[Explanation], Sequence[str]] = field(repr=False, compare=False)
+    draw: Callable[[Explanation], str] = field(repr=False, compare=False)
     advise: Callable[[], tuple[Better, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
@@ -141,7 +143,13 @@ class Explanation:
                 "loss": {part: float(getattr(self.price, part)) for part in ("epsilon", "rho", "delta")},
                 "part_of_budget": float(self.price.part_of(left.limit)),
             },
-            "left": {"epsilon": left.left_epsilon, "statements": left.statements_left, "own": left.own},
+            "left": {
+                "part": float(max(Fraction(0), 1 - left.used)),
+                "statements": left.statements_left,
+                "own": left.own,
+                "per": None if left.per is None else str(left.per),
+                "renews": None if left.renews is None else left.renews.isoformat(),
+            },
             "better": [
                 {
                     "change": one.change,
@@ -154,6 +162,10 @@ class Explanation:
             "notices": list(self.notices),
         }
         return json.dumps([told], ensure_ascii=False, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.draw(self)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

@@ -31,6 +31,17 @@ NAMES = tuple(
 )
 """Every setting of ours."""
 
+_OF_CLIENTS = {
+    "application_name": "", "bytea_output": "hex", "client_encoding": "UTF8", "client_min_messages": "notice",
+    "datestyle": "ISO, MDY", "default_transaction_isolation": "read committed", "default_transaction_read_only": "on",
+    "extra_float_digits": "1", "in_hot_standby": "off", "integer_datetimes": "on", "intervalstyle": "postgres",
+    "is_superuser": "off", "lc_collate": "C", "lc_ctype": "C", "lc_monetary": "C", "lc_numeric": "C", "lc_time": "C",
+    "max_identifier_length": "63", "role": "none", "search_path": '"$user", public', "server_encoding": "UTF8",
+    "standard_conforming_strings": "on", "statement_timeout": "0", "transaction": "", "transaction_isolation":
+    "read committed", "transaction_read_only": "on",
+}  # fmt: skip
+"""Settings of PostgreSQL that clients ask for, and what they are here while nobody sets them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -117,7 +128,13 @@ class Settings:
             return "on" if self.notices else "off"
         if name.startswith("dpsql."):
             raise _unknown(name)
-        return self.zone if name == "timezone" else self.others.get(name, "")
+        if name == "timezone":
+            return self.zone
+        if name not in self.others and name not in _OF_CLIENTS:
+            raise DataError(
+                f"unrecognized configuration parameter {name!r}", sqlstate="42704", hint=f"there are {', '.join(NAMES)}"
+            )
+        return self.others.get(name, _OF_CLIENTS.get(name, ""))
 
     @property
     def zone(self) -> str:

@@ -78,7 +78,8 @@ class ShownColumn:
         return max(abs(float(end) - float(value)) for end in ends)  # type: ignore[arg-type]
 
     def text(self, row: int) -> str:
-        return cell(self.values[row], self.margin(row))
+        # A month is a day without an hour.
+        return cell(self.values[row], self.margin(row)).removesuffix(" 00:00:00")
 
     def error(self, row: int) -> str:
         margin = self.margin(row)

@@ -27,6 +27,7 @@ from dpsql.engines.duckdb import LOCKED, column_type
 from dpsql.errors import Error, OperationalError, error
 from dpsql.memory import Memory
 from dpsql.releases import ColumnarRows, ReleasedTable, ValueColumn, arrow_type, columns_of, concatenated, rounded
+from dpsql.sandbox.array_text import array_text
 from dpsql.sandbox.prepared_selects import PreparedSelect, PreparedSelects
 from dpsql.sandbox.sandbox_errors import UNDEFINED, sandbox_error
 from rewriter.declared import TEXT, UTC, Kind, Scalar, Type
@@ -211,11 +212,12 @@ class Sandbox:
     def _fetch(self, cursor: duckdb.DuckDBPyConnection, columns: Columns) -> Rows:
         """The rows; those of a long answer column by column."""
         rows: list[tuple[Scalar | None, ...]] = []
+        lists = [place for place, column in enumerate(cursor.description or ()) if str(column[1]).endswith("[]")]
         most = self._cells // max(len(columns), 1)
         while batch := cursor.fetchmany(_BATCH):
-            rows += batch
+            rows += [_with_array_texts(row, lists) for row in batch] if lists else batch
             _check_length(len(rows), most)
-            if len(batch) == _BATCH and not any(kind.temporal for _, kind in columns):
+            if len(batch) == _BATCH and not lists and not any(kind.temporal for _, kind in columns):
                 return _long(rows, cursor.to_arrow_reader(_BATCHES), [kind for _, kind in columns], most)
         instants = [place for place, (_, type_) in enumerate(columns) if type_.kind is Kind.TIMESTAMPTZ]
         return tuple([_in_utc(row, instants) for row in rows]) if instants else tuple(rows)
@@ -289,6 +291,13 @@ def _long(
     return ColumnarRows(columns, count)
 
 
+def _with_array_texts(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
+    cells = list(row)
+    for place in places:
+        cells[place] = array_text(cells[place])
+    return tuple(cells)
+
+
 def _in_utc(row: tuple[Scalar | None, ...], places: Sequence[int]) -> tuple[Scalar | None, ...]:
     cells = list(row)
     for place in places:
@@ -304,7 +313,7 @@ def _columns(cursor: duckdb.DuckDBPyConnection) -> Columns:
 
 def _described(name: str, spelt: str) -> Type:
     """The type of an answer's column. SUM over BIGINT is a HUGEINT there, whose values are plain integers."""
-    if spelt in ('"NULL"', "NULL"):
+    if spelt in ('"NULL"', "NULL", "JSON") or spelt.endswith("[]"):
         return TEXT
     found = column_type(spelt)
     if found is None:

@@ -15,7 +15,7 @@ from rewriter.aggregates.quantile_functions import MEDIAN, MODE, PERCENTILE_CONT
 from rewriter.aggregates.regressions import LINREGR
 from rewriter.aggregates.sums import AVG, SUM
 from rewriter.dialects import Dialect
-from rewriter.expressions import Value
+from rewriter.expressions import Value, word_of
 from rewriter.refused import Refused
 from rewriter.relations import BlockScope, condition
 from rewriter.release import Aggregate, MeasuredBy
@@ -106,4 +106,6 @@ def _word(node: exp.Expr) -> str:
         return _word(node.this)
     if (function := function_of(node)) is not None:
         return function.word
+    if (word := word_of(node)) is not None:
+        return word.upper()
     return function_name(type(node)).upper() if isinstance(node, exp.Func) else type(node).__name__.upper()

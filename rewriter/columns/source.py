@@ -112,7 +112,7 @@ class Source:
     ``optional``: the null-supplying side of an outer join. ``filters`` hold on every row of it. ``numbered`` columns
     give each row of one unit another number. ``unique_columns`` and ``unique_keys`` are true of any data,
     ``claimed_keys`` are the owner's word. ``reached``: the item of a base table is joined along its path already, so
-    that it carries its ``unit``.
+    that it carries its ``unit``. ``said`` is the aggregate by which a statement says whose each of its groups is.
     """
 
     name: str
@@ -130,6 +130,7 @@ class Source:
     filters: tuple[Value, ...] = ()
     numbered: frozenset[str] = frozenset()
     reached: bool = False
+    said: str = ""
 
     def constant(self) -> Source:
         """The same source, each of whose columns has one value per unit."""

@@ -76,7 +76,7 @@ def _any(node: exp.Expr, quantified: exp.Expr, context: Context) -> Value:
     while isinstance(array, exp.Paren):
         array = array.this
     if not isinstance(node, exp.EQ) or not isinstance(array, exp.Array):
-        raise refuse("ANY is answered only as x = ANY(ARRAY[…])", "write x IN (…)")
+        raise refuse("ANY is answered of lists and subqueries", "write x = ANY(ARRAY[1, 2]), or x IN (…)")
     return membership_of_list(context.finite(node.this), array.expressions, context)
 
 

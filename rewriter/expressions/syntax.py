@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewriter.expressions import arithmetic, casts, literals, logic, text, time
+from rewriter.expressions import arithmetic, bits, casts, literals, logic, text, time
 from rewriter.expressions.build import Registry, rule
 
 SYNTAX: Registry = {
@@ -42,6 +42,7 @@ SYNTAX: Registry = {
     exp.RegexpILike: text.regex(ignore_case=True),
     # signs, choices and conversions
     exp.Neg: rule(arithmetic.negate),
+    exp.BitwiseNot: rule(bits.inverted),
     exp.Case: rule(logic.case, "this", "ifs", "default"),
     exp.If: rule(logic.if_function, "this", "true", "false"),
     exp.Cast: rule(casts.cast, "this", "to"),

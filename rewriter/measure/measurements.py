@@ -128,10 +128,10 @@ def _require_ranges(aggregates: Sequence[Aggregate], filters: Sequence[Value]) -
     if not lacking:
         return
     missing = [missing_ranges(range_of(aggregate, filters)[0].sql) for aggregate in lacking]
-    text = lacking[0].wording.inner
+    tests = " AND ".join(f"{one} BETWEEN 0 AND 100" for one in lacking[0].wording.arguments)
     raise Unbounded(
         f"{lacking[0].text} has no bounds: one person could move it without limit",
-        hint=f"add WHERE {text} BETWEEN 0 AND 100, say; or the owner can declare a range for the columns in it",
+        hint=f"add WHERE {tests}, say; or the owner can declare a range for the columns in it",
         # One that nothing stands for cannot be answered, whatever is known of the others.
         missing=frozenset().union(*missing) if all(missing) else frozenset(),
         certain=frozenset().union(*(some for some in missing if len(some) == 1)),

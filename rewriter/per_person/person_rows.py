@@ -36,7 +36,7 @@ def selected(select: exp.Select, block: SelectRows, dialect: Dialect) -> Relatio
         columns.append((output_name(item), compile_expression(bare, block.scope, dialect)))
     kept = frozenset(numbered)
     unique = unique_places(columns, block.scope)
-    return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, kept, unique)
+    return Relation(tuple(columns), block.rows, block.unit, block.bound, block.filters, kept, unique, block.said)
 
 
 def unique_places(columns: Sequence[tuple[str, Value]], scope: BlockScope) -> tuple[frozenset[int], ...]:
@@ -65,11 +65,11 @@ def output_names(select: exp.Select, scope: BlockScope) -> list[str]:
 
 
 def of_units(
-    grouped: Grouped, block: SelectRows, alias: str, catalog: Catalog, dialect: Dialect, *, said: bool = False
+    grouped: Grouped, block: SelectRows, alias: str, catalog: Catalog, dialect: Dialect, *, said: str = ""
 ) -> Source:
     """Aggregates whose groups each belong to one person: rows again, owned by that person; or groups of public rows.
 
-    ``said``: that each group is one person's is the statement's word. The groups are made by the person as well.
+    ``said``: that each group is one person's is the word of this aggregate. The groups are made by the person as well.
     """
     rows, owner = block.rows.copy(), block.unit
     expressions: list[exp.Expr] = [] if owner is None else [exp.alias_(owner.copy(), UNIT)]
@@ -100,9 +100,20 @@ def of_units(
     fields = {name: replace(value, constant=True) if one_row else value for name, value in columns}
     table = grouped.outer.args["from_"].this.name
     filters = outside(block.filters, alias)
-    key = frozenset(key_name(number) for number in _determining(grouped.keys, block.scope))
+    determining = frozenset(key_name(number) for number in _determining(grouped.keys, block.scope))
     unit = None if owner is None else exp.column(UNIT, alias)
-    return Source(table, alias, item, fields, owner is not None, bound, unit=unit, unique_keys=(key,), filters=filters)
+    return Source(
+        table,
+        alias,
+        item,
+        fields,
+        owner is not None,
+        bound,
+        unit=unit,
+        unique_keys=(determining,),
+        filters=filters,
+        said=said or block.said,
+    )
 
 
 def _determining(keys: Sequence[Key], scope: BlockScope) -> list[int]:

@@ -338,7 +338,9 @@ class _Reader:
         computed = [(f"w{place}", value) for place, value in enumerate(windows)]
         block = self.block
         unique = unique_places(read, block.scope)
-        relation = Relation((*read, *computed), block.rows, block.unit, block.bound, block.filters, unique=unique)
+        relation = Relation(
+            (*read, *computed), block.rows, block.unit, block.bound, block.filters, unique=unique, said=block.said
+        )
         source = relation.source(block.scope.sources[0].name, alias)
         fields = dict(source.fields)
         for place, (name, value) in enumerate(computed, len(read)):

@@ -78,6 +78,7 @@ class SelectRows:
 
     The first ``conditions`` of the filters are the conjuncts of its WHERE, in order; ``owned`` is what else is asked of
     the rows, so that each of them has an owner: that its unit is among ``everybody``, where no foreign key says so.
+    ``said``: how many rows there are hangs on a statement's word about whose its groups are.
     """
 
     scope: BlockScope
@@ -88,6 +89,7 @@ class SelectRows:
     conditions: int = 0
     owned: tuple[exp.Expr, ...] = ()
     everybody: exp.Expr | None = None
+    said: str = ""
 
 
 @dataclass(slots=True)
@@ -158,7 +160,10 @@ def build_block(
     if conditions or owned:
         tests = [*(value.sql.copy() for value in conditions), *(test.copy() for test in owned)]
         rows.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
-    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join)
+    said = next((source.said for source in sources if source.said and not source.optional), "")
+    return SelectRows(
+        scope, rows, owner.unit, owner.bound, filters, len(conditions), tuple(owned), owner.semi_join, said
+    )
 
 
 def _present(sources: tuple[Source, ...], state: _Joined, scope: BlockScope) -> tuple[Source, ...]:
@@ -242,9 +247,8 @@ def _all_of_both(
     if owner.semi_join is not None:
         owned = [exp.In(this=owner.unit.copy(), query=exp.Subquery(this=owner.semi_join.copy()))]
     rows.set("where", exp.Where(this=exp.and_(*(one.sql.copy() for one in conditions), *owned, copy=False)))
-    return SelectRows(
-        scope, rows, owner.unit, owner.bound, tuple(conditions), len(conditions), tuple(owned), owner.semi_join
-    )
+    said, filters = head.said or other.said, tuple(conditions)
+    return SelectRows(scope, rows, owner.unit, owner.bound, filters, len(filters), tuple(owned), owner.semi_join, said)
 
 
 def _compare_owners(source: Source, join: exp.Join, owner: Ownership) -> None:
@@ -264,7 +268,7 @@ def _join(
 ) -> None:
     only(join, _JOIN_PARTS, "a join over people")
     side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
-    if method:
+    if method not in ("", "NATURAL"):
         raise Refused(f"{method} JOIN is not answered", hint="write the join condition with ON or USING")
     if side not in ("", "LEFT") or kind not in ("", "INNER", "CROSS", "OUTER"):
         raise Refused(
@@ -282,8 +286,8 @@ def _join(
     state.sources.append(source)
     on = join.args.get("on")
     tests = list(conjuncts(on)) if on is not None else []
-    for identifier in join.args.get("using") or ():
-        earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
+    earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
+    for identifier in _shared(earlier, source) if method else join.args.get("using") or ():
         left, name = earlier.resolve(exp.Column(this=identifier.copy()))
         right, other = find_field([source], exp.Column(this=identifier.copy()))
         tests.append(exp.EQ(this=resolved(left, name), expression=resolved(right, other)))
@@ -310,6 +314,12 @@ def _join(
     elif not compiled:
         parts["kind"] = "CROSS"
     state.joins.append(exp.Join(**parts))
+
+
+def _shared(earlier: BlockScope, source: Source) -> list[exp.Identifier]:
+    """The columns by which a NATURAL JOIN joins: those that both sides have, of those that there are for an analyst."""
+    visible = {name for one, name in earlier.star(None) if (one.alias, name) not in earlier.hidden}
+    return [exp.to_identifier(name, quoted=True) for name in source.fields if name in visible]
 
 
 _STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.ILike)

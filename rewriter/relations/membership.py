@@ -57,6 +57,10 @@ class Subqueries:
 
         It reads no rows of people, so it is the same whoever comes or goes.
         """
+        if isinstance(node.this, exp.Select):
+            tables = {item.alias_or_name.lower() for item in from_items(node.this)}
+            if any(column.table and column.table.lower() not in tables for column in _columns(node.this)):
+                raise _correlated()
         relation = self.relation(node.this)
         if relation.unit is not None:
             raise compared_with_aggregate()

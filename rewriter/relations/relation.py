@@ -25,7 +25,7 @@ class Relation:
     ``rows`` is a SELECT of our own without a select list: FROM, joins, WHERE, GROUP BY. ``columns`` are the output
     names with their values over it, ``unit`` the expression of the owner. ``filters`` hold on every row. ``numbered``
     are the places of columns that give each row of one unit another number. ``unique`` are places of columns that no
-    two rows of one unit share all values of.
+    two rows of one unit share all values of. ``said``: its rows are groups of which a statement says whose they are.
     """
 
     columns: tuple[tuple[str, Value], ...]
@@ -35,6 +35,7 @@ class Relation:
     filters: tuple[Value, ...] = ()
     numbered: frozenset[int] = frozenset()
     unique: tuple[frozenset[int], ...] = ()
+    said: str = ""
 
     def select(self) -> exp.Select:
         """The relation as a subquery: columns ``c0``, ``c1``, … and the unit ``u``. May be called once."""
@@ -66,6 +67,7 @@ class Relation:
             unit=None if self.unit is None else exp.column(UNIT, alias),
             filters=outside(self.filters, alias),
             numbered=frozenset(renamed[place] for place in self.numbered) & fields.keys(),
+            said=self.said,
             unique_keys=tuple(
                 frozenset(renamed[place] for place in key)
                 for key in self.unique
@@ -161,7 +163,7 @@ def _combined(
         )
     rows = exp.Select().from_(exp.Subquery(this=both, alias=exp.TableAlias(this=exp.to_identifier(alias))), copy=False)
     unit = None if one.unit is None else exp.column(UNIT, alias)
-    return Relation(tuple(columns), rows, unit, one.bound.plus(other.bound))
+    return Relation(tuple(columns), rows, unit, one.bound.plus(other.bound), said=one.said or other.said)
 
 
 def _cast(relation: Relation, types: Sequence[Type], dialect: Dialect) -> Relation:

@@ -16,7 +16,7 @@ from rewriter.statement import folded, only
 
 _VIRTUAL = frozenset(name.removeprefix(RESERVED) for name in VIRTUAL_COLUMNS)
 
-MAX_EXPANDED = 200_000
+MAX_EXPANDED = 400_000
 """Syntax nodes that WITH queries over people become where they are named, together."""
 
 

@@ -1,8 +1,8 @@
 """Percentiles spelled by ranks: ``MIN(CASE WHEN n < 0.25 * total THEN 9999 ELSE x END)`` over numbered rows.
 
-Where ``n`` is ``ROW_NUMBER() OVER (ORDER BY x)`` and ``total`` counts the same rows, that is the first value of which so
-large a share of the rows are no greater: ``PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY x)``. A number that each row of
-many people has among all of them moves with everybody; a percentile is picked.
+Where ``n`` is ``ROW_NUMBER() OVER (ORDER BY x)`` and ``total`` counts the same rows, that is the first value of which
+so large a share of the rows are no greater: ``PERCENTILE_DISC(0.25) WITHIN GROUP (ORDER BY x)``. A number that each row
+of many people has among all of them moves with everybody; a percentile is picked.
 
 Guarantee: the meaning is the same for rows that have an ``x``. Rows without one are ranked by their number and not by a
 percentile, and a notice says so. Anything else that is done with such numbers is left as it is, and refused.
@@ -232,8 +232,8 @@ def _counts_rows(count: exp.Count) -> bool:
 def _without_join(
     select: exp.Select, table: str, total: str, alias: str, keys: Sequence[str], rows: exp.Select, root: exp.Expr
 ) -> bool:
-    """Takes away the join with the counts of the groups, ``(SELECT key, COUNT(*) AS total FROM … GROUP BY key)``, of the
-    same rows; leaves of it that a key is not NULL. False where the join is something else."""
+    """Takes away the join with the counts of the groups, ``(SELECT key, COUNT(*) AS total FROM … GROUP BY key)``, of
+    the same rows; leaves of it that a key is not NULL. False where the join is something else."""
     joins = list(select.args.get("joins") or ())
     if len(joins) != 1 or len(keys) != 1 or joins[0].side or joins[0].args.get("on") is None:
         return False

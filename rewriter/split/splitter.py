@@ -8,7 +8,8 @@ would need to be both is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -26,7 +27,7 @@ from rewriter.aggregates import (
     with_declared_extremes,
 )
 from rewriter.columns import Source, base_table
-from rewriter.declared import Catalog, Norm
+from rewriter.declared import Catalog, Norm, Table
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
@@ -38,11 +39,13 @@ from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.largest_groups import with_rankings
+from rewriter.split.made_rows import made_rows
 from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
 from rewriter.split.own_names import with_own_names
+from rewriter.split.own_values_joined import with_own_values
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
 from rewriter.split.ranked_quantiles import plain_ranks
@@ -52,7 +55,9 @@ from rewriter.statement import (
     is_grouped,
     only,
     output_name,
+    plain_conditions,
     plain_constants,
+    plain_functions,
     plain_names,
     plain_quantiles,
     plain_regressions,
@@ -83,7 +88,8 @@ def split(
     """
     catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    plain = plain_every(plain_constants(plain_regressions(plain_quantiles(plain_names(tree, database)))))
+    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(tree, database)))))
+    plain = plain_every(plain_constants(worded))
     plain, notes = plain_ranks(with_own_names(plain, catalog))
     splitter.notes |= dict.fromkeys(notes)
     try:
@@ -95,8 +101,9 @@ def split(
         return Split((), columns_alone(rows), frozenset(), (), (PREVIEWED,))
     if isinstance(resolved, Relation):
         raise Refused("this query returns rows of people", hint=_ROWS_HINT, sqlstate=NOT_ALLOWED)
-    one = merged(splitter.releases, splitter.sites)
-    outer = flattened(one.renamed(resolved.tree), single(one.releases))
+    tree = _without_unread(resolved.tree)
+    one = merged(splitter.releases, splitter.sites, {table.name for table in tree.find_all(exp.Table)})
+    outer = flattened(one.renamed(tree), single(one.releases))
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes))
@@ -106,7 +113,8 @@ def _named_person(grouped: Grouped) -> str | None:
     """The MIN or MAX by which a group says whose it is: of the key of the person, over all rows of a group.
 
     ``SELECT MAX(patient_id), … GROUP BY sample_id`` speaks of groups of one person each. They are grouped by the person
-    as well, which adds nothing where that is so, and keeps people apart where it is not.
+    as well, which adds nothing where that is so, and keeps people apart where it is not. Only what is known of a person
+    is read of such groups, by a LEFT JOIN of them: how many there are would hang on the statement's word.
     """
     for one in grouped.aggregates:
         named = one.kind.same_of_one and one.argument is not None and one.argument.unit and not one.distinct
@@ -133,6 +141,22 @@ def _no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) 
 def _is_cut(node: exp.SetOperation) -> bool:
     """Whether a set operation has parts of its own that its rows depend on."""
     return any(node.args.get(part) for part in ("with_", "order", "limit", "offset"))
+
+
+def _without_unread(tree: exp.Query) -> exp.Query:
+    """The outer SELECT without WITH queries over releases that nothing reads: they are not bought. Changes ``tree``."""
+    pruned = True
+    while pruned:
+        pruned = False
+        read = Counter(table.name.lower() for table in tree.find_all(exp.Table))
+        for cte in list(tree.find_all(exp.CTE)):
+            released = any(table.name.startswith(RESERVED) for table in cte.find_all(exp.Table))
+            if released and not read[cte.alias.lower()] and (with_ := cte.parent) is not None:
+                cte.pop()
+                pruned = True
+                if not with_.expressions:
+                    with_.pop()
+    return tree
 
 
 def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
@@ -246,16 +270,27 @@ class _Splitter:
         sources: dict[int, Relation | Outer] = {}
         before, told = len(self.releases), dict(self.notes)
         private = False
+        laterals: list[exp.Lateral] = []
         for item in items:
-            table = self._names.named(item, names) if isinstance(item, exp.Table) else None
+            is_named = isinstance(item, exp.Table) and made_rows(item) is None
+            table = self._names.named(item, names) if isinstance(item, exp.Table) and is_named else None
             if isinstance(item, exp.Subquery):
                 only(item, frozenset({"this", "alias"}), "a subquery in FROM")
                 sources[id(item)] = self.query(item.this, names)
             elif isinstance(table, Relation | Outer):
                 sources[id(item)] = table
-            elif isinstance(item, exp.Table):
+            elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
+                laterals.append(item)
+            elif is_named:
                 private = private or (table is not None and not table.public)
         private = private or any(isinstance(source, Relation) for source in sources.values())
+        for item in laterals:
+            if private or isinstance(found := self.query(item.this, names), Relation):
+                raise Refused(
+                    "LATERAL over rows of people is not answered",
+                    hint="join the subquery: JOIN (SELECT …) AS x ON x.id = p.id",
+                )
+            sources[id(item)] = found
         if not private:
             return self._outer(select, names, ctes, sources, before)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
@@ -263,6 +298,13 @@ class _Splitter:
             moved = joins_as_having(
                 select, {n: (s.source, s.tree) for n, s in sources.items() if isinstance(s, Outer)}, answers
             )
+            if moved is None:
+                moved = with_own_values(
+                    select,
+                    {n: (s.source, self._tables_in(s.names)) for n, s in sources.items() if isinstance(s, Outer)},
+                    answers,
+                    self._tables_in(names),
+                )
             if moved is not None:
                 del self.releases[before:]
                 self.notes = told
@@ -272,6 +314,15 @@ class _Splitter:
                 hint="aggregate the rows first, then join the aggregated subqueries",
             )
         return self._private(select, names, ctes, sources)
+
+    def _tables_in(self, names: Names) -> Callable[[exp.Expr], Table | None]:
+        """What items of FROM mean where these names are in reach."""
+
+        def table_of(item: exp.Expr) -> Table | None:
+            found = self._names.named(item, names) if isinstance(item, exp.Table) else None
+            return found if isinstance(found, Table) else None
+
+        return table_of
 
     # The public side
 
@@ -287,6 +338,10 @@ class _Splitter:
                 if isinstance(resolved, Relation):
                     raise AssertionError("a private source in a public query")
                 copy.set("this", resolved.tree)
+            elif isinstance(item, exp.Lateral) and isinstance(found := sources.get(id(item)), Outer):
+                copy.replace(exp.Subquery(this=found.tree, alias=item.args["alias"].copy()))
+            elif (made := made_rows(item)) is not None:
+                copy.replace(made)
             elif isinstance(item, exp.Table):
                 self._rename_table(item, copy, names)
         self._subqueries(tree, names)
@@ -346,6 +401,8 @@ class _Splitter:
                 raise Refused("dpsql's own relations are not joined with people", hint="query them alone")
             if not isinstance(table, Relation | Outer):
                 source = base_table(table, name, self._alias(), self._catalog, self._dialect)
+                if table.repeats_unit is not None and table.columns[table.repeats_unit].nullable:
+                    self.notes[f"rows of {table.name} without {table.repeats_unit} are nobody's here"] = None
                 if columns:
                     raise Refused("column names after a table's alias are not answered", hint="rename in a subquery")
                 return source
@@ -432,9 +489,13 @@ class _Splitter:
         if person is not None or any(key.value.identifies for key in grouped.keys):
             if grouped.sets:
                 raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
-            said = person is not None
-            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect, said=said)
+            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect, said=person or "")
             return self._projection_of(grouped.outer, source, {})
+        if block.said:
+            raise Refused(
+                f"groups of which {block.said} says whose they are may be several people's, and are counted here",
+                hint="GROUP BY the person as well, so that rows of several people are several groups",
+            )
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
             check_measured(aggregate)

@@ -33,6 +33,8 @@ from rewriter.statement.select_shape import (
     star_of,
     walk,
 )
+from rewriter.statement.spell_conditions import plain_conditions
+from rewriter.statement.spell_functions import plain_functions
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.spell_regressions import REGRESSION, number_of, plain_regressions
 from rewriter.statement.statement_time import at_instant
@@ -69,7 +71,9 @@ __all__ = [
     "only",
     "output_name",
     "parse",
+    "plain_conditions",
     "plain_constants",
+    "plain_functions",
     "plain_names",
     "plain_quantiles",
     "plain_regressions",

@@ -13,6 +13,8 @@ import re
 
 from sqlglot import exp
 
+from rewriter.statement.time_formats import python_format
+
 _FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ)
 _TEXTS = (exp.DType.TEXT, exp.DType.VARCHAR)
 
@@ -119,7 +121,7 @@ def _formatted(node: exp.Expr) -> exp.Expr | None:
     if not (isinstance(text, exp.Literal) and text.is_string and isinstance(pattern, exp.Literal)):
         return None
     try:
-        found = datetime.datetime.strptime(text.name, pattern.name)
+        found = datetime.datetime.strptime(text.name, python_format(pattern.name))
     except ValueError:
         return None
     if isinstance(node, exp.StrToDate):

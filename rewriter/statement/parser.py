@@ -117,11 +117,11 @@ def parse(text: str, parameters: Parameters = ()) -> Statement:
     )
 
 
-_QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "("})
+_QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
 _WRITES = frozenset(
     """INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE GRANT REVOKE COPY CALL DO VACUUM ANALYZE ATTACH DETACH
     PRAGMA INSTALL LOAD EXPORT IMPORT LOCK COMMENT REFRESH REINDEX CLUSTER CHECKPOINT LISTEN NOTIFY UNLISTEN USE
-    DESCRIBE SUMMARIZE PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE TABLE FROM PIVOT
+    DESCRIBE SUMMARIZE PREPARE EXECUTE DEALLOCATE DECLARE FETCH MOVE CLOSE KILL REPLACE FROM PIVOT
     UNPIVOT""".split()
 )
 
@@ -222,7 +222,7 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         raise _too_deep() from None
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError):
         raise Refused("the query is not understood", hint="check its syntax", sqlstate=SYNTAX) from None
-    found = [tree for tree in trees if tree is not None]
+    found = [_rows(tree) for tree in trees if tree is not None]
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise Refused("this is not one query", hint="send one SELECT", sqlstate=SYNTAX)
     tree: exp.Query = found[0]
@@ -239,6 +239,17 @@ def _select(text: str, tokens: list[Token], parameters: Parameters) -> Select:
         replacement = literals[name].copy()
         node.replace(replacement)
     return Select(tree)
+
+
+def _rows(tree: exp.Expr) -> exp.Expr:
+    """VALUES alone, as the rows of a table whose columns have PostgreSQL's names for them."""
+    if not isinstance(tree, exp.Values) or not tree.expressions:
+        return tree
+    width = len(tree.expressions[0].expressions) or 1
+    names = [exp.to_identifier(f"column{place}") for place in range(1, width + 1)]
+    tree.set("alias", exp.TableAlias(this=exp.to_identifier("rows"), columns=names))
+    around = {part: tree.args.pop(part) for part in ("order", "limit", "offset") if tree.args.get(part)}
+    return exp.Select(expressions=[exp.Star()], **around).from_(tree, copy=False)
 
 
 _LABELS = frozenset({"SELECT", "NOT"})
@@ -274,6 +285,9 @@ def _check_size(tree: exp.Expr) -> None:
             raise Refused(f"the query has more than {MAX_NODES} parts", hint="shorten its lists", sqlstate=TOO_COMPLEX)
         if depth > MAX_DEPTH:
             raise _too_deep()
+        if isinstance(node, exp.Cast) and node.args.get("this") is None:
+            # Calls that the parser spells by a cast, without the argument that they need.
+            raise Refused("a function lacks its argument", hint="give it one", sqlstate="42883")
         for child in node.iter_expressions():
             stack.append((child, depth + 1))
 
@@ -301,6 +315,7 @@ def _syntax_error(error: ParseError, source: str) -> Refused:
 
 def _bind(text: str, tokens: list[Token], parameters: Parameters) -> tuple[str, Mapping[str, exp.Expression]]:
     """Give every ``?`` a name of our own, and every parameter its literal."""
+    text, tokens = _tables(text, tokens)
     marks = [token for token in tokens if token.token_type is TokenType.PLACEHOLDER and token.text == "?"]
     if isinstance(parameters, Mapping):
         if marks:
@@ -322,6 +337,28 @@ def _bind(text: str, tokens: list[Token], parameters: Parameters) -> tuple[str, 
         position = token.start + 1
     pieces.append(text[position:])
     return "".join(pieces), {f"dpsql_{number}": literal(value) for number, value in enumerate(values)}
+
+
+_BEFORE_TABLE = frozenset({"(", "UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT"})
+
+
+def _tables(text: str, tokens: list[Token]) -> tuple[str, list[Token]]:
+    """``TABLE t`` is ``SELECT * FROM t``, at the beginning of a query."""
+    found = [
+        token
+        for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False)
+        if token.token_type is TokenType.TABLE
+        and (before is None or before.text.upper() in _BEFORE_TABLE or before.text == ")")
+        and after.text[:1].isidentifier()
+    ]
+    if not found:
+        return text, tokens
+    pieces, position = [], 0
+    for token in found:
+        pieces += [text[position : token.start], "SELECT * FROM"]
+        position = token.end + 1
+    spelt = "".join([*pieces, text[position:]])
+    return spelt, _tokenize(spelt)
 
 
 def literal(value: object) -> exp.Expression:

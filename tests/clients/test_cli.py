@@ -71,6 +71,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "passwd",
         "query",
         "serve",
+        "shell",
     ]
 
 
@@ -227,7 +228,7 @@ def test_a_terminal_without_unicode_gets_no_traceback(policy: Path) -> None:
 
 
 def test_explain_is_free_and_tells_plan_noise_and_price(run: Run, policy: Path) -> None:
-    done = run("explain", policy, BY_SEX, "--analyst", "ana", "--epsilon", "0.5")
+    done = run("explain", policy, BY_SEX, "--sql", "--analyst", "ana", "--epsilon", "0.5")
     assert done.code == 0
     for word in ("Bounded SQL", "FROM", "Gaussian, σ = ", "95 % error", "Price: ", "(ε = 0.5)", "It would leave "):
         assert word in done.out

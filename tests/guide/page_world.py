@@ -23,7 +23,8 @@ import yaml
 
 import dpsql
 from dpsql.console import console_beside
-from dpsql.interfaces.commands.commands import _certificate, main, parser
+from dpsql.interfaces.commands.command_line import parser
+from dpsql.interfaces.commands.commands import _certificate, main
 from dpsql.policy import Policy
 from dpsql.proxy import Proxy
 from dpsql.server.door import Door

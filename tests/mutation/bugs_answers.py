@@ -181,6 +181,27 @@ BUGS: tuple[Bug, ...] = (
         "cancellation.watching(lambda: [one.interrupt() for one in self._idle] and None),",
         "tests/engines/test_contract.py::TestTime::test_a_release_is_cancelled_from_another_thread",
     ),
+    bug(
+        "groups of another type are looked up as if they were alike",
+        "dpsql.engines.known_groups:inhabited_table",
+        "    if _types(described[:width]) != known.types:\n        return None\n",
+        "",
+        "tests/engines/test_known_groups.py::test_groups_of_another_type_are_read_by_the_whole_sql",
+    ),
+    bug(
+        "the groups of a view are listed once for all",
+        "dpsql.engines.duckdb.duckdb_engine:DuckDBEngine._known_groups",
+        "                if not table.view\n",
+        "",
+        "tests/engines/test_known_groups.py::test_the_table_is_that_of_the_whole_sql",
+    ),
+    bug(
+        "what is read without empty groups is that of another SQL",
+        "dpsql.engines.known_groups:can_be_known",
+        "plan.inhabited is not None and plan.inhabited.whole == plan.sql",
+        "plan.inhabited is not None",
+        "tests/engines/test_known_groups.py::test_what_is_not_the_plans_own_sql_is_not_read_in_its_place",
+    ),
     # The sandbox
     bug(
         "a sandbox that reads files",

@@ -9,7 +9,7 @@ SELECT SUM(CASE WHEN a.patient_id IS NULL THEN 1 ELSE 0 END), COUNT(*) FROM (SEL
 -- a0: SUM(CASE WHEN patient_id IS NULL THEN 1 ELSE 0 END) (bigint) = 1/16777216 · s0 + -397/15837691904 · s1, rounded, at least 0
 -- a1: COUNT(*) (bigint) = 1/16777216 · s0 + 627/15837691904 · s1, rounded, at least 0
 -- note: each person counts with at most 80 rows
--- note: 2 counts are measured together, which takes less noise: as 2 weighted sums of 2 parts that share no rows
+-- note: 2 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 WITH partial AS (
   SELECT
     u,

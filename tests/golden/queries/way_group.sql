@@ -1,15 +1,15 @@
-SELECT COUNT(*), AVG(m) FROM (SELECT batch_id, MAX(patient_id) AS patient_id, MAX(result) AS m FROM sample GROUP BY batch_id) AS t;
+SELECT COUNT(*), AVG(m) FROM visit AS v LEFT JOIN (SELECT batch_id, MAX(patient_id) AS patient_id, MAX(result) AS m FROM sample GROUP BY batch_id) AS t ON t.patient_id = v.patient_id;
 
 -- ----
 -- release 0
 -- groups: one group
--- one unit moves: l1 None, l2 √51646981734400000000
---   s0: rows, each without m as 9/16 (steps of 1/26214400, at most 7186583453)
---   s1: Σ(2·m - 100) (steps of 1/245760, at most 7186583453)
---   s2: rows without m (steps of 1/32768000, at most 7186583453)
+-- one unit moves: l1 None, l2 √82635170775040000000000
+--   s0: rows, each without m as 9/16 (steps of 1/26214400, at most 287463338140)
+--   s1: Σ(2·m - 100) (steps of 1/245760, at most 287463338140)
+--   s2: rows without m (steps of 1/32768000, at most 287463338140)
 -- a0: COUNT(*) (bigint) = 1/26214400 · s0 + 7/524288000 · s2, rounded, at least 0
 -- a1: AVG(m) (double) = 0 + 100 · a / (a + b), a = 1/52428800 · s0 + -9/1048576000 · s2 + 1/49152000 · s1, b = 1/52428800 · s0 + -9/1048576000 · s2 + -1/49152000 · s1
--- note: each person counts with at most 200 rows
+-- note: each person counts with at most 8000 rows
 -- note: m is clipped into [0, 100]
 WITH partial AS (
   SELECT
@@ -30,9 +30,10 @@ WITH partial AS (
     COUNT(*) AS n0
   FROM (
     SELECT
-      t3.u AS u,
-      CASE WHEN t3.c2 < 0e0 THEN 0 WHEN t3.c2 > 100e0 THEN 1638400 ELSE CAST(t3.c2 * 16384e0 AS BIGINT) END AS v0
-    FROM (
+      t3."patient_id" AS u,
+      CASE WHEN t4.c2 < 0e0 THEN 0 WHEN t4.c2 > 100e0 THEN 1638400 ELSE CAST(t4.c2 * 16384e0 AS BIGINT) END AS v0
+    FROM "main"."visit" AS t3
+    LEFT JOIN (
       SELECT
         t2.k0 AS c0,
         t2.a0 AS c1,
@@ -63,28 +64,47 @@ WITH partial AS (
           t1."patient_id",
           t1."batch_id"
       ) AS t2
-    ) AS t3
+    ) AS t4
+      ON t4.c1 = t3."patient_id"
   ) AS r
   GROUP BY
     u
 ), clamped AS (
   SELECT
     u,
-    CAST(CASE WHEN s0 > 7359061455872 THEN 7359061455872 WHEN s0 < (
-      -7359061455872
-    ) THEN (
-      -7359061455872
-    ) ELSE s0 END AS BIGINT) AS s0,
-    CAST(CASE WHEN s1 > 7359061455872 THEN 7359061455872 WHEN s1 < (
-      -7359061455872
-    ) THEN (
-      -7359061455872
-    ) ELSE s1 END AS BIGINT) AS s1,
-    CAST(CASE WHEN s2 > 7359061455872 THEN 7359061455872 WHEN s2 < (
-      -7359061455872
-    ) THEN (
-      -7359061455872
-    ) ELSE s2 END AS BIGINT) AS s2,
+    CAST(CASE
+      WHEN s0 > 294362458255360
+      THEN 294362458255360
+      WHEN s0 < (
+        -294362458255360
+      )
+      THEN (
+        -294362458255360
+      )
+      ELSE s0
+    END AS BIGINT) AS s0,
+    CAST(CASE
+      WHEN s1 > 294362458255360
+      THEN 294362458255360
+      WHEN s1 < (
+        -294362458255360
+      )
+      THEN (
+        -294362458255360
+      )
+      ELSE s1
+    END AS BIGINT) AS s1,
+    CAST(CASE
+      WHEN s2 > 294362458255360
+      THEN 294362458255360
+      WHEN s2 < (
+        -294362458255360
+      )
+      THEN (
+        -294362458255360
+      )
+      ELSE s2
+    END AS BIGINT) AS s2,
     n0
   FROM partial
 ), released AS (
@@ -114,9 +134,9 @@ WITH partial AS (
     SELECT
       *,
       CASE
-        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 40000
+        WHEN CAST(clamped.n0 AS INT128) * clamped.n0 > 64000000
         THEN (
-          199.9999999998181e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
+          7999.999999992724e0 / SQRT(CAST(CAST(clamped.n0 AS INT128) * clamped.n0 AS DOUBLE))
         )
         ELSE NULL
       END AS rows_factor

@@ -9,7 +9,7 @@ SELECT COUNT(*), COUNT(r.id) FROM visit AS v LEFT JOIN referral AS r ON v.id = r
 -- a0: COUNT(*) (bigint) = 1/33554432 · s0 + 627/31675383808 · s1, rounded, at least 0
 -- a1: COUNT(id) (bigint) = 1/33554432 · s0 + -397/31675383808 · s1, rounded, at least 0
 -- note: each person counts with at most 60 rows
--- note: 2 counts are measured together, which takes less noise: as 2 weighted sums of 2 parts that share no rows
+-- note: 2 counts are measured together, which takes less noise: by sums in which some rows weigh more than others
 WITH partial AS (
   SELECT
     u,
