@@ -92,6 +92,7 @@ class Answering:
             self._claim(asked, held, (one.plan for one in priced.bought))
             priced = self.pricing.settled(settled, settings)
         fresh = [priced.fresh(one) for one in priced.releases]
+        kept = {c.plan.identity: (opened.version(c.plan), self.reuse.facts(c.plan)) for c in fresh if c is not None}
         reading = self.reader.reading(one.plan for one in fresh if one is not None)
         loss, turn = priced.loss, settled.turn
         if settled.purchase is not None:
@@ -101,10 +102,9 @@ class Answering:
             opened.ledger.charge(asked.analyst, loss, asked.prepared.sql, program.private_tables, asked.receipt)
         tables: dict[str, Made] = {}
         for calibration, one in zip(priced.releases, fresh, strict=True):
-            plan = calibration.plan
-            noisy = None
+            plan, noisy = calibration.plan, None
             if one is not None:
-                noisy = self._measured(one, reading.table(one.plan, patience, turn), self.reuse.facts(one.plan))
+                noisy = self._measured(one, reading.table(one.plan, patience, turn), *kept[one.plan.identity])
             found = None if plan.identity in priced.stored else priced.offers.get(plan.identity)
             whole = priced.stored.get(plan.identity, noisy)
             if found is not None:
@@ -127,18 +127,21 @@ class Answering:
                 return settled
             reading, turn = self.reader.reading(()), held.enter_context(opened.turn(patience))
             opened.ledger.charge_together(asked.analyst, settled.purchase.dues(asked.prepared), asked.receipt)
+            version = opened.policy.data_version  # as long as which bounds stand
             histograms = {
-                missing: [self._measured(one, reading.table(one.plan, patience, turn)) for one in some]
+                missing: [self._measured(one, reading.table(one.plan, patience, turn), version) for one in some]
                 for missing, some in settled.purchase.calibrations.items()
             }
         return replace(self.bounds.learned(settled, histograms), turn=turn)
 
-    def _measured(self, calibration: Calibration, exact: ExactTable, facts: ReleaseFacts | None = None) -> NoisyTable:
-        """Perturbed and kept. It was charged before; ``facts`` say what other releases can be made of it."""
+    def _measured(
+        self, calibration: Calibration, exact: ExactTable, version: str, facts: ReleaseFacts | None = None
+    ) -> NoisyTable:
+        """Perturbed and kept under the version from before it was read. It was charged before."""
         opened, plan = self.opened, calibration.plan
         noisy = perturb(exact, calibration, self._sampler)
         if calibration.loss:
-            opened.store.put(plan.identity, opened.policy.data_version, noisy, facts)
+            opened.store.put(plan.identity, version, noisy, facts)
         return noisy
 
     def _claim(self, asked: Asked, held: ExitStack, plans: Iterable[Plan]) -> None:

@@ -76,10 +76,18 @@ class Opened:
             raise busy()
         return taken
 
+    def version(self, plan: Plan, at: datetime | None = None) -> str:
+        """What a release stands under: the owner's ``data_version``, and the period of each table that refreshes."""
+        numbers = [
+            f"{table}: {refresh.number(at or self.clock.read())}"
+            for table in plan.tables
+            if (refresh := self.policy.refresh_of(table)) is not None
+        ]
+        return " ".join((self.policy.data_version, *numbers))
+
     def claimed(self, plans: Iterable[Plan], patience: Patience) -> AbstractContextManager[None]:
         """Wait until nobody else buys a release of one of the plans, and keep others from it. Raises 57014."""
-        version = self.policy.data_version
-        return self.purchases.claimed({f"{plan.identity} {version}" for plan in plans}, patience)
+        return self.purchases.claimed({f"{plan.identity} {self.version(plan)}" for plan in plans}, patience)
 
     def close(self) -> None:
         self.memories.forget()

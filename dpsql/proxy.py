@@ -23,8 +23,21 @@ from dpsql.policy import Policy
 from dpsql.prepare import Prepared, prepare
 from dpsql.reply import Answer, AnswerColumn, Budget, Explanation
 from dpsql.settings import Settings, no_zone
+from dpsql.watched import WatchedStatement, Watching, watched_statement
 from rewriter.declared import TEXT, UTC, Catalog
-from rewriter.front_door import Empty, Explain, Parameters, Select, SetSetting, ShowSetting, Transaction, parse, rewrite
+from rewriter.front_door import (
+    WATCHED_FORM,
+    Empty,
+    Explain,
+    Parameters,
+    Select,
+    SetSetting,
+    ShowSetting,
+    Transaction,
+    parse,
+    rewrite,
+    watched_comparison,
+)
 
 _REMEMBERED = 512
 
@@ -35,6 +48,7 @@ class Proxy:
     def __init__(self, opened: Opened, sampler: Sampler, *, silent: bool = False) -> None:
         self._opened = opened
         self.answering = Answering(opened, sampler, silent=silent)
+        self.watching = Watching(self.answering, sampler)
         self._statements: Memory[tuple[object, ...], _Understood]
         self._statements = opened.memories.memory("prepared statements", _REMEMBERED)
         # What is left is asked with every answer and changes only with a charge.
@@ -120,6 +134,16 @@ class Proxy:
             return self._statements.get(key, lambda: self._prepare_text(sql, given, others, zone, empty, instant))
         except TypeError:
             return self._prepare_text(sql, _Given(parameters), others, zone, empty, instant)
+
+    def watched(self, sql: str, parameters: Parameters, shown: Prepared, zone: str) -> WatchedStatement:
+        """A statement that is a watch. Raises :class:`dpsql.errors.Error` where it is not one comparison."""
+        statement = parse(sql, parameters)
+        if not isinstance(statement, Select):
+            raise DataError("only a query can be watched", sqlstate="42601", hint=WATCHED_FORM)
+        comparison = watched_comparison(statement.tree)
+        instant = self._opened.clock.now()
+        aggregate = self._prepared(replace(statement, tree=comparison.tree), sql, False, zone, Empty.AUTO, instant)
+        return watched_statement(shown, aggregate, comparison)
 
     def _prepare_text(
         self, sql: str, given: _Given, others: bool, zone: str, empty: Empty, instant: datetime.datetime
@@ -230,6 +254,9 @@ class Session:
         prepared = self._prepared(sql, parameters)
         if isinstance(prepared, Prepared):
             asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)
+            if self.settings.watch and prepared.program.private_tables:
+                watched = self._proxy.watched(sql, parameters, prepared, self.settings.zone)
+                return self._proxy.watching.answer(asked, self.settings.watch, watched, self.budget)
             return self._proxy.answering.answer(asked, self.budget)
         if isinstance(prepared, _Explained):
             return _as_answer(self._explained(prepared.prepared), self.budget, as_json=prepared.as_json)

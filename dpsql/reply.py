@@ -143,7 +143,13 @@ class Explanation:
                 "loss": {part: float(getattr(self.price, part)) for part in ("epsilon", "rho", "delta")},
                 "part_of_budget": float(self.price.part_of(left.limit)),
             },
-            "left": {"epsilon": left.left_epsilon, "statements": left.statements_left, "own": left.own},
+            "left": {
+                "part": float(max(Fraction(0), 1 - left.used)),
+                "statements": left.statements_left,
+                "own": left.own,
+                "per": None if left.per is None else str(left.per),
+                "renews": None if left.renews is None else left.renews.isoformat(),
+            },
             "better": [
                 {
                     "change": one.change,

@@ -27,6 +27,7 @@ NAMES = tuple(
         "other",
         "empty_groups",
         "notices",
+        "watch",
     )
 )
 """Every setting of ours."""
@@ -50,6 +51,7 @@ class Settings:
     the ends of each interval beside its column; ``every_digit`` shows those of doubles on the wire that are noise, too;
     ``other`` adds groups that are not shown up in a row of their own;
     ``empty`` shows or hides declared groups that nobody may be in; ``notices`` tell a client of the wire what was paid;
+    ``watch`` names the watch that statements are;
     others are the client's. ``home`` is the time zone that the client brought along, to which a reset goes back.
     """
 
@@ -62,6 +64,7 @@ class Settings:
     empty: Empty = Empty.AUTO
     target_error: Target | None = None
     notices: bool = True
+    watch: str = ""
     home: str = UTC
     others: MappingProxyType[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -95,6 +98,8 @@ class Settings:
             return replace(self, empty=Empty.AUTO if value is None else _empty(value))
         if name == "dpsql.notices":
             return replace(self, notices=True if value is None else _switch(name, value))
+        if name == "dpsql.watch":
+            return replace(self, watch="" if value is None else _watch(value))
         if name.startswith("dpsql."):
             raise _unknown(name)
         if name == "statement_timeout" and value is not None:
@@ -126,6 +131,8 @@ class Settings:
             return str(self.empty)
         if name == "dpsql.notices":
             return "on" if self.notices else "off"
+        if name == "dpsql.watch":
+            return self.watch
         if name.startswith("dpsql."):
             raise _unknown(name)
         if name == "timezone":
@@ -202,6 +209,18 @@ def _epsilon(value: str, owner: StatementSection) -> Fraction:
             hint=f"SET dpsql.epsilon = {float(owner.epsilon):g}",
         )
     return epsilon
+
+
+def _watch(value: str) -> str:
+    """The name of a watch; none where it is empty.
+
+    >>> _watch("'too few logins'"), _watch("off")
+    ('too few logins', '')
+    """
+    name = value.strip().strip("'").strip()
+    if len(name) > 100:
+        raise DataError("the name of a watch has at most 100 characters", sqlstate="22023", hint="choose a shorter one")
+    return "" if name.lower() in ("off", "none") else name
 
 
 def _empty(value: str) -> Empty:

@@ -35,6 +35,7 @@ from rewriter.program import Program, rewrite
 from rewriter.split import Empty, label
 from rewriter.statement import (
     MAX_BYTES,
+    WATCHED_FORM,
     Explain,
     Parameters,
     Select,
@@ -42,8 +43,10 @@ from rewriter.statement import (
     Shown,
     ShowSetting,
     Transaction,
+    WatchedComparison,
     folded,
     parse,
+    watched_comparison,
 )
 from rewriter.strategies import Prefix, PrefixStrategy, Toeplitz, Tree
 
@@ -53,6 +56,7 @@ __all__ = [
     "REPLICATE",
     "REPLICATES",
     "SMALLER",
+    "WATCHED_FORM",
     "Affine",
     "Described",
     "Either",
@@ -83,6 +87,7 @@ __all__ = [
     "Toeplitz",
     "Transaction",
     "Tree",
+    "WatchedComparison",
     "exponents",
     "folded",
     "has_mode",
@@ -97,4 +102,5 @@ __all__ = [
     "runs_along",
     "slots_of",
     "total_sql",
+    "watched_comparison",
 ]

@@ -426,8 +426,8 @@ class Plan:
     allow are clipped. ``groups`` is SQL that lists a public key set, under the names of the keys, and reads no row of
     people; "" where there is none. With ``top``, the sensitivities are those of any so many groups. ``sums`` is a name
     that measurements of the same rows share only where people are clipped alike in both, so that totals are sums of
-    their parts. ``partials`` are what ``sql`` begins with, where it may be had from a scan for several plans.
-    ``inhabited`` is for an engine that has the public ``groups`` already.
+    their parts. ``tables`` are those that it reads. ``partials`` are what ``sql`` begins with, where it may be had from
+    a scan for several plans. ``inhabited`` is for an engine that has the public ``groups`` already.
     """
 
     sql: str
@@ -449,6 +449,7 @@ class Plan:
     sums: str = field(default="", repr=False)
     partials: PartialSums | None = field(default=None, repr=False, compare=False)
     inhabited: Inhabited | None = field(default=None, repr=False, compare=False)
+    tables: tuple[str, ...] = field(default=(), repr=False, compare=False)
     identity: str = field(init=False, compare=False)
     """A name that two plans share only when they measure the same integers in the same way: releases are stored by it,
     so what it is made of is listed (:mod:`rewriter.canonical_form`)."""

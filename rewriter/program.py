@@ -24,7 +24,7 @@ from rewriter.dialects import Dialect
 from rewriter.once import remembering
 from rewriter.outer import OuterSelect, outer_select, row_column
 from rewriter.plan import Options, Plan
-from rewriter.planner import Family, Shape, families, greatest, plan, plan_top, shapes
+from rewriter.planner import Family, Shape, families, greatest, in_touched_spans, plan, plan_top, shapes
 from rewriter.refused import Unbounded
 from rewriter.release import Query, Split, margin_name, mark_name
 from rewriter.split import Empty, split
@@ -148,6 +148,7 @@ def _program(
     tree: exp.Query, catalog: Catalog, dialect: Dialect, norms: Sequence[Norm], *, others: bool, empty: Empty
 ) -> Program:
     parted = split(tree, catalog, dialect, with_others=others, norms=norms, empty=empty)
+    parted = replace(parted, releases=tuple(map(in_touched_spans, parted.releases)))
     options = tuple(Options(tuple(plan(one, norm, dialect) for norm in norms)) for one in parted.groupings)
     related = families(parted.releases)
     options = _with_picks(options, related, parted, norms, dialect)

@@ -126,10 +126,11 @@ def line_chart(title: str, points: Sequence[tuple[float, str, float, float, floa
     return _svg(f"{title} with its 95 % band", parts)
 
 
-def burn_down(total: float, spent: Sequence[tuple[float, str, float]]) -> str:
-    """What was left of a budget after each charge: a time, its text, and what was spent by then."""
+def burn_down(spent: Sequence[tuple[float, str, float]]) -> str:
+    """Which part of a budget was left after each charge: a time, its text, and the part that was spent by then."""
     if not spent:
         return ""
+    total = 100.0
     scale = _Scale.of([0.0, total])
     first = spent[0][0] - 60.0
     last = spent[-1][0]
@@ -140,14 +141,14 @@ def burn_down(total: float, spent: Sequence[tuple[float, str, float]]) -> str:
     steps, left = [f"{across(first):.1f},{scale.place(total):.1f}"], total
     for time, _, gone in spent:
         steps.append(f"{across(time):.1f},{scale.place(left):.1f}")
-        left = max(0.0, total - gone)
+        left = max(0.0, total - 100.0 * gone)
         steps.append(f"{across(time):.1f},{scale.place(left):.1f}")
     floor = scale.place(0.0)
     area = [*steps, f"{across(last):.1f},{floor:.1f}", f"{across(first):.1f},{floor:.1f}"]
     parts = [*_axis(scale), f'<polygon class="band" points="{" ".join(area)}"/>']
     parts.append(f'<polyline class="line" points="{" ".join(steps)}"/>')
     parts += [_label(across(first) + 40, spent[0][1], 20), _label(across(last) - 40, spent[-1][1], 20)]
-    return _svg("what is left of ε", parts)
+    return _svg("what is left of the budget, in per cent", parts)
 
 
 class _Scale:

@@ -6,37 +6,45 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpsql.accounting import ACCOUNTINGS, Accountant, Accounting, PrivacyLoss
+from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.console.charts import burn_down
-from dpsql.ledger import Charge
+from dpsql.ledger import Charge, Ledger, Standing
 from dpsql.policy import Policy
-from dpsql.price_text import loss
-from dpsql.releases import down, up
+from dpsql.price_text import loss, part_left, percent, renewal
+from dpsql.releases import up
 
 LATEST = 100
+MOST_CHARGES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class SpentBy:
-    """A part of the charges: its name, how many they are, ε alone, and that as a part of the budget in per cent."""
+    """A part of the charges: its name, how many they are, and which part of the budget, in words and in per cent."""
 
     name: str
     charges: int
-    spent: str
+    used: str
     part: int
     limit: str = ""
     left: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerFigures:
-    epsilon: str
-    delta: str
-    accounting: str
-    spent: str
+class OwnBudget:
+    """A declared total, of all time or of a window."""
+
+    declared: str
+    used: str
     left: str
-    part: int
-    statements_left: int
+    statements: int
+    part_left: int
+    renews: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerFigures:
+    budgets: tuple[OwnBudget, ...]
+    accounting: str
     charges: int
     burning: str
     analysts: tuple[SpentBy, ...]
@@ -46,82 +54,95 @@ class OwnerFigures:
     """When, who, at which price, of which tables, and the statement."""
 
 
-def owner_figures(policy: Policy, charges: Sequence[Charge]) -> OwnerFigures:
-    """ε is what charges amount to at the declared δ, so that parts add up to more than the whole."""
-    accounting = ACCOUNTINGS[policy.budget.accounting]
-    total = Accountant(accounting, policy.budget.epsilon, policy.budget.delta)
-    ordered = sorted(charges, key=lambda charge: charge.time)
-    spent = _sum(ordered)
-    gone, whole = total.epsilon_of(spent), float(total.epsilon)
+def owner_figures(policy: Policy, ledger: Ledger) -> OwnerFigures:
+    """Parts are parts of the budget of all time where one is declared, else of that of this window."""
+    charges = sorted(ledger.charges(limit=MOST_CHARGES), key=lambda charge: charge.time)
+    totals = ledger.standings()
+    whole = totals[-1]
+    recent = [charge for charge in charges if _is_open(charge, whole)]
     return OwnerFigures(
-        epsilon=f"{whole:g}",
-        delta=f"{float(total.delta):g}",
+        budgets=tuple(_budget(policy, one) for one in totals),
         accounting=policy.budget.accounting,
-        spent=up(gone),
-        left=down(max(0.0, whole - gone)),
-        part=_part(gone, whole),
-        statements_left=total.statements_left(spent, total.price(policy.statement.epsilon, Fraction(0))),
-        charges=len(ordered),
-        burning=burn_down(whole, _burning(ordered, total)),
-        analysts=tuple(_analysts(policy, ordered)),
-        tables=_by(ordered, lambda charge: charge.tables, total),
-        days=_by(ordered, lambda charge: (f"{charge.time:%Y-%m-%d}",), total)[::-1][:60],
+        charges=len(charges),
+        burning=burn_down(_burning(recent, whole.accountant)),
+        analysts=tuple(_analysts(policy, ledger, recent, whole.accountant)),
+        tables=_by(recent, lambda charge: charge.tables, whole.accountant),
+        days=_by(recent, lambda charge: (f"{charge.time:%Y-%m-%d}",), whole.accountant)[::-1][:60],
         latest=tuple(
             (
                 f"{charge.time:%Y-%m-%d %H:%M}",
                 charge.analyst,
-                _price(charge.loss, accounting),
+                f"{percent(_part(charge.loss, whole.accountant))} ({loss(charge.loss)})",
                 ", ".join(charge.tables),
                 charge.statement,
             )
-            for charge in ordered[::-1][:LATEST]
+            for charge in charges[::-1][:LATEST]
         ),
     )
 
 
-def _price(paid: PrivacyLoss, accounting: Accounting) -> str:
-    epsilon = accounting.statement_epsilon(paid)
-    return f"ε = {float(epsilon):.6g}" if epsilon else loss(paid)
+def _budget(policy: Policy, one: Standing) -> OwnBudget:
+    limit = one.accountant
+    used = one.spent.part_of(limit.limit)
+    when = "for ever" if limit.per is None else f"for each {limit.per}"
+    each = limit.price(policy.statement.epsilon, Fraction(0))
+    return OwnBudget(
+        declared=f"ε = {float(limit.epsilon):g}, δ = {float(limit.delta):g} {when}",
+        used=f"{percent(float(used))} (ε = {up(limit.epsilon_of(one.spent))})",
+        left=part_left(used),
+        statements=limit.statements_left(one.spent, each),
+        part_left=max(0, 100 - round(100 * float(used))),
+        renews="" if one.renews is None else renewal(limit.per, one.renews),
+    )
 
 
-def _burning(charges: Sequence[Charge], total: Accountant) -> list[tuple[float, str, float]]:
-    """What was spent after each charge, of at most 400 places."""
+def _is_open(charge: Charge, window: Standing) -> bool:
+    per = window.accountant.per
+    return per is None or per.end(charge.time) == window.renews
+
+
+def _burning(charges: Sequence[Charge], whole: Accountant) -> list[tuple[float, str, float]]:
+    """Which part was spent after each charge, of at most 400 places."""
     found, so_far = [], PrivacyLoss()
     every = max(1, len(charges) // 400)
     for at, charge in enumerate(charges):
         so_far += charge.loss
         if at % every == 0 or at == len(charges) - 1:
-            found.append((charge.time.timestamp(), f"{charge.time:%Y-%m-%d %H:%M}", total.epsilon_of(so_far)))
+            found.append((charge.time.timestamp(), f"{charge.time:%Y-%m-%d %H:%M}", _part(so_far, whole)))
     return found
 
 
-def _analysts(policy: Policy, charges: Sequence[Charge]) -> Iterable[SpentBy]:
-    declared = dict(policy.analysts or {})
-    for name in sorted({*declared, *(charge.analyst for charge in charges)}):
-        share = declared[name].budget if name in declared else None
-        epsilon = policy.budget.epsilon if share is None else share.epsilon
-        limit = Accountant(ACCOUNTINGS[policy.budget.accounting], epsilon, policy.budget.delta)
+def _analysts(policy: Policy, ledger: Ledger, charges: Sequence[Charge], whole: Accountant) -> Iterable[SpentBy]:
+    for name in sorted({*(policy.analysts or {}), *(charge.analyst for charge in charges)}):
         own = [charge for charge in charges if charge.analyst == name]
-        gone, whole = limit.epsilon_of(_sum(own)), float(epsilon)
-        shown = (f"{whole:g}", down(max(0.0, whole - gone))) if share else ("the total", "the total's")
-        yield SpentBy(name, len(own), up(gone), _part(gone, whole), *shown)
+        shares = ledger.standings(name)
+        for one in shares:
+            limit, used = one.accountant, one.spent.part_of(one.accountant.limit)
+            of = f"ε = {float(limit.epsilon):g}" + (f" each {limit.per}" if limit.per is not None else "")
+            yield SpentBy(name, len(own), percent(float(used)), _hundred(float(used)), of, part_left(used))
+        if not shares:
+            used = _sum(own).part_of(whole.limit)
+            yield SpentBy(name, len(own), percent(float(used)), _hundred(float(used)), "the total", "the total's")
 
 
-def _by(charges: Sequence[Charge], names: Callable[[Charge], Iterable[str]], limit: Accountant) -> tuple[SpentBy, ...]:
+def _by(charges: Sequence[Charge], names: Callable[[Charge], Iterable[str]], whole: Accountant) -> tuple[SpentBy, ...]:
     groups: dict[str, list[Charge]] = {}
     for charge in charges:
         for name in names(charge):
             groups.setdefault(name, []).append(charge)
-    whole = float(limit.epsilon)
     return tuple(
-        SpentBy(name, len(own), up(gone), _part(gone, whole))
+        SpentBy(name, len(own), percent(used), _hundred(used))
         for name, own in sorted(groups.items())
-        for gone in (limit.epsilon_of(_sum(own)),)
+        for used in (_part(_sum(own), whole),)
     )
 
 
-def _part(gone: float, whole: float) -> int:
-    return min(100, round(100 * gone / whole))
+def _part(spent: PrivacyLoss, whole: Accountant) -> float:
+    return float(spent.part_of(whole.limit))
+
+
+def _hundred(part: float) -> int:
+    return min(100, round(100 * part))
 
 
 def _sum(charges: Iterable[Charge]) -> PrivacyLoss:

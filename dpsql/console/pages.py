@@ -8,6 +8,7 @@ text is escaped. An owner asks nothing, and an analyst sees nothing of others.
 from __future__ import annotations
 
 import ipaddress
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -35,7 +36,7 @@ from dpsql.errors import Error, error
 from dpsql.guide import CONTENTS, names, page
 from dpsql.ledger import Ledger
 from dpsql.policy import Policy
-from dpsql.releases import bar, down, up
+from dpsql.releases import bar
 from dpsql.server.wire import Verifier
 
 COOKIE = "dpsql-console"
@@ -77,7 +78,7 @@ class Pages:
             loader=PackageLoader("dpsql.console"), autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self._templates.globals |= {"bar": bar, "down": down}
+        self._templates.globals |= {"bar": bar, "down_percent": down_percent}
         analyst, owner, either = (partial(self._for, owner=who) for who in (False, True, None))
         self.app = Starlette(
             routes=[
@@ -228,7 +229,7 @@ class Pages:
         facts = self._facts
 
         def read() -> Mapping[str, Any]:
-            found = owner_figures(facts.policy, facts.ledger.charges(limit=1_000_000))
+            found = owner_figures(facts.policy, facts.ledger)
             burning = Markup(found.burning)  # noqa: S704  # burn_down() escapes every text
             return {"figures": found, "burning": burning, "problems": facts.problems(), "warnings": facts.warnings}
 
@@ -273,12 +274,21 @@ def _overview(analyst: AskingAnalyst) -> tuple[list[dict[str, Any]], Mapping[str
 
 def _budget(analyst: AskingAnalyst) -> Mapping[str, Any]:
     """Of the scope that has the fewest statements left."""
-    rows = analyst.rows("SELECT analyst, epsilon, spent_epsilon, left_epsilon, statements_left FROM dpsql.budget")
-    own, whole, spent, left, statements = min(rows, key=lambda row: row[4])
+    rows = analyst.rows("SELECT analyst, used, statements_left, per, renews FROM dpsql.budget")
+    own, used, statements, per, renews = min(rows, key=lambda row: row[2])
     return {
-        "own": own is not None, "epsilon": f"{whole:g}", "left": down(left), "statements": statements,
-        "part": max(0, min(100, round(100 * left / whole))), "spent": up(spent),
+        "own": own is not None, "left": down_percent(1 - used), "statements": statements,
+        "part": max(0, min(100, math.floor(100 * (1 - used)))), "per": per, "renews": renews,
     }  # fmt: skip
+
+
+def down_percent(part: float) -> str:
+    """A part that is left, rounded down.
+
+    >>> down_percent(0.97917), down_percent(-0.1)
+    ('97.9 %', '0 %')
+    """
+    return f"{math.floor(max(0.0, part) * 1000 + 1e-9) / 10:g} %"
 
 
 def _charges(analyst: AskingAnalyst) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from dpsql.ledger.group_commit import Writer
 from dpsql.ledger.ledger import Due, Filters, Ledger
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.tally import Limits
+from dpsql.ledger.watch_states import WatchState, WatchStates
 
 __all__ = [
     "EVERYBODY",
@@ -16,6 +17,8 @@ __all__ = [
     "NoLedger",
     "Receipt",
     "Standing",
+    "WatchState",
+    "WatchStates",
     "Writer",
     "decimal",
 ]

@@ -34,6 +34,7 @@ from dpsql.ledger.group_commit import TROUBLE, GroupCommit, Writer, why
 from dpsql.ledger.receipt import Receipt
 from dpsql.ledger.sqlite_journal import SQLiteJournal
 from dpsql.ledger.tally import Limits, Tally
+from dpsql.ledger.watch_states import FileStates, ServerStates, WatchStates
 from dpsql.postgresql import without_password
 
 __all__ = ["Charge", "Due", "Ledger", "recorded"]
@@ -81,6 +82,7 @@ class Ledger:
         limits: Limits,
         writer: Writer | None = None,
         clock: Clock | None = None,
+        watches: WatchStates | None = None,
     ) -> None:
         """``writer`` adds the charges where another process does it: the journal is only read here then."""
         self.place = place
@@ -91,6 +93,7 @@ class Ledger:
         self._writer = writer or GroupCommit(journal)
         self._now = clock or now
         self._tally = Tally(limits)
+        self.watches: WatchStates = watches or FileStates(place)
         self._pid = os.getpid()
         self._reading = threading.Lock()
         self.on_charge: OnCharge | None = None
@@ -130,7 +133,7 @@ class Ledger:
                 from dpsql.ledger.postgres_journal import PostgresJournal
 
                 journal: Journal = PostgresJournal(place, facts, timeout, create=create, limits=limits)
-                return cls(journal, without_password(place), limits, writer, clock)
+                return cls(journal, without_password(place), limits, writer, clock, ServerStates(place))
             place = os.path.abspath(_path(place))
             journal = SQLiteJournal(place, facts, timeout, create=create, limits=limits)
             return cls(journal, place, limits, writer, clock)

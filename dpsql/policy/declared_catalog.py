@@ -19,7 +19,7 @@ from dpsql.policy.problem import Kind as ProblemKind
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.unique_keys import Claim, KnownKeys, Looks, UniqueKeys
 from dpsql.policy.unit_path import UnitPaths, inexact
-from rewriter.declared import Catalog, Column, Hop, Kind, Scalar, Table
+from rewriter.declared import Catalog, Column, Hop, Kind, Scalar, Spans, Table, measure
 
 _NOBODY = (
     "no table of people is declared, so that this policy protects nobody: everything in it is public. Declare the "
@@ -219,12 +219,14 @@ class _Draft:
             column = None if name in columns else self._column(name, declared.ColumnSection(), profile, entity=entity)
             if column is not None:
                 columns[name] = column
+        spans = self._spans(columns)
+        rows = None if self.spec.max_rows is None else self.spec.max_rows.rows * (1 if spans is None else spans.count)
         return Table(
             name=self.source.name,
             columns=columns,
             public=self.spec.public,
             path=path,
-            max_rows=self.spec.max_rows or (1 if entity else None),
+            max_rows=rows or (1 if entity else None),
             max_groups=self.spec.max_groups,
             max_rows_per_group=self.spec.max_rows_per_group,
             rows=profile.rows if profile and self.spec.public else None,
@@ -232,7 +234,26 @@ class _Draft:
             keys=(*self.source.composite_keys, *(frozenset(key) for key in self.keys.certain if len(key) > 1)),
             claimed=tuple(frozenset(key) for key in self.keys.claimed),
             one_row_of=tuple(key for key in self.keys.one_row_of if columns.keys() >= set(key)),
+            spans=spans,
         )
+
+    def _spans(self, columns: Mapping[str, Column]) -> Spans | None:
+        """The spans of time in which a person's rows are bounded, if they are."""
+        spec = self.spec
+        if spec.time is None:
+            return None
+        path, name = join(self.path, "time"), match(spec.time, columns)
+        column = None if name is None else columns[name]
+        if column is None or not column.type.temporal:
+            self.problems.append(Problem(path, f"{spec.time} is no declared column of dates or times"))
+            return None
+        if column.range is None:
+            self.problems.append(Problem(path, f"{column.name} needs a range: it says how many spans there are"))
+            return None
+        if spec.max_rows is None or spec.max_rows.per is None:
+            return None
+        low, high = map(measure, column.range)
+        return Spans(column.name, spec.max_rows.per, low, high)
 
     def _visible(self) -> Mapping[str, declared.ColumnSection]:
         """The declared columns; of a public table that declares none, every column that has a type."""

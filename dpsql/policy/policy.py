@@ -11,6 +11,7 @@ import datetime
 import difflib
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +36,7 @@ from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.yaml_text import Written, read
+from dpsql.refresh import Refresh
 from rewriter.declared import Hop, Type
 
 SELECTIONS = 1000
@@ -47,9 +49,11 @@ Epsilon = Annotated[Fraction, BeforeValidator(fields.epsilon)]
 Delta = Annotated[Fraction, BeforeValidator(fields.delta)]
 Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
+Rows = Annotated[fields.MostRows, BeforeValidator(fields.most_rows)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
 Window = Annotated[str, BeforeValidator(fields.per)]
+Refreshed = Annotated[Refresh | None, BeforeValidator(fields.refresh)]
 Tick = Annotated[datetime.timedelta, BeforeValidator(fields.tick)]
 Zone = Annotated[str, BeforeValidator(fields.zone)]
 Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
@@ -286,12 +290,17 @@ class TableSection(_Section):
     dpsql is started anew."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
-    max_rows: Count | None = None
-    """The most rows of one person that count in full. Who has more counts with less, in all columns alike."""
+    max_rows: Rows | None = None
+    """The most rows of one person that count in full, in all or in spans of `time`: `40`, `10 per month`. Who has more
+    counts with less, in all columns alike."""
+    time: Text | None = None
+    """The column that says when a row was made. It needs a `range`; `max_rows: 10 per month` is about its months."""
     max_groups: Count | None = None
     """The most groups, such as months, that one person's rows count in."""
     max_rows_per_group: Count | None = None
     """The most rows of one person that count in full in one group."""
+    refresh: Refreshed = Field(default=None)
+    """How long an answer about this table stands, where that is not as the policy's `refresh` says."""
     columns: ByName[ColumnSection] | None = None
     """The columns that analysts may use. Without it, all columns of a public table."""
 
@@ -300,6 +309,8 @@ class TableSection(_Section):
         given = [key for key in ("unit", *BOUNDS) if getattr(self, key) is not None]
         if self.public and given:
             raise wrong(f"a public table holds no people: remove public, or {' and '.join(given)}")
+        if self.max_rows is not None and self.max_rows.per is not None and self.time is None:
+            raise wrong(f"max_rows {self.max_rows} is about spans of time: name the column of it, such as time: day")
         return self
 
 
@@ -336,6 +347,8 @@ class Policy(_Section):
     """What analysts may ask about. A table or column that is not named does not exist for them."""
     data_version: Text = ""
     """Any text. Change it when the data has changed: then earlier answers are not given again."""
+    refresh: Refreshed = Field(default=None)
+    """How long an answer stands where rows change by themselves: `1 hour`, `1 day at 02:00`, or `never` to be new."""
     releases: Releases | None = None
     """Where answers are kept to be given again, if not beside the ledger."""
     minmax: MinMax = "refused"
@@ -349,6 +362,12 @@ class Policy(_Section):
     limits: LimitsSection = LimitsSection()
     """What the database and the server may use."""
     path: Path | None = Field(default=None, exclude=True)
+
+    def refresh_of(self, table: str) -> Refresh | None:
+        """How long an answer about a table stands; None where it does not change by itself."""
+        named = next((spec for name, spec in self.tables.items() if name.lower() == table.lower()), None)
+        found = self.refresh if named is None or "refresh" not in named.model_fields_set else named.refresh
+        return None if found is None else replace(found, zone=self.clock.zone)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:

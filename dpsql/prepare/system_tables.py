@@ -66,8 +66,11 @@ def _charges(opened: Opened, analyst: str) -> list[Row]:
 def _columns(opened: Opened, analyst: str) -> list[Row]:
     found: list[Row] = []
     for table in opened.catalog.tables.values():
+        refresh = None if table.public else opened.policy.refresh_of(table.name)
+        since = None if refresh is None else refresh.begin(opened.clock.read())
         for column in table.columns.values():
             low, high = (None, None) if column.range is None else (str(column.range[0]), str(column.range[1]))
             finite = column.values is not None or column.values_from is not None
-            found.append((table.name, column.name, str(column.type), table.public, low, high, finite))
+            facts = (table.name, column.name, str(column.type), table.public, low, high, finite)
+            found.append((*facts, None if refresh is None else str(refresh), since))
     return found

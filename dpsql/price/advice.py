@@ -59,7 +59,14 @@ def _changes(statement: str, catalog: Catalog, tables: Sequence[str]) -> Iterato
 
 
 def _of_rows(table: Table) -> Iterator[tuple[str, Table]]:
-    if table.max_rows is not None and table.max_rows > 1:
+    if table.spans is not None and table.max_rows is not None:
+        # The bound is that of each span, and max_rows of all of them.
+        unit, count = table.spans.unit, table.spans.count
+        each = table.max_rows // count
+        if each > 1:
+            half = (each + 1) // 2
+            yield f"max_rows: {half} per {unit}, not {each} per {unit}", replace(table, max_rows=half * count)
+    elif table.max_rows is not None and table.max_rows > 1:
         fewer = (table.max_rows + 1) // 2
         yield f"max_rows: {fewer}, not {table.max_rows}", replace(table, max_rows=fewer)
         if table.max_rows > 2 and (table.max_rows_per_group or table.max_rows) > 2:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import secrets
 import signal
@@ -20,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from dpsql.errors import Error
 from dpsql.server.certificate import Certificate
+from dpsql.server.collector import settled
 from dpsql.server.door import Entrance, is_loopback
 from dpsql.server.operations import LoggedOut, logs, short_turns
 from dpsql.server.run_until_told import RunUntilTold
@@ -93,14 +93,10 @@ class Server(RunUntilTold):
         """Serve; returns when all is stopped. ``listening`` is called once connections are accepted, ``hang_up`` at
         each SIGHUP; ``ends`` are the signals that stop it.
         """
-        # What is loaded by now stays for ever: no collection has to look at it again.
-        gc.collect()
-        gc.freeze()
         try:
-            with short_turns():
+            with settled(), short_turns():
                 asyncio.run(self._run(listening, hang_up, ends))
         finally:
-            gc.unfreeze()
             self._entrance.close()
             self._threads.shutdown(wait=False, cancel_futures=True)
 

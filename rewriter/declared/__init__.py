@@ -4,6 +4,7 @@ from rewriter.declared.catalog import Catalog, Column, Hop, OwnerKey, Table
 from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, least
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.sensitivity import Sensitivity
+from rewriter.declared.spans import SPANS, Spans
 from rewriter.declared.time_zones import (
     UTC,
     clocks,
@@ -49,6 +50,7 @@ __all__ = [
     "NULL",
     "ONE",
     "SMALLINT",
+    "SPANS",
     "TEXT",
     "TIMESTAMP",
     "TIMESTAMPTZ",
@@ -67,6 +69,7 @@ __all__ = [
     "Repeated",
     "Scalar",
     "Sensitivity",
+    "Spans",
     "Table",
     "Type",
     "clocks",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from rewriter.declared.interval import Interval
+from rewriter.declared.spans import Spans
 from rewriter.declared.types import Scalar, Type
 from rewriter.declared.undeclared import Learned
 
@@ -104,6 +105,7 @@ class Table:
     ``claimed`` are keys by the owner's word alone: they say where people are clipped, and nothing has to be true of
     them. ``one_row_of`` are keys of a public table, in columns, of which the bounded SQL reads one row each, since
     rows may be added.
+    ``spans`` are those that ``max_rows`` is the bound of all of together, with the same bound in each of them.
     ``schema`` is the engine's schema of the table where it is not the default one. ``learned_rows`` stands for a
     ``max_rows`` that was not declared.
     ``ways`` are the first steps of other ways to the person of a row, beside that of ``path``. Privacy does not rest on
@@ -124,6 +126,7 @@ class Table:
     keys: tuple[frozenset[str], ...] = ()
     claimed: tuple[frozenset[str], ...] = ()
     one_row_of: tuple[tuple[str, ...], ...] = ()
+    spans: Spans | None = None
     ways: tuple[Hop, ...] = ()
     repeats_unit: str | None = None
 

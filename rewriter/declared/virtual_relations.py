@@ -36,6 +36,8 @@ VIRTUAL_COLUMNS: Mapping[str, Mapping[str, Type]] = {
         "low": TEXT,
         "high": TEXT,
         "key_set": BOOLEAN,
+        "refresh": TEXT,
+        "fresh_since": TIMESTAMPTZ,
     },
 }
 """Columns of each relation, by its name in an outer SELECT. Their rows depend on policy and ledger alone."""

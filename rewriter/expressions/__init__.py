@@ -9,7 +9,7 @@ from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import ANY_NUMBER, FUNCTIONS
 from rewriter.expressions.text_matches import first_group, replacement_of
-from rewriter.expressions.text_positions import keep_places, position_of, word_of
+from rewriter.expressions.text_positions import in_place_of, keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
 from rewriter.expressions.value import (
     DOMAIN,
@@ -53,6 +53,7 @@ __all__ = [
     "floor_to",
     "held",
     "hull",
+    "in_place_of",
     "is_literal",
     "keep_places",
     "lattice",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sqlglot import exp
+
 from rewriter.bound import bound, check_expanded, credit_notes, quantiles, with_prefixes
 from rewriter.declared import ContributionBound, Norm
 from rewriter.dialects import Dialect
@@ -103,6 +105,7 @@ def plan(
         clips=_clips(contribution, work) or bool(picked.choices),
         partials=None if bounded.partials is None else replace(bounded.partials, sql=sql),
         inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
+        tables=tuple(sorted({table.name for table in query.rows.find_all(exp.Table)})),
     )
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     named = with_families(planned, query, work, dialect, one_group=one_group, alike=shortening)

@@ -268,7 +268,7 @@ def _join(
 ) -> None:
     only(join, _JOIN_PARTS, "a join over people")
     side, kind, method = join.side.upper(), join.kind.upper(), join.method.upper()
-    if method:
+    if method not in ("", "NATURAL"):
         raise Refused(f"{method} JOIN is not answered", hint="write the join condition with ON or USING")
     if side not in ("", "LEFT") or kind not in ("", "INNER", "CROSS", "OUTER"):
         raise Refused(
@@ -286,8 +286,8 @@ def _join(
     state.sources.append(source)
     on = join.args.get("on")
     tests = list(conjuncts(on)) if on is not None else []
-    for identifier in join.args.get("using") or ():
-        earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
+    earlier = BlockScope(tuple(before), frozenset(state.hidden), membership)
+    for identifier in _shared(earlier, source) if method else join.args.get("using") or ():
         left, name = earlier.resolve(exp.Column(this=identifier.copy()))
         right, other = find_field([source], exp.Column(this=identifier.copy()))
         tests.append(exp.EQ(this=resolved(left, name), expression=resolved(right, other)))
@@ -314,6 +314,12 @@ def _join(
     elif not compiled:
         parts["kind"] = "CROSS"
     state.joins.append(exp.Join(**parts))
+
+
+def _shared(earlier: BlockScope, source: Source) -> list[exp.Identifier]:
+    """The columns by which a NATURAL JOIN joins: those that both sides have, of those that there are for an analyst."""
+    visible = {name for one, name in earlier.star(None) if (one.alias, name) not in earlier.hidden}
+    return [exp.to_identifier(name, quoted=True) for name in source.fields if name in visible]
 
 
 _STRICT = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In, exp.Like, exp.ILike)

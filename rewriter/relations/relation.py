@@ -63,7 +63,7 @@ class Relation:
             item=exp.Subquery(this=self.select(), alias=exp.TableAlias(this=exp.to_identifier(alias))),
             fields=fields,
             private=self.unit is not None,
-            bound=self.bound,
+            bound=self.bound.inside(alias),
             unit=None if self.unit is None else exp.column(UNIT, alias),
             filters=outside(self.filters, alias),
             numbered=frozenset(renamed[place] for place in self.numbered) & fields.keys(),

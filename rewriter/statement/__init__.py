@@ -8,6 +8,7 @@ from rewriter.statement.and_branches import (
     tested_for_null,
     unparenthesised,
 )
+from rewriter.statement.comparison_to_watch import WATCHED_FORM, WatchedComparison, watched_comparison
 from rewriter.statement.fold_constants import plain_constants
 from rewriter.statement.function_names import function_name
 from rewriter.statement.identifiers import alias_columns, folded, is_star, nodes_of, unaliased
@@ -43,6 +44,7 @@ from rewriter.statement.three_part_names import plain_names, written
 __all__ = [
     "MAX_BYTES",
     "REGRESSION",
+    "WATCHED_FORM",
     "Explain",
     "Parameters",
     "Select",
@@ -50,6 +52,7 @@ __all__ = [
     "ShowSetting",
     "Shown",
     "Transaction",
+    "WatchedComparison",
     "alias_columns",
     "at_instant",
     "branches",
@@ -82,6 +85,7 @@ __all__ = [
     "unaliased",
     "unparenthesised",
     "walk",
+    "watched_comparison",
     "without_ends",
     "written",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.expressions import in_place_of
+
 _ONE_TYPE = {
     "JSONB_BUILD_OBJECT": "JSON_BUILD_OBJECT",
     "JSONB_BUILD_ARRAY": "JSON_BUILD_ARRAY",
@@ -44,8 +46,7 @@ def _listed_as_json(whole: exp.Expr, call: exp.Expr) -> exp.Expr | None:
     argument = _argument(call)
     if argument is None:
         return None
-    listed = exp.ArrayAgg(this=argument.copy())
-    listed.meta.update(call.meta)
+    listed = in_place_of(exp.ArrayAgg(this=argument.copy()), call)
     if whole is call:
         return exp.Anonymous(this="TO_JSON", expressions=[listed])
     copy = whole.copy()

@@ -25,7 +25,7 @@ def connection(policy: Path) -> Iterator[dpsql.Connection]:
 def test_answers_and_explanations_are_tables(connection: dpsql.Connection) -> None:
     html = connection.execute(BY_SEX)._repr_html_()
     assert html.count("<svg") == 4
-    assert "Paid: ε = 0.25" in html
+    assert "(ε = 0.25)" in html
     told = connection.explain("SELECT COUNT(*) FROM visit")._repr_html_()
     assert "expected 95 % error" in told
     assert "Price" in told

@@ -22,23 +22,25 @@ def client(backend: Backend) -> Client:
 
 def test_a_regression_is_described_and_answered(client: Client) -> None:
     found = client.send(parse(ASKED, "s"), describe("S", "s"), bind(statement="s"), execute(), SYNC)
-    ((columns),) = [one.columns for one in found if one.kind == "T"]
+    (columns,) = [one.columns for one in found if one.kind == "T"]
     assert [name for name, _, _ in columns] == NAMES
     assert [kind for _, kind, _ in columns] == [TEXT, TEXT, FLOAT8, FLOAT8]
     rows = [one.values for one in found if one.kind == "D"]
     assert len(rows) == 2
     for _, listed, share, slope in rows:
-        numbers = [float(one) for one in (listed or b"").decode().strip("{}").split(",")]
+        numbers = (listed or b"").decode().strip("{}").split(",")
         assert len(numbers) == 3
-        assert numbers[1] == float(slope or b"nan")
-        assert 0 <= float(share or b"nan") <= 1
+        assert numbers[1] == (slope or b"NULL").decode()
+        assert share is None or 0 <= float(share) <= 1
 
 
 def test_ends_of_coefficients_are_arrays_too(client: Client) -> None:
     found = client.send(query("SET dpsql.intervals = on"), query(f"SELECT {CALL} FROM patient"))
     (values,) = [one.values for one in found if one.kind == "D"]
-    middle, low, high = ([float(n) for n in (one or b"").decode().strip("{}").split(",")] for one in values)
-    assert all(a <= b <= c for a, b, c in zip(low, middle, high, strict=True))
+    middle, low, high = ((one or b"").decode().strip("{}").split(",") for one in values)
+    assert len(middle) == len(low) == len(high) == 3
+    ends = [three for three in zip(low, middle, high, strict=True) if "NULL" not in three]
+    assert all(float(a) <= float(b) <= float(c) for a, b, c in ends)
 
 
 def test_a_refusal_says_what_would_work(client: Client) -> None:

@@ -66,7 +66,7 @@ def kept(page: Page, name: str) -> None:
 
 
 def budget(page: Page) -> float:
-    return float(page.locator("#budget strong").first.inner_text())
+    return float(page.locator("#budget strong").first.inner_text().removesuffix(" %"))
 
 
 def test_from_sign_in_to_a_chart(page: Page) -> None:
@@ -79,7 +79,7 @@ def test_from_sign_in_to_a_chart(page: Page) -> None:
     page.get_by_label("Your question in SQL").fill("SELECT regio, COUNT(*) AS n FROM patient GROUP BY 1")
     expect(page.locator("#explained mark")).to_contain_text("regio")
     page.get_by_label("Your question in SQL").fill(BY_REGION)
-    expect(page.locator("#explained")).to_contain_text("Price: ε = 0.25")
+    expect(page.locator("#explained")).to_contain_text("(ε = 0.25)")
     expect(page.locator("#explained")).to_contain_text("±")
     assert budget(page) == before
     page.get_by_role("button", name="Buy the answer").click()

@@ -19,7 +19,7 @@ def asked(browser: httpx.Client, path: str, sql: str, epsilon: str = "0.25") -> 
 
 
 def left(browser: httpx.Client) -> float:
-    found = re.search(r"ε = <strong>([\d.]+)</strong>", browser.get("/").text)
+    found = re.search(r"<strong>([\d.]+) %</strong> left", browser.get("/").text)
     assert found is not None
     return float(found[1])
 
@@ -94,7 +94,7 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
     with console.signed_in(ANALYST) as browser:
         before = left(browser)
         told = asked(browser, "/explain", BY_REGION)
-        assert "ε = 0.25" in told
+        assert "(ε = 0.25)" in told
         assert re.search(r'scope="row">n</th><td>bigint</td><td class="number">± \d', told)
         assert left(browser) == before, "explaining is free"
         answer = asked(browser, "/answer", BY_REGION)
@@ -102,7 +102,7 @@ def test_the_price_is_told_before_and_the_answer_has_error_bars_and_charts(conso
         assert answer.count("<svg") == 2
         assert answer.count('class="whisker"') >= 2 * 3 * 5
         assert len(re.findall(r'<span class="margin">± [\d.,]+</span>', answer)) >= 10
-        assert "Paid: ε = 0.25" in answer
+        assert "Paid: 2.1 % of the total budget" in answer
         assert "Free" in asked(browser, "/explain", BY_REGION)
         history = browser.get("/history").text
         assert "AVG(weight_kg)" in history

@@ -296,6 +296,17 @@ def test_results_lie_in_the_interval_and_in_the_domain(seed: int, table: Table) 
         ("SQRT(x)", 0, 10),
         ("f::integer", 0, 1),
         ("GREATEST(i, 0)", -10, 90),
+        ("i / s", -90, 90),
+        ("x / NULLIF(s, 0)", -100, 100),
+        ("i & 7", 0, 7),
+        ("GREATEST(i, 0, 1) | 1", -128, 127),
+        ("~i", -91, 9),
+        ("i >> 1", -5, 45),
+        ("i << 1", -20, 180),
+        ("GCD(i, s)", 0, 100),
+        ("LENGTH(LEFT(t, 5))", 0, 5),
+        ("MAKE_TIMESTAMP(2000, 1, 1, 0, 0, 0)::date - DATE '2000-01-01'", 0, 365),
+        ("SINH(y)", -2.1292794550948173, 2.1292794550948173),
     ],
 )
 def test_declared_ranges_propagate(text: str, low: int, high: int) -> None:

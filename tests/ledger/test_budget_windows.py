@@ -21,6 +21,7 @@ from dpsql.accounting import APPROX, PURE, ZCDP, Accountant, PrivacyLoss
 from dpsql.calendar_unit import UNITS, CalendarUnit
 from dpsql.errors import BudgetExceeded
 from dpsql.ledger.ledger import Due, Ledger, recorded
+from dpsql.ledger.postgres_journal import PostgresJournal
 from tests.ledger.test_postgres_ledger import Server, durable_server
 
 MONTH, DAY = CalendarUnit("month", "Europe/Berlin"), CalendarUnit("day", "Europe/Berlin")
@@ -257,6 +258,30 @@ def test_two_proxies_share_a_window_also_where_one_of_them_is_behind(place: str)
         assert other.standings()[0].spent == cost(1)
         there.time = here.time = on(2, 20)
         assert not charged(other, "0.1")
+
+
+def test_a_charge_is_decided_in_the_window_that_is_open_when_it_arrives(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another proxy opens a window after this one has counted, and before its charge is there."""
+    place = str(server.process.url(server.database()))
+    here, there = Hands(on(1, 31)), Hands(on(1, 31))
+    follow = PostgresJournal._follow
+    with Ledger.open(place, TOTAL, clock=here) as one, Ledger.open(place, TOTAL, clock=there) as other:
+        assert charged(other, "0.9")
+        crossed: list[bool] = []
+
+        def counted(journal: PostgresJournal) -> None:
+            follow(journal)
+            if journal is other._journal and not crossed:
+                crossed.append(True)
+                here.time = on(2, 1)
+                assert charged(one, "0.1")
+
+        monkeypatch.setattr(PostgresJournal, "_follow", counted)
+        assert charged(other, "0.5")
+        assert crossed
+        assert one.standings()[0].spent == cost("0.6")
 
 
 def test_charges_that_wait_together_are_held_to_their_window(place: str) -> None:

@@ -13,7 +13,83 @@ TOTAL = "tests/expressions/test_total.py"
 FINISH = "tests/inference/test_finish.py"
 OTHERS = "tests/finish/test_others.py"
 
+REFRESH = "tests/answer/test_refresh.py"
+WATCHES = "tests/answer/test_watches.py"
+
 BUGS: tuple[Bug, ...] = (
+    # Watches
+    bug(
+        "a threshold is drawn anew for each answer",
+        "dpsql.watched:Watching.answer",
+        "mechanism.above(watched.sign * int(exact), state.threshold, self._sampler)",
+        "mechanism.above(watched.sign * int(exact), mechanism.noisy(watched.least, self._sampler), self._sampler)",
+        f"{WATCHES}::test_the_threshold_that_is_kept_is_the_one_that_answers",
+    ),
+    bug(
+        "a watch goes on after TRUE",
+        "dpsql.watched:Watching.answer",
+        "if state is None or state.answer:",
+        "if state is None:",
+        f"{WATCHES}::test_the_first_true_ends_it",
+    ),
+    bug(
+        "a threshold is drawn and not kept",
+        "dpsql.watched:Watching.answer",
+        "                        if not states.change(key, state, begun):\n"
+        "                            continue  # another proxy has paid for it, too\n",
+        "",
+        f"{WATCHES}::test_false_is_free_for_years",
+    ),
+    bug(
+        "an answer is given though another one was first",
+        "dpsql.watched:Watching.answer",
+        "                if states.change(key, state, after):\n                    state = after\n                    break\n",
+        "                states.change(key, state, after)\n                state = after\n                break\n",
+        f"{WATCHES}::test_an_answer_that_came_late_is_thrown_away",
+    ),
+    bug(
+        "noise of answers as if only one side moved",
+        "dpsql.mechanisms.above_threshold:AboveThreshold.of",
+        "for times in (1, 2))",
+        "for times in (1, 1))",
+        f"{WATCHES}::test_the_noise_is_that_of_the_proof",
+    ),
+    bug(
+        "watches of one name share a threshold whatever they compare",
+        "dpsql.watched:Watching._key",
+        "facts = (name, watched.plan.identity, watched.sign, watched.least, watched.sensitivity, epsilon)",
+        "facts = (name, watched.plan.identity, watched.sign, watched.sensitivity, epsilon)",
+        f"{WATCHES}::test_another_name_comparison_or_price_is_another_watch",
+    ),
+    # Releases that age
+    bug(
+        "an answer stands for ever though its table refreshes",
+        "dpsql.opened:Opened.version",
+        'return " ".join((self.policy.data_version, *numbers))',
+        "return self.policy.data_version",
+        f"{REFRESH}::test_an_answer_stands_for_its_period",
+    ),
+    bug(
+        "what is asked in a period is bought anew at each tick",
+        "dpsql.opened:Opened.version",
+        "refresh.number(at or self.clock.read())",
+        "(at or self.clock.read()).isoformat()",
+        f"{REFRESH}::test_an_answer_stands_for_its_period",
+    ),
+    bug(
+        "what is read in one period is kept under the next",
+        "dpsql.answer:Answering.released",
+        "*kept[one.plan.identity])",
+        "opened.version(one.plan), self.reuse.facts(one.plan))",
+        f"{REFRESH}::test_what_is_read_in_one_period_is_kept_under_it",
+    ),
+    bug(
+        "coarser answers are made of earlier periods",
+        "dpsql.reuse.offers:Reuse.offer",
+        "opened.store.related(sorted(families), opened.version(plan),",
+        "opened.store.related(sorted(families), f'{opened.policy.data_version} patient: {opened.policy.refresh_of(\"patient\").number(opened.clock.read()) - 1}',",
+        f"{REFRESH}::test_a_coarser_answer_is_made_of_its_own_period_alone",
+    ),
     # What was released before
     bug(
         "a release of older data is given again",

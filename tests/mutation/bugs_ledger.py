@@ -66,11 +66,11 @@ BUGS: tuple[Bug, ...] = (
         f"{WINDOWS}::test_windows_hold_when_proxies_are_killed_at_their_ends",
     ),
     bug(
-        "a proxy that is behind charges the window that it sees",
-        "dpsql.ledger.postgres_sql:",
-        "AND known = 0 AND NOT late AND fits",
-        "AND known = 0 AND fits",
-        f"{WINDOWS}::test_two_proxies_share_a_window_also_where_one_of_them_is_behind",
+        "a charge that arrives in a later window is held to the one before",
+        "dpsql.ledger.postgres_journal:PostgresJournal._add_at",
+        "        if not known and late:\n            raise _Late\n",
+        "",
+        f"{WINDOWS}::test_a_charge_is_decided_in_the_window_that_is_open_when_it_arrives",
     ),
     # The filter
     bug(

@@ -297,7 +297,7 @@ MISTAKES = [
     ("SELECT k ~ '(' FROM r", "22000", ""),
     ("SELECT (SELECT n FROM r)", "22000|21000", ""),
     ("SELECT INTERVAL 1 DAY", "0A000", "interval"),
-    ("SELECT [n] FROM r", "0A000", ""),
+    ("SELECT {'a': n} FROM r", "0A000", ""),
     ("SELECT DATE '9999-12-31' + n::int FROM r", "22008", ""),
 ]
 

@@ -25,6 +25,10 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument(
         "database", metavar="DATABASE", help=f"one of {places}, or just the path of a file, or of a folder of files"
     )
+    init.add_argument("--unit", metavar="TABLE.COLUMN", help="whom to protect: the key of the people")
+    init.add_argument(
+        "--yes", action="store_true", help="ask nothing at a terminal: what is open is marked in the policy"
+    )
     init.add_argument("--output", type=Path, metavar="FILE", help="write it here and not to stdout; never overwrites")
 
     check = commands.add_parser("check", help="compare a policy with its database and list every problem")
@@ -37,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
 
     query = commands.add_parser("query", help="answer one statement, and charge for it")
     _statement(query)
+    query.add_argument("--watch", metavar="NAME", help="ask as a watch: paid once, and free as long as it is FALSE")
     query.add_argument(
         "--intervals", action="store_true", help="put the ends of its 95 %% interval beside each measured column"
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from dpsql.interfaces.commands.command_line import parser
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dpsql.engines import Schema
+    from dpsql.policy import OwnerAnswers
     from dpsql.server.certificate import Certificate
     from dpsql.server.start import Beside, Listening
 
@@ -67,7 +70,8 @@ def _init(options: argparse.Namespace) -> int:
     database = database_to_write(options.database, output.parent if output is not None else Path())
     engine = open_engine(database.place, files=database.files)
     try:
-        text = first_policy(engine.schema(), database.written, database.named)
+        schema = engine.schema()
+        text = first_policy(schema, database.written, database.named, _answers(options, schema, database.named))
     finally:
         engine.close()
     if output is None:
@@ -78,6 +82,30 @@ def _init(options: argparse.Namespace) -> int:
     if database.place.address.is_server and database.written != database.place.target:
         _tell("The password is not in it: give it to dpsql as PGPASSWORD, or in a password file (~/.pgpass).")
     return DONE
+
+
+def _answers(options: argparse.Namespace, schema: Schema, files: Mapping[str, str]) -> OwnerAnswers:
+    """What the owner says of a first policy: on the command line, and at a terminal when asked."""
+    from dpsql.policy import OwnerAnswers, asked_bounds, asked_unit, people_tables, units
+
+    unit: tuple[str, str] | None = None
+    if options.unit is not None:
+        table, _, column = options.unit.partition(".")
+        if column not in (schema.tables[table].columns if table in schema.tables else ()):
+            raise DataError(f"there is no column {options.unit}", sqlstate="42703", hint="--unit TABLE.COLUMN")
+        unit = table, column
+    if options.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return OwnerAnswers(unit)
+
+    def ask(question: str, proposal: str) -> str:
+        sys.stderr.write(f"{question}{f' [{proposal}]' if proposal else ''}: ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip() or proposal
+
+    unit = unit or asked_unit([str(one) for one in units(schema)], schema, ask)
+    if unit is None:
+        return OwnerAnswers()
+    return replace(asked_bounds(people_tables(schema, unit, files), schema, ask), unit=unit)
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -298,7 +326,11 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
-    given = {"epsilon": options.epsilon, "target_error": options.target_error}
+    given = {
+        "epsilon": options.epsilon,
+        "target_error": options.target_error,
+        "watch": getattr(options, "watch", None),
+    }
     if getattr(options, "intervals", False):
         given["intervals"] = "on"
     if options.other:

@@ -135,8 +135,7 @@ class Shell:
         )
 
     def _budget(self, _: str) -> None:
-        left = self._connection.budget()
-        self._say(f"Left: {left_over(left)}.")
+        self._say(f"Left: {left_over(self._connection.budget())}.")
 
     def _explain(self, text: str) -> None:
         self._console.print(explanation(self._connection.explain(text.rstrip(";")), sql=False), highlight=False)

@@ -39,7 +39,7 @@ from dpsql.mechanisms.sampling.sampler import float_at_least
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MANY = 50
+MANY = 8
 """From so many draws on, they are made as a column: fewer are sooner made one by one."""
 _ROWS = 1 << 14
 """Draws that are made at once: their words stay in the processor's cache."""
