@@ -253,7 +253,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
-        """A date or timestamp as a text. The fields of ``pattern`` are %Y %m %d %H %M %S %j."""
+        """A date or timestamp as a text, by a pattern of :mod:`rewriter.dialects.time_format`."""
 
     @abstractmethod
     def epoch(self, sql: exp.Expr) -> exp.Expr:
@@ -262,6 +262,10 @@ class Dialect(ABC):
     @abstractmethod
     def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
         """Since 1970, of a timestamp, as a BIGINT."""
+
+    @abstractmethod
+    def at_microsecond(self, sql: exp.Expr) -> exp.Expr:
+        """The timestamp so many microseconds, a BIGINT, after 1970. Total for the years 1 to 9999, and 4,000 before."""
 
     @abstractmethod
     def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:

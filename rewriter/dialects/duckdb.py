@@ -10,6 +10,7 @@ from rewriter.declared import DOUBLE, TEXT, TIMESTAMP, Kind, Type
 from rewriter.dialects.ieee_doubles import IeeeDoubles
 from rewriter.dialects.nodes import call, double, named_table, number, text
 from rewriter.dialects.postgres_family import PostgresFamily
+from rewriter.dialects.strftime import printed
 
 
 class DuckDB(IeeeDoubles, PostgresFamily):
@@ -29,8 +30,9 @@ class DuckDB(IeeeDoubles, PostgresFamily):
     usual_escape = ""
     longest_text = None
     own_words = frozenset(
-        """date_part date_trunc epoch epoch_us generate_series list_extract log2 md5 pow printf quantile_cont
-        quantile_disc regexp_extract regexp_matches round_even strftime string_split strlen try_cast upper""".split()
+        """date_part date_trunc epoch epoch_us generate_series list_extract log2 make_timestamp md5 pow printf
+        quantile_cont quantile_disc regexp_extract regexp_matches round_even rpad strftime string_split strlen try_cast
+        upper""".split()
     )
 
     own_syntax = PostgresFamily.family_syntax | {exp.IntDiv, exp.TryCast}
@@ -84,13 +86,16 @@ class DuckDB(IeeeDoubles, PostgresFamily):
         return call("date_part", text(unit), sql)
 
     def format_time(self, sql: exp.Expr, pattern: str) -> exp.Expr:
-        return call("strftime", sql, text(pattern))
+        return printed(sql, pattern)
 
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return call("epoch", sql)
 
     def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
         return call("epoch_us", sql)
+
+    def at_microsecond(self, sql: exp.Expr) -> exp.Expr:
+        return call("make_timestamp", sql)
 
     def seconds_between(self, later: exp.Expr, earlier: exp.Expr) -> exp.Expr:
         return call("epoch", exp.Sub(this=later, expression=earlier))

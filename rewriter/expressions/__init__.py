@@ -9,6 +9,7 @@ from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import FUNCTIONS
 from rewriter.expressions.text_positions import keep_places, position_of, word_of
 from rewriter.expressions.time import CYCLES, SHORTEST, TEXTS, floor_to
+from rewriter.expressions.time_bins import WIDTH
 from rewriter.expressions.value import (
     DOMAIN,
     LIMITS,
@@ -32,6 +33,7 @@ __all__ = [
     "RISING",
     "SHORTEST",
     "TEXTS",
+    "WIDTH",
     "ZONE",
     "Domain",
     "IntegerRange",

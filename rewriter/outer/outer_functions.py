@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from rewriter.dialects import pattern_of, printed
 from rewriter.expressions import FUNCTIONS
 from rewriter.outer import numbers, printed_texts
 from rewriter.outer import provenance_rules as rules
@@ -56,6 +57,14 @@ def _check_format(node: exp.Expr) -> None:
         raise Refused("this format is not answered", hint="use YYYY, MM, DD, HH24, MI and SS, e.g. 'YYYY-MM'")
 
 
+def _check_printed(node: exp.Expr) -> None:
+    written = node.args.get("format")
+    if not isinstance(written, exp.Literal) or not written.is_string or pattern_of(written.name) is None:
+        raise Refused(
+            "this format is not answered", hint="write 'YYYY-MM', 'Dy', 'Mon' or 'IYYY-\"W\"IW'; numbers as x::text"
+        )
+
+
 def _check_substring(node: exp.Expr) -> None:
     start = node.args.get("start")
     if start is None or isinstance(start, exp.Neg) or (isinstance(start, exp.Literal) and start.is_string):
@@ -100,6 +109,10 @@ def _regexp_replace(node: exp.Expr, spelling: Spelling) -> exp.Expr:
     if flags is None or (isinstance(flags, exp.Literal) and not set(flags.name) - set("gi")):
         node.set("modifiers", exp.Literal.string((flags.name if flags is not None else "") + "s"))
     return printed_texts.limited(node, spelling)
+
+
+def _printed(node: exp.Expr, spelling: Spelling) -> exp.Expr:
+    return printed(node.this, pattern_of(node.args["format"].name) or "")
 
 
 # The table
@@ -149,7 +162,7 @@ PARTICULAR: Mapping[str, Construct] = {
     "repeat": Construct(check=_check_repeat),
     "date_trunc": Construct(frozenset({"this", "unit"}), _check_trunc),
     "extract": Construct(check=_check_extract, traits=Trait.FIELD),
-    "to_char": Construct(check=_check_format),
+    "to_char": Construct(frozenset({"this", "format"}), _check_printed, spelling=_printed),
     "to_date": Construct(check=_check_format),
 }
 """What is particular to a function, by its first name in the one table of functions."""

@@ -50,6 +50,7 @@ from rewriter.statement import (
     is_grouped,
     only,
     output_name,
+    plain_buckets,
     plain_constants,
     plain_names,
     plain_quantiles,
@@ -77,7 +78,7 @@ def split(
     groups are read that nobody may be in.
     """
     splitter = _Splitter(catalog, dialect, with_others)
-    plain = plain_every(plain_constants(plain_quantiles(plain_names(tree, database))))
+    plain = plain_every(plain_constants(plain_quantiles(plain_names(plain_buckets(tree), database))))
     try:
         resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     except LimitedRows:

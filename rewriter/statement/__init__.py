@@ -35,6 +35,7 @@ from rewriter.statement.select_shape import (
 from rewriter.statement.spell_quantiles import listed_items, plain_quantiles
 from rewriter.statement.statement_time import at_instant
 from rewriter.statement.three_part_names import plain_names, written
+from rewriter.statement.time_buckets import plain_buckets
 
 __all__ = [
     "MAX_BYTES",
@@ -64,6 +65,7 @@ __all__ = [
     "only",
     "output_name",
     "parse",
+    "plain_buckets",
     "plain_constants",
     "plain_names",
     "plain_quantiles",

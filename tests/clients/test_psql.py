@@ -64,9 +64,7 @@ def test_an_error_has_its_place_and_a_hint(server: Served) -> None:
 
 
 def test_rows_of_people_are_refused_and_the_session_goes_on(server: Served) -> None:
-    shown = psql(
-        server, "\\set VERBOSITY verbose\nSELECT * FROM patient;\nSELECT 41 + 1 AS answer;\n", check=False
-    )
+    shown = psql(server, "\\set VERBOSITY verbose\nSELECT * FROM patient;\nSELECT 41 + 1 AS answer;\n", check=False)
     assert "ERROR:  42501: " in shown
     assert "42\n(1 row)" in shown
 

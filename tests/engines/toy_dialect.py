@@ -37,7 +37,7 @@ class Toy(IeeeDoubles):
     longest_text = None
     words = {word: f"toy_{word}" for word in WORDS}  # noqa: RUF012
     own_words = frozenset(
-        """date_format toy_begin toy_between toy_bytes toy_days toy_digits toy_divide toy_double toy_epoch toy_even
+        """date_format toy_begin toy_between toy_bytes toy_days toy_digits toy_divide toy_double toy_epoch toy_moment toy_even
         toy_field toy_find toy_instant toy_later toy_log2 toy_lower toy_match toy_micros toy_over toy_pick toy_power toy_real
         toy_row toy_seconds toy_series toy_span toy_spread toy_upper toy_zone try_cast""".split()
     )
@@ -119,6 +119,9 @@ class Toy(IeeeDoubles):
 
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return call("toy_epoch", sql)
+
+    def at_microsecond(self, sql: exp.Expr) -> exp.Expr:
+        return call("toy_moment", sql)
 
     def epoch_microseconds(self, sql: exp.Expr) -> exp.Expr:
         return call("toy_micros", sql)
