@@ -4,6 +4,7 @@ from rewriter.expressions.build import RISING, hull, is_literal
 from rewriter.expressions.casts import common_type, compared_as_doubles, widen
 from rewriter.expressions.compile import compile_expression, read_column
 from rewriter.expressions.conjunction import both, present
+from rewriter.expressions.constants import constant_point, constant_span
 from rewriter.expressions.literals import fixed_zone
 from rewriter.expressions.local_time import CUT, ZONE
 from rewriter.expressions.scalar_functions import FUNCTIONS
@@ -46,6 +47,8 @@ __all__ = [
     "common_type",
     "compared_as_doubles",
     "compile_expression",
+    "constant_point",
+    "constant_span",
     "fixed_zone",
     "floor_to",
     "held",

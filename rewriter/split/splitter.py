@@ -26,7 +26,7 @@ from rewriter.aggregates import (
     with_declared_extremes,
 )
 from rewriter.columns import Source, base_table
-from rewriter.declared import Catalog, Norm
+from rewriter.declared import Catalog, Norm, Table
 from rewriter.dialects import Dialect
 from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
@@ -44,6 +44,8 @@ from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
+from rewriter.split.series_rows import plain_series
+from rewriter.split.spines import with_people_aggregated
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
 from rewriter.statement import (
     from_items,
@@ -78,7 +80,9 @@ def split(
     groups are read that nobody may be in.
     """
     splitter = _Splitter(catalog, dialect, with_others)
-    plain = plain_every(plain_constants(plain_quantiles(plain_names(plain_buckets(tree), database))))
+    plain = plain_every(
+        plain_constants(plain_quantiles(plain_names(plain_buckets(plain_series(tree, dialect)), database)))
+    )
     try:
         resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     except LimitedRows:
@@ -204,6 +208,11 @@ class _Splitter:
         private = private or any(isinstance(source, Relation) for source in sources.values())
         if not private:
             return self._outer(select, names, ctes, sources, before)
+        held = [self._holds_people(item, names, sources) for item in items]
+        if is_grouped(select) and (len(held) > 1 and False in held) and len(self.releases) == before:
+            aggregated = with_people_aggregated(select, held, partial(self._columns, names=names, sources=sources))
+            if aggregated is not None:
+                return self._select(aggregated, names, ctes)
         answers = {number for number, source in sources.items() if isinstance(source, Outer) and source.releases}
         if answers or len(self.releases) > before:
             moved = joins_as_having(
@@ -218,6 +227,21 @@ class _Splitter:
                 hint="aggregate the rows first, then join the aggregated subqueries",
             )
         return self._private(select, names, ctes, sources)
+
+    def _holds_people(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> bool:
+        if id(item) in sources:
+            return isinstance(sources[id(item)], Relation)
+        table = self._names.named(item, names) if isinstance(item, exp.Table) else None
+        return isinstance(table, Relation) or (isinstance(table, Table) and not table.public)
+
+    def _columns(self, item: exp.Expr, names: Names, sources: Mapping[int, Resolved]) -> frozenset[str] | None:
+        """The folded names of an item's columns, where they are known."""
+        source = sources.get(id(item))
+        if isinstance(source, Relation):
+            return frozenset(name.lower() for name, _ in source.columns)
+        if source is not None:
+            return frozenset(name.lower() for name in source.tree.named_selects)
+        return self._names.columns(item, names)
 
     # The public side
 
