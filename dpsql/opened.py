@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from fractions import Fraction
 
 from dpsql.accounting import ACCOUNTINGS, Accountant
+from dpsql.calendar_unit import CalendarUnit
 from dpsql.clock import Clock
-from dpsql.engines import ENGINES, Engine, Look, Patience, Resources, Schema, Turn, Way, busy
+from dpsql.engines import ENGINES, Engine, ListedFiles, Look, Patience, Resources, Schema, Turn, Way, busy
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Ledger, Writer
 from dpsql.memory import Memories
@@ -19,7 +22,6 @@ from dpsql.policy import (
     Agreement,
     Claim,
     Kind,
-    LimitsSection,
     Place,
     Policy,
     PolicyError,
@@ -48,7 +50,6 @@ class Opened:
     catalog: Catalog
     engine: Engine
     accountant: Accountant
-    shares: Mapping[str, Accountant]
     ledger: Ledger
     store: ReleaseStore
     purchases: Purchases
@@ -116,7 +117,7 @@ class ComparedPolicy:
 
 def compared(policy: Policy, let_pass: Collection[Kind] = ()) -> ComparedPolicy:
     """Open the database of a policy, and compare the two. Raises :class:`dpsql.errors.Error`."""
-    engine = open_engine(policy.database, policy.limits)
+    engine = engine_of(policy)
     try:
         return ComparedPolicy(policy, _compare(policy, engine, let_pass), engine)
     except PolicyError as problems:
@@ -132,31 +133,52 @@ def _invalid(problems: PolicyError) -> OperationalError:
     return OperationalError(f"the policy is not valid:\n{problems}", sqlstate="F0000", hint=hint)
 
 
-def open_engine(database: Place, limits: LimitsSection | None = None, processes: int = 1) -> Engine:
-    """The engine of a database, one of so many. Raises :class:`dpsql.errors.Error`."""
-    resources = Resources() if limits is None else Resources(limits.threads, limits.memory, processes)
-    return ENGINES[database.kind].open(with_secret(database.target, DATABASE), resources)
+def engine_of(policy: Policy, processes: int = 1) -> Engine:
+    """The engine of a policy's database, one of so many. Raises :class:`dpsql.errors.Error`."""
+    resources = Resources(policy.limits.threads, policy.limits.memory, processes)
+    return open_engine(policy.database, resources, policy.files)
 
 
-def accountants(policy: Policy) -> tuple[Accountant, dict[str, Accountant]]:
-    """The filter of the declared total, and those of the analysts who have a share of it."""
-    accounting = ACCOUNTINGS[policy.budget.accounting]
+def open_engine(
+    database: Place, resources: Resources | None = None, files: Mapping[str, ListedFiles] | None = None
+) -> Engine:
+    """The engine of a database. Raises :class:`dpsql.errors.Error`."""
+    target = with_secret(database.target, DATABASE)
+    return ENGINES[database.kind].open(target, resources or Resources(), files or {})
+
+
+_Filters = tuple[Accountant, ...]
+
+
+def accountants(policy: Policy) -> tuple[_Filters, dict[str, _Filters]]:
+    """The filters of the declared total, and those of the analysts who have a share of it; that of windows first."""
+    budget, zone = policy.budget, policy.clock.zone
+    accounting = ACCOUNTINGS[budget.accounting]
+    whole = budget.delta if budget.lifetime is None or budget.lifetime.delta is None else budget.lifetime.delta
+
+    def filters(epsilon: Fraction, per: str | None, lifetime: Fraction | None) -> _Filters:
+        renewed = Accountant(accounting, epsilon, budget.delta, per=CalendarUnit(per, zone) if per else None)
+        return (renewed,) if lifetime is None else (renewed, Accountant(accounting, lifetime, whole))
+
     shares = {
-        name: Accountant(accounting, analyst.budget.epsilon, policy.budget.delta)
-        for name, analyst in (policy.analysts or {}).items()
-        if analyst.budget is not None
+        name: filters(own.epsilon, own.per or budget.per, own.lifetime.epsilon if own.lifetime else None)
+        for name, own in ((name, analyst.budget) for name, analyst in (policy.analysts or {}).items())
+        if own is not None
     }
-    return Accountant(accounting, policy.budget.epsilon, policy.budget.delta), shares
+    return filters(budget.epsilon, budget.per, budget.lifetime.epsilon if budget.lifetime else None), shares
 
 
-def open_ledger(policy: Policy, *, create: bool = True, writer: Writer | None = None) -> Ledger:
+def open_ledger(
+    policy: Policy, *, create: bool = True, writer: Writer | None = None, clock: Clock | None = None
+) -> Ledger:
     """The ledger of a policy, made if there is none and ``create`` allows it. Raises :class:`OperationalError`.
 
     ``writer`` adds the charges, where another process does.
     """
     total, shares = accountants(policy)
     unit = ".".join(policy.privacy_unit) if policy.privacy_unit else "row"
-    return Ledger.open(with_secret(str(policy.ledger), LEDGER), total, shares, unit=unit, create=create, writer=writer)
+    place, read = with_secret(str(policy.ledger), LEDGER), None if clock is None else clock.read
+    return Ledger.open(place, total, shares, unit=unit, create=create, writer=writer, clock=read)
 
 
 def _store(policy: Policy, ledger: Ledger) -> ReleaseStore:
@@ -246,23 +268,30 @@ def open_beside(policy: Policy, known: Catalog, writer: Writer, processes: int) 
     """All that a policy names, once more, for one of the processes of a server: the foreman has compared the policy
     with its database, and ``writer`` asks it to charge. Raises :class:`dpsql.errors.Error`.
     """
-    return open_here(ComparedPolicy(policy, known, open_engine(policy.database, policy.limits, processes)), writer)
+    return open_here(ComparedPolicy(policy, known, engine_of(policy, processes)), writer)
 
 
-def open_here(found: ComparedPolicy, writer: Writer | None = None) -> Opened:
-    """What a compared policy names beside its database. Raises :class:`dpsql.errors.Error`."""
+def open_here(
+    found: ComparedPolicy, writer: Writer | None = None, read: Callable[[], datetime] | None = None
+) -> Opened:
+    """What a compared policy names beside its database. ``read`` is for tests: a clock other than the machine's.
+
+    Raises :class:`dpsql.errors.Error`.
+    """
     try:
-        return _open(found, writer)
+        policy = found.policy
+        clock = Clock(policy.clock.tick, policy.clock.zone)
+        return _open(found, writer, clock if read is None else replace(clock, read=read))
     except BaseException:
         found.engine.close()
         raise
 
 
-def _open(found: ComparedPolicy, writer: Writer | None) -> Opened:
+def _open(found: ComparedPolicy, writer: Writer | None, clock: Clock) -> Opened:
     policy, known, engine = found.policy, found.catalog, found.engine
     engine.rely_on(known.tables)
-    total, shares = accountants(policy)
-    ledger = open_ledger(policy, writer=writer)
+    total, _ = accountants(policy)
+    ledger = open_ledger(policy, writer=writer, clock=clock)
     try:
         store = _store(policy, ledger)
         purchases = Purchases(store.place.with_name(f"{store.place.name}-claims"))
@@ -275,5 +304,4 @@ def _open(found: ComparedPolicy, writer: Writer | None) -> Opened:
         raise
     memories = Memories((store.memory, sandbox.memory))
     seconds = policy.limits.seconds
-    clock = Clock(policy.clock.tick, policy.clock.zone)
-    return Opened(policy, known, engine, total, shares, ledger, store, purchases, sandbox, seconds, clock, memories)
+    return Opened(policy, known, engine, total[0], ledger, store, purchases, sandbox, seconds, clock, memories)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpsql.accounting import Accountant, PrivacyLoss
+from dpsql.accounting import PrivacyLoss
 from dpsql.answer import Answering, Asked
 from dpsql.engines import Cancellation, Concern, Load, Patience
 from dpsql.error_border import translated
 from dpsql.errors import DataError, OperationalError
 from dpsql.explain import answer_columns, explained
-from dpsql.ledger import Ledger, Receipt
+from dpsql.ledger import EVERYBODY, Ledger, Receipt, Standing
 from dpsql.mechanisms.sampling import ExactSampler, Sampler
 from dpsql.memory import Memories, Memory
 from dpsql.opened import Opened, open_policy
@@ -69,10 +69,9 @@ class Proxy:
         """All that is remembered from statement to statement."""
         return self._opened.memories
 
-    def budget_of(self, accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
-        """The budget left after a loss, and how many statements of a price fit into it."""
-        key = (accountant, spent, each, own)
-        return self._budgets.get(key, lambda: _budget_of(accountant, spent, each, own))
+    def budget_of(self, standing: Standing, each: PrivacyLoss) -> Budget:
+        """The budget that a filter leaves, and how many statements of a price fit into it."""
+        return self._budgets.get((standing, each), lambda: _budget_of(standing, each))
 
     def concerns(self) -> tuple[Concern, ...]:
         """Warnings for the owner about the way in which the database is opened."""
@@ -127,7 +126,8 @@ class Proxy:
     ) -> _Understood:
         statement = parse(sql, given.parameters)
         if isinstance(statement, Explain):
-            return _Explained(self._prepared(statement.query, sql, others, zone, empty, instant))
+            prepared = self._prepared(statement.query, sql, others, zone, empty, instant)
+            return _Explained(prepared, statement.as_json)
         if isinstance(statement, Select):
             return self._prepared(statement, sql, others, zone, empty, instant)
         return statement
@@ -135,10 +135,23 @@ class Proxy:
     def _prepared(
         self, select: Select, sql: str, others: bool, zone: str, empty: Empty, instant: datetime.datetime
     ) -> Prepared:
+        return self.planned(select, sql, self._opened.catalog, others, zone, empty, instant)
+
+    def planned(
+        self,
+        select: Select,
+        sql: str,
+        catalog: Catalog,
+        others: bool,
+        zone: str,
+        empty: Empty,
+        instant: datetime.datetime,
+    ) -> Prepared:
+        """A query, prepared under what a ``catalog`` declares."""
         opened = self._opened
         program = rewrite(
             select.tree,
-            opened.catalog,
+            catalog,
             replace(opened.engine.dialect, zone=zone),
             norms=opened.accountant.accounting.norms,
             others=others,
@@ -146,7 +159,7 @@ class Proxy:
             learns=self.answering.bounds.share is not None,
             instant=instant,
         )
-        return prepare(program, sql, opened.sandbox)
+        return prepare(program, sql, opened.sandbox, select.tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +167,7 @@ class _Explained:
     """EXPLAIN of a prepared query."""
 
     prepared: Prepared
+    as_json: bool = False
 
 
 _Understood = Prepared | SetSetting | ShowSetting | Transaction | _Explained
@@ -218,7 +232,7 @@ class Session:
             asked = Asked(prepared, self.analyst, self.settings, patience, Receipt() if receipt is None else receipt)
             return self._proxy.answering.answer(asked, self.budget)
         if isinstance(prepared, _Explained):
-            return _as_answer(self._explained(prepared.prepared), self.budget)
+            return _as_answer(self._explained(prepared.prepared), self.budget, as_json=prepared.as_json)
         if isinstance(prepared, SetSetting):
             self.change(prepared.name, prepared.value)
             return Answer(tag="SET" if prepared.value is not None else "RESET", budget=self.budget)
@@ -253,7 +267,19 @@ class Session:
         return self._explained(prepared)
 
     def _explained(self, prepared: Prepared) -> Explanation:
-        return explained(self._proxy.answering, prepared, self.settings, self._budget)
+        return explained(
+            self._proxy.answering, prepared, self.settings, self._budget, self._under_another_policy(prepared)
+        )
+
+    def _under_another_policy(self, prepared: Prepared) -> Callable[[Catalog], Prepared]:
+        """The same query as if the policy declared something else. Nothing of it is remembered, and it is never run."""
+        own, instant = self.settings, self._opened.clock.now()
+        select = Select(prepared.tree)
+
+        def planned(catalog: Catalog) -> Prepared:
+            return self._proxy.planned(select, prepared.sql, catalog, own.other, own.zone, own.empty, instant)
+
+        return planned
 
     def budget(self) -> Budget:
         """The budget left to this analyst: the smaller of the total and the analyst's own share."""
@@ -267,14 +293,13 @@ class Session:
         """The scope that has the fewest statements left, after ``more`` is charged too."""
         opened = self._opened
         each = opened.accountant.price(self._proxy.policy.statement.epsilon, Fraction(0))
-        scopes = [(opened.accountant, opened.ledger.spent(), False)]
-        if (share := opened.shares.get(self.analyst)) is not None:
-            scopes.append((share, opened.ledger.spent(self.analyst), True))
-        budgets = [self._proxy.budget_of(accountant, spent + more, each, own) for accountant, spent, own in scopes]
+        standings = (*opened.ledger.standings(), *opened.ledger.standings(self.analyst))
+        budgets = [self._proxy.budget_of(replace(one, spent=one.spent + more), each) for one in standings]
         return min(budgets, key=lambda budget: budget.statements_left)
 
 
-def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, own: bool) -> Budget:
+def _budget_of(standing: Standing, each: PrivacyLoss) -> Budget:
+    accountant, spent = standing.accountant, standing.spent
     epsilon = accountant.epsilon_of(spent)
     return Budget(
         epsilon=accountant.epsilon,
@@ -284,13 +309,16 @@ def _budget_of(accountant: Accountant, spent: PrivacyLoss, each: PrivacyLoss, ow
         statements_left=accountant.statements_left(spent, each),
         accounting=str(accountant.accounting),
         limit=accountant.limit,
-        own=own,
+        own=standing.whose != EVERYBODY,
+        used=spent.part_of(accountant.limit),
+        per=accountant.per,
+        renews=standing.renews,
     )
 
 
-def _as_answer(explanation: Explanation, budget: Callable[[], Budget]) -> Answer:
-    """EXPLAIN as one column of text."""
-    lines = explanation.lines
+def _as_answer(explanation: Explanation, budget: Callable[[], Budget], *, as_json: bool) -> Answer:
+    """EXPLAIN as one column of text; JSON is one row of it."""
+    lines = (explanation.json,) if as_json else explanation.lines
     return Answer(
         (AnswerColumn("QUERY PLAN", TEXT),),
         tuple((line,) for line in lines),

@@ -43,7 +43,7 @@ CLASSES: Mapping[str, ListedFields] = {
         (
             # How it is shown, and facts that follow from what is written.
             *("outputs", "cells", "notes", "parts", "orders", "exhaustive", "alone", "groups", "clips", "sums"),
-            *("partials", "identity"),
+            *("partials", "inhabited", "identity"),
         ),
     ),
     "KeyColumn": ListedFields("key", ("name", "type", "text"), ("family", "closed", "listed", "lists_null")),
@@ -69,7 +69,7 @@ CLASSES: Mapping[str, ListedFields] = {
         "table",
         (
             *("name", "columns", "public", "path", "max_rows", "max_groups", "max_rows_per_group", "rows", "schema"),
-            *("learned_rows", "keys", "claimed", "one_row_of"),
+            *("learned_rows", "keys", "claimed", "one_row_of", "ways", "repeats_unit"),
         ),
     ),
     "Hop": ListedFields("hop", ("column", "parent", "parent_column", "enforced")),

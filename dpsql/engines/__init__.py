@@ -1,16 +1,20 @@
 """Engines: the interface of the owner's database, and one folder for each kind."""
 
+from dpsql.engines.data_scan import owned_rows_scan, total_scan, value_scan
 from dpsql.engines.deadlines import TICK, Cancellation, Patience
 from dpsql.engines.engine import Engine
 from dpsql.engines.failures import busy, cancelled
+from dpsql.engines.listed_files import KINDS, ListedFiles, WatchedFiles, kind_of
 from dpsql.engines.names import PEOPLE, match, suggestion
-from dpsql.engines.registry import ENGINES, POSTGRESQL, SQLITE, Address, EngineKind, Resources
+from dpsql.engines.registry import ENGINES, FILES, POSTGRESQL, SQLITE, Address, EngineKind, Resources
 from dpsql.engines.schema import Concern, ForeignKey, Look, Profile, Schema, SchemaColumn, SchemaTable, enumerated
 from dpsql.engines.turns import Load, Turn
 from dpsql.engines.way_check import Way
 
 __all__ = [
     "ENGINES",
+    "FILES",
+    "KINDS",
     "PEOPLE",
     "POSTGRESQL",
     "SQLITE",
@@ -21,6 +25,7 @@ __all__ = [
     "Engine",
     "EngineKind",
     "ForeignKey",
+    "ListedFiles",
     "Load",
     "Look",
     "Patience",
@@ -30,10 +35,15 @@ __all__ = [
     "SchemaColumn",
     "SchemaTable",
     "Turn",
+    "WatchedFiles",
     "Way",
     "busy",
     "cancelled",
     "enumerated",
+    "kind_of",
     "match",
+    "owned_rows_scan",
     "suggestion",
+    "total_scan",
+    "value_scan",
 ]

@@ -3,10 +3,11 @@
 from dpsql.policy.check_policy import problems
 from dpsql.policy.declared_catalog import catalog, declared_columns, fit
 from dpsql.policy.fields import Place
+from dpsql.policy.first_database import database_to_write
 from dpsql.policy.other_people import Agreement
 from dpsql.policy.policy import AnalystSection, LimitsSection, Policy, StatementSection
 from dpsql.policy.problem import Kind, PolicyError, Problem, join
-from dpsql.policy.proposal import database_to_write, first_policy
+from dpsql.policy.proposal import first_policy
 from dpsql.policy.secrets import DATABASE, LEDGER, with_secret
 from dpsql.policy.undeclared_people import unsaid
 from dpsql.policy.unique_keys import Claim

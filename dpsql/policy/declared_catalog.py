@@ -78,6 +78,7 @@ def fit(
     """The catalog as far as it goes, and everything that does not fit."""
     problems: list[Problem] = []
     agreements: tuple[Agreement, ...] = ()
+    ways: dict[str, tuple[Hop, ...]] = {}
     names = _tables(policy, schema, problems)
     if all(spec.public for spec in policy.tables.values()):
         problems.append(Problem("tables", _NOBODY))
@@ -87,6 +88,7 @@ def fit(
     if unit is not None:
         others = OtherPeople(schema, specs, names, unit, paths, agreed or {})
         problems += others.problems()
+        ways = {real: others.same_people(real) for real in paths}
         agreements = tuple(dict.fromkeys(others.agreements()))
     keys = UniqueKeys(schema, specs, names, unit, paths, looks or {}, problems)
     tables: dict[str, Table] = {}
@@ -99,6 +101,7 @@ def fit(
                 _profile(public_profiles or {}, real, names[real]),
                 entity=unit is not None and unit[0] == real,
             )
+            tables[real] = replace(tables[real], ways=ways.get(real, ()))
     for real, table in list(tables.items()):
         tables[real] = _with_domains(
             table, schema.tables[real], specs[real], join("tables", names[real]), tables, problems

@@ -18,10 +18,24 @@ from pathlib import Path
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from dpsql.engines import ENGINES, SQLITE, Address
+from dpsql.calendar_unit import UNITS
+from dpsql.engines import ENGINES, SQLITE, Address, kind_of
 from dpsql.policy.yaml_text import Written, date, number, timestamp
 from dpsql.postgresql import without_password
-from rewriter.declared import Hop, Scalar, zone_of
+from rewriter.declared import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    TEXT,
+    TIMESTAMP,
+    Hop,
+    Scalar,
+    Type,
+    decimal,
+    zone_of,
+)
 
 
 def wrong(message: str) -> PydanticCustomError:
@@ -111,6 +125,7 @@ def seconds(value: object) -> float:
     return float(number)
 
 
+WINDOWS = tuple(unit for unit in UNITS if unit != "hour")
 _LENGTHS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 
 
@@ -122,6 +137,14 @@ def tick(value: object) -> datetime.timedelta:
     if not seconds or (86_400 % seconds and seconds % 86_400):
         raise wrong(f"{text[:40]!r} is not a length of time that divides a day, such as 1 minute, 6 hours or 1 day")
     return datetime.timedelta(seconds=seconds)
+
+
+def per(value: object) -> str:
+    """The length of a budget's windows."""
+    word = str(single(value))
+    if word not in WINDOWS:
+        raise wrong(f"{word[:40]!r} is not one of {', '.join(WINDOWS)}: leave it out for a budget of all time")
+    return word
 
 
 def zone(value: object) -> str:
@@ -227,6 +250,41 @@ def _key(items: Sequence[object]) -> tuple[str, ...]:
     return columns
 
 
+def files(value: object, info: ValidationInfo) -> tuple[str, ...]:
+    """The files of a table, one or several, as absolute paths; ``*`` stands for some of a name, ``**`` for folders."""
+    items = [text(item) for item in (value if isinstance(value, list | tuple) else [value])]
+    if not items:
+        raise wrong("an empty list: name files, such as visits/*.parquet")
+    for item in items:
+        if "://" in item:
+            raise wrong(f"{item[:80]!r} is not on this machine: mount it or copy it, or read it with Spark")
+        if kind_of(item) is None:
+            raise wrong(f"{item[:80]!r} is neither Parquet nor CSV: write a name that ends in .parquet, .csv or .tsv")
+    folder = (info.context or {}).get("folder") or Path()
+    return tuple(os.path.abspath(folder / Path(item).expanduser()) for item in items)
+
+
+_TYPES = {str(one): one for one in (BOOLEAN, INTEGER, BIGINT, DOUBLE, TEXT, DATE, TIMESTAMP)}
+_DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)")
+
+
+def column_type(value: object) -> Type:
+    """A type by its name.
+
+    >>> str(column_type("Decimal(12, 2)"))
+    'decimal(12,2)'
+    """
+    if isinstance(value, Type):
+        return value
+    word = re.sub(r"\s", "", text(value)).lower()
+    digits = _DECIMAL.fullmatch(word)
+    try:
+        return _TYPES[word] if digits is None else decimal(int(digits[1]), int(digits[2]))
+    except (KeyError, ValueError):
+        known = ", ".join((*_TYPES, "decimal(12, 2)"))
+        raise wrong(f"{word[:40]!r} is not one of {known}") from None
+
+
 def domain(value: object) -> tuple[Written | None, ...]:
     """A list of single values as written; None is NULL."""
     if not isinstance(value, list | tuple):
@@ -303,7 +361,9 @@ class Place:
         """Read ``written``; a relative path starts at ``folder``. Raises ValueError."""
         scheme, _, target = (part.strip() for part in written.partition(":"))
         address = next((one for one in _ADDRESSES if scheme in (one.scheme, *one.also)), None)
-        if address is not None and not address.is_file and target.startswith("//"):
+        if address is not None and not address.follows and written.strip() == scheme:
+            return cls(address, "")
+        if address is not None and address.is_server and target.startswith(address.follows):
             return cls(address, f"{address.scheme}:{target}")
         if address is not None and address.is_file and target and not target.startswith((":memory:", "//")):
             return cls(address, os.path.abspath(folder / Path(target).expanduser()))
@@ -320,9 +380,11 @@ class Place:
 
     @property
     def holds_password(self) -> bool:
-        return not self.address.is_file and without_password(self.target) != self.target
+        return self.address.is_server and without_password(self.target) != self.target
 
     def __str__(self) -> str:
+        if not self.address.follows:
+            return self.kind
         return f"{self.kind}:{self.target}" if self.address.is_file else self.target
 
 

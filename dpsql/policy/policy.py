@@ -30,12 +30,12 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dpsql.accounting import ACCOUNTINGS
-from dpsql.engines import ENGINES, POSTGRESQL, SQLITE
+from dpsql.engines import ENGINES, FILES, POSTGRESQL, SQLITE, ListedFiles
 from dpsql.policy import fields
 from dpsql.policy.fields import Place, wrong
 from dpsql.policy.problem import PolicyError, Problem, join
 from dpsql.policy.yaml_text import Written, read
-from rewriter.declared import Hop
+from rewriter.declared import Hop, Type
 
 SELECTIONS = 1000
 """By default one key selection may use a thousandth of the total δ."""
@@ -49,6 +49,7 @@ Positive = Annotated[Fraction, BeforeValidator(fields.positive)]
 Part = Annotated[Fraction, BeforeValidator(fields.part)]
 Count = Annotated[int, BeforeValidator(fields.count)]
 Seconds = Annotated[float, BeforeValidator(fields.seconds)]
+Window = Annotated[str, BeforeValidator(fields.per)]
 Tick = Annotated[datetime.timedelta, BeforeValidator(fields.tick)]
 Zone = Annotated[str, BeforeValidator(fields.zone)]
 Mebibytes = Annotated[int, BeforeValidator(fields.mebibytes)]
@@ -57,6 +58,8 @@ Text = Annotated[str, BeforeValidator(fields.text)]
 Password = Annotated[str, BeforeValidator(fields.password)]
 Keys = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(fields.keys)]
 Owner = Annotated[Literal["public"], BeforeValidator(fields.choice(("public",)))]
+Files = Annotated[tuple[str, ...], BeforeValidator(fields.files)]
+ColumnType = Annotated[Type, BeforeValidator(fields.column_type)]
 Hops = Annotated[tuple[Hop, ...], BeforeValidator(fields.hops)]
 Domain = Annotated[tuple[Written | None, ...], BeforeValidator(fields.domain)]
 Ends = Annotated[tuple[Written, Written], BeforeValidator(fields.ends)]
@@ -101,8 +104,18 @@ def _usual(*, delta: bool) -> str:
     return next(name for name, one in ACCOUNTINGS.items() if one.takes_delta is delta)
 
 
+class LifetimeSection(_Section):
+    """What all windows of a budget may say together, for ever."""
+
+    epsilon: Epsilon
+    """How much the answers of all windows may say about one person, together."""
+    delta: Delta | None = None
+    """How likely that limit may fail. Without it, as likely as that of one window."""
+
+
 class BudgetSection(_Section):
-    """The limit of what all analysts together may learn about one unit, ever: (ε, δ), and how charges add up."""
+    """The limit of what all analysts together may learn about one unit, ever or in each window: (ε, δ), and how charges
+    add up."""
 
     epsilon: Epsilon
     """How much all answers together may say about one person: 1 is strong, 10 the usual upper end."""
@@ -110,6 +123,11 @@ class BudgetSection(_Section):
     """How likely that limit may fail: far below 1 / number of people. 0 is for `pure` accounting."""
     accounting: Accounting = Field(default="", validate_default=True)
     """How prices add up. `zcdp` is best for many statements, `pure` and `approx` for few."""
+    per: Window | None = None
+    """`day`, `week`, `month`, `quarter` or `year`: the budget is that of each of them, and renews, by the clock's zone.
+    Without it, there is one budget for ever."""
+    lifetime: LifetimeSection | None = None
+    """What all windows of a budget that renews may say together, for ever. Without it, nothing bounds that."""
 
     @field_validator("accounting", mode="before")
     @classmethod
@@ -124,6 +142,15 @@ class BudgetSection(_Section):
         if takes_delta and not self.delta:
             other = _usual(delta=False)
             raise wrong(f"{self.accounting} accounting needs a delta above 0: add one such as 1e-6, or choose {other}")
+        if self.lifetime is None:
+            return self
+        if self.per is None:
+            raise wrong("lifetime is about a budget that renews: add per: month, or leave lifetime out")
+        if self.lifetime.delta is not None and bool(self.lifetime.delta) is not bool(self.delta):
+            raise wrong(f"lifetime.delta and delta are both 0 or both above 0 under {self.accounting} accounting")
+        if self.lifetime.epsilon < self.epsilon:
+            least, most = fields.show(self.lifetime.epsilon), fields.show(self.epsilon)
+            raise wrong(f"lifetime.epsilon {least} is below epsilon {most}, that of one {self.per}: raise it")
         return self
 
 
@@ -148,11 +175,22 @@ class StatementSection(_Section):
         return self
 
 
+class ShareLifetimeSection(_Section):
+    """What one analyst may spend in all windows together."""
+
+    epsilon: Epsilon
+    """The most that this analyst may spend, ever."""
+
+
 class AnalystSection(_Section):
     """An analyst's own cap; everything also counts against the total."""
 
     epsilon: Epsilon
     """The most that this analyst may spend. It counts against the total, too."""
+    per: Window | None = None
+    """The windows of this share. Without it, those of the budget; of all time where the budget has none."""
+    lifetime: ShareLifetimeSection | None = None
+    """The most that this analyst may spend in all windows together."""
 
 
 class Analyst(_Section):
@@ -162,6 +200,13 @@ class Analyst(_Section):
     """What `dpsql passwd NAME` prints. Without one, NAME connects from the proxy's own machine only."""
     budget: AnalystSection | None = None
     """A share of the budget for this analyst alone."""
+
+
+class OwnerOfData(_Section):
+    """A name that may look at the budget, the charges and the audit in the console."""
+
+    password: Password = Field(repr=False)
+    """What `dpsql passwd NAME` prints."""
 
 
 class LimitsSection(_Section):
@@ -210,6 +255,9 @@ class ColumnSection(_Section):
     """The most that one person's values of this column add up to. Who has more counts with less."""
     step: Positive | None = None
     """The distance of two neighbouring values of `range`, to which quantiles are read."""
+    type: ColumnType | None = None
+    """What a column of CSV files holds, such as `date` or `decimal(12, 2)`. Without it: texts. What is no such value is
+    NULL."""
     owner: Owner | None = None
     """The column names other people than the one whom the row belongs to, and these are nobody's secret."""
 
@@ -233,6 +281,9 @@ class TableSection(_Section):
     """No row is about a person: the table is answered exactly, at no price."""
     unit: Hops | None = None
     """Whose row it is: the foreign key to the people's table, or a list of them for a longer way."""
+    files: Files | None = None
+    """The table's rows: Parquet or CSV files, such as `visits/*.parquet`. Files that change are not read again until
+    dpsql is started anew."""
     key: Keys | None = None
     """Columns of which no two rows share all values, where the database enforces no such key."""
     max_rows: Count | None = None
@@ -279,6 +330,8 @@ class Policy(_Section):
     """What one statement costs."""
     analysts: ByName[Analyst] | None = None
     """Who may ask. Without it, anybody on the proxy's own machine."""
+    owners: ByName[OwnerOfData] | None = None
+    """Who may see in the console what was spent, by whom and on what. They ask nothing."""
     tables: ByName[TableSection]
     """What analysts may ask about. A table or column that is not named does not exist for them."""
     data_version: Text = ""
@@ -324,6 +377,35 @@ class Policy(_Section):
             raise PolicyError(unknown)
         return policy
 
+    @field_validator("tables", mode="after")
+    @classmethod
+    def _have_files(cls, value: Mapping[str, TableSection], info: ValidationInfo) -> Mapping[str, TableSection]:
+        """Tables are files where the database is nothing else, and where it may have views over some."""
+        database = info.data.get("database")
+        if database is None:
+            return value
+        for name, table in value.items():
+            if table.files is None and database.address == FILES:
+                raise wrong(f"{name} has no files: write the files with its rows, such as {name}/*.parquet")
+            if table.files is not None and not ENGINES[database.kind].takes_files:
+                raise wrong(f"{name} is a table of {database.kind}, and no files: write database: files for those")
+            typed = [column for column, spec in (table.columns or {}).items() if spec.type is not None]
+            if typed and table.files is None:
+                raise wrong(f"the database says the type of {name}.{typed[0]}: take type: away")
+        return value
+
+    @property
+    def files(self) -> Mapping[str, ListedFiles]:
+        """The files that are listed, by the table whose rows they have."""
+        return {
+            name: ListedFiles(
+                table.files,
+                {column: spec.type for column, spec in (table.columns or {}).items() if spec.type is not None},
+            )
+            for name, table in self.tables.items()
+            if table.files is not None
+        }
+
     @field_validator("statement", mode="before")
     @classmethod
     def _prices(cls, value: object, info: ValidationInfo) -> object:
@@ -364,8 +446,11 @@ _SECTIONS: Mapping[tuple[type[BaseModel], str], tuple[type[BaseModel], bool]] = 
     (Policy, "limits"): (LimitsSection, False),
     (Policy, "statement"): (StatementSection, False),
     (Policy, "analysts"): (Analyst, True),
+    (Policy, "owners"): (OwnerOfData, True),
     (Policy, "tables"): (TableSection, True),
+    (BudgetSection, "lifetime"): (LifetimeSection, False),
     (Analyst, "budget"): (AnalystSection, False),
+    (AnalystSection, "lifetime"): (ShareLifetimeSection, False),
     (TableSection, "columns"): (ColumnSection, True),
 }
 """The sections inside a section; True where its keys are names that the owner chooses."""

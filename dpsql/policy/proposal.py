@@ -11,21 +11,21 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
-from dpsql.engines import ENGINES, PEOPLE, Address, Schema, SchemaColumn, SchemaTable, enumerated
-from dpsql.errors import OperationalError
-from dpsql.policy.fields import Place
+from dpsql.engines import PEOPLE, Schema, SchemaColumn, SchemaTable, enumerated
+from dpsql.policy.first_database import address_of
+from dpsql.policy.guessed_keys import with_guessed_keys
 from dpsql.policy.other_people import OtherPeople
 from dpsql.policy.policy import TableSection
 from dpsql.policy.unit_path import foreign_key_paths, joinable
-from dpsql.postgresql import without_password
 from rewriter.declared import Hop, Kind
 
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _DOTTED = rf"{_WORD}\.{_WORD}"
 _STEP = rf"{_WORD} -> {_DOTTED}"
-_URL = r"[a-z]+:[A-Za-z0-9_./~@:?=&%-]+"
+_PATH = r"[A-Za-z0-9_./~@=%+-][A-Za-z0-9_./~@=%+*-]*"
+_URL = r"[a-z]+:[A-Za-z0-9_./~@:?=&;%-]+|files"
 MAX_LISTED = 100
 _MOST_ROWS = "    # DECIDE: the most rows of one person; more are scaled down, and without it COUNT and SUM are refused"
 _IF_PUBLIC = "With 'public: true' every analyst has all of its rows for free: only where none is about a person."
@@ -43,39 +43,14 @@ class Candidate:
         return f"{self.table}.{self.column}"
 
 
-def database_to_write(written: str, start: Path) -> tuple[Place, str]:
-    """Where a database is, and how a policy in the folder ``start`` names it: without any password.
-
-    Raises :class:`OperationalError`.
-
-    >>> database_to_write("postgresql://ana:secret@localhost/clinic", Path())[1]
-    'postgresql://ana@localhost/clinic'
-    """
-    address = _address_of(written)
-    if not address.is_file:
-        place = Place.of(written, Path())
-        return place, without_password(place.target)
-    path = Path(written.removeprefix(f"{address.scheme}:"))
-    if not path.is_file():
-        raise OperationalError(f"there is no database {path}", sqlstate="58P01")
-    return Place(address, os.path.abspath(path)), f"{address.scheme}:{os.path.relpath(path, start)}"
-
-
-def _address_of(written: str) -> Address:
-    """The kind of a database; a path alone is that of a file of the first kind."""
-    first, *_ = addresses = [kind.address for kind in ENGINES.values()]
-    for address in addresses:
-        mark = ":" if address.is_file else "://"
-        if written.startswith(tuple(f"{scheme}{mark}" for scheme in (address.scheme, *address.also))):
-            return address
-    return first
-
-
-def first_policy(schema: Schema, database_url: str) -> str:
-    """The text of a commented policy for the database at ``database_url``."""
+def first_policy(schema: Schema, database_url: str, files: Mapping[str, str] | None = None) -> str:
+    """The text of a commented policy for the database at ``database_url``, whose tables may be ``files``."""
+    if files:
+        schema = with_guessed_keys(schema)
     candidates = units(schema)
-    lines = [*_head(database_url), *_unit(candidates), *_rest(), "tables:"]
-    draft = _Draft.of(schema, candidates[0] if candidates else None)
+    guessed = ["# Files declare no keys: those below are guessed from names.", ""] if files else []
+    lines = [*_head(database_url), *guessed, *_unit(candidates), *_rest(), "tables:"]
+    draft = _Draft.of(schema, candidates[0] if candidates else None, files or {})
     shown: set[str] = set()
     for table in schema.tables.values():
         clash = table.name.lower() in shown
@@ -142,7 +117,7 @@ def _head(database_url: str) -> Iterator[str]:
 
 def _ledger(database_url: str) -> str:
     """A file beside a database file, else one that is named like the database."""
-    address = _address_of(database_url)
+    address = address_of(database_url)
     if address.is_file:
         return os.fspath(PurePath(database_url.removeprefix(f"{address.scheme}:")).with_suffix(".ledger"))
     name = re.sub(r"[^A-Za-z0-9_-]", "", database_url.split("?")[0].rsplit("/", 1)[-1])
@@ -168,13 +143,17 @@ def _rest() -> Iterator[str]:
 # The total for these data, for all analysts together and for ever. An epsilon of 1 is strict, 10 is loose;
 # delta is far below 1 / number of people.
 budget: {epsilon: 10, delta: 1e-6}  # DECIDE
+# For data that grow, a budget can renew: the promise then holds for each month by itself. What all months say together
+# about one person is bounded by lifetime alone; without it, it grows from month to month, without end.
+# budget: {epsilon: 1, delta: 1e-6, per: month, lifetime: {epsilon: 20, delta: 1e-5}}
 statement: {epsilon: 0.1, max_epsilon: 1}  # default and cap of SET dpsql.epsilon
 
 # Who may ask. Without this section, any user on this machine is the one analyst.
 # analysts:
 #   ana: {password: 'SCRAM-SHA-256$...', budget: {epsilon: 3}}
 
-# MIN and MAX over people are the ends of a column's declared range, for free; without this line they are refused.
+# MIN and MAX over people are the ends of a column's declared range, for free; without this line they are
+# picked from the data, approximately, at a price.
 minmax: declared
 
 # Change this text when the data has changed: answers are reused only within one version.
@@ -190,12 +169,13 @@ class _Draft:
     schema: Schema
     unit: Candidate | None
     ways: Mapping[str, tuple[Hop, ...]]
+    files: Mapping[str, str]
 
     @classmethod
-    def of(cls, schema: Schema, unit: Candidate | None) -> _Draft:
+    def of(cls, schema: Schema, unit: Candidate | None, files: Mapping[str, str]) -> _Draft:
         """A table is declared where one foreign key leads to the unit, or to a table that is declared itself."""
         if unit is None:
-            return cls(schema, None, {})
+            return cls(schema, None, {}, files)
         ways: dict[str, tuple[Hop, ...]] = {unit.table: ()}
         steps = {name: _first_steps(schema, name, unit) for name in schema.tables if name != unit.table}
         while True:
@@ -207,7 +187,7 @@ class _Draft:
             }
             found = {name: way for name, way in found.items() if _is_walkable(schema, schema.tables[name], way)}
             if not found:
-                return cls(schema, unit, ways)
+                return cls(schema, unit, ways, files)
             ways |= found
 
     def table(self, table: SchemaTable, *, clash: bool) -> Iterator[str]:
@@ -218,6 +198,8 @@ class _Draft:
         elif table.name in self.ways and self.unit is not None:
             way = self.ways[table.name]
             yield f"  {name}:"
+            if table.name in self.files:
+                yield f"    files: {_quoted(self.files[table.name], _PATH)}"
             if way:
                 yield f"    unit: {_steps(way)}"
                 yield _MOST_ROWS
@@ -229,6 +211,8 @@ class _Draft:
             yield f"  # DECIDE: {first}"
             yield from (f"  # {line}" for line in others)
             yield f"  # {name}:"
+            if table.name in self.files:
+                yield f"  #   files: {_quoted(self.files[table.name], _PATH)}"
             yield f"  #   unit: {self._way_to_say(table)}"
             yield "  #   max_rows: ?"
             yield "  #   columns:"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpsql.accounting import Accountant, PrivacyLoss
 from dpsql.releases import ReleasedColumn, ReleasedTable
 from rewriter.declared import VIRTUAL_COLUMNS, Scalar
 
@@ -29,22 +28,23 @@ Row = tuple[Scalar | None, ...]
 
 
 def _budget(opened: Opened, analyst: str) -> list[Row]:
-
     each = opened.accountant.price(opened.policy.statement.epsilon, Fraction(0))
-    scopes: list[tuple[str | None, Accountant, PrivacyLoss]] = [(None, opened.accountant, opened.ledger.spent())]
-    if (share := opened.shares.get(analyst)) is not None:
-        scopes.append((analyst, share, opened.ledger.spent(analyst)))
+    standings = (*opened.ledger.standings(), *opened.ledger.standings(analyst))
     return [
         (
-            name,
+            one.whose or None,
             str(accountant.accounting),
             float(accountant.epsilon),
             float(accountant.delta),
             accountant.epsilon_of(spent),
             max(0.0, float(accountant.epsilon) - accountant.epsilon_of(spent)),
             accountant.statements_left(spent, each),
+            float(spent.part_of(accountant.limit)),
+            None if accountant.per is None else str(accountant.per),
+            one.renews,
         )
-        for name, accountant, spent in scopes
+        for one in standings
+        for accountant, spent in [(one.accountant, one.spent)]
     ]
 
 

@@ -18,7 +18,7 @@ from dpsql.mechanisms import Laplace
 from dpsql.memory import Memory
 from dpsql.opened import Opened
 from dpsql.prepare import Prepared
-from dpsql.price.expected_error import ReleasedBefore, excess_of, released_before, target_notes
+from dpsql.price.expected_error import ReleasedBefore, excess_of, expected_errors, released_before, target_notes
 from dpsql.price.learn_bounds import Settled
 from dpsql.releases import NoisyTable
 from dpsql.reuse import Offer, Reuse
@@ -194,6 +194,10 @@ class Pricing:
     def known(self, prepared: Prepared) -> ReleasedBefore:
         """Earlier releases of the groups of a statement."""
         return released_before(prepared, self._stored_before)
+
+    def errors_afresh(self, prepared: Prepared, epsilon: Fraction) -> tuple[float | None, ...]:
+        """The errors to expect if all of a statement is measured, and nothing that was released before serves."""
+        return expected_errors(prepared, self.calibrations(prepared, self._whole_price(prepared, epsilon)))
 
     def _stored_before(self, plan: Plan) -> NoisyTable | None:
         """The most accurate release of a plan that there was, however wide its noise."""

@@ -22,6 +22,7 @@ from dpsql.errors import Error
 from dpsql.server.certificate import Certificate
 from dpsql.server.door import Entrance, is_loopback
 from dpsql.server.operations import LoggedOut, logs, short_turns
+from dpsql.server.run_until_told import RunUntilTold
 from dpsql.server.session import Backend, Gate, Peer, Protocol, Upgrade, Watch
 
 LOGIN_SECONDS = 10.0
@@ -32,7 +33,7 @@ _READ = 64 * 1024
 _TLS_HELLO = 0x16
 
 
-class Server:
+class Server(RunUntilTold):
     """A proxy and its connections. ``run`` serves until ``stop`` is called or the process is told to end."""
 
     def __init__(
@@ -60,14 +61,7 @@ class Server:
         self._connections: dict[int, asyncio.Task[None]] = {}
         self._busy: set[int] = set()
         self._door = asyncio.Lock()
-        self._stopping: asyncio.Event | None = None
         self._hurry: asyncio.Event | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def serving(self) -> bool:
-        """Whether connections are accepted."""
-        return self._stopping is not None and not self._stopping.is_set()
 
     @property
     def connections(self) -> tuple[int, int]:
@@ -88,12 +82,6 @@ class Server:
             return self.beat().result(2)
         except (TimeoutError, RuntimeError):
             return False
-
-    def stop(self) -> None:
-        """End ``run``, from any thread; a second time, without waiting for what runs."""
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._told_to_stop)
 
     def run(
         self,

@@ -1,6 +1,6 @@
 """What the owner and the database say: tables, types, bounds on contributions."""
 
-from rewriter.declared.catalog import Catalog, Column, Hop, Table
+from rewriter.declared.catalog import Catalog, Column, Hop, OwnerKey, Table
 from rewriter.declared.contribution import ONE, ContributionBound, Norm, Repeated, least
 from rewriter.declared.interval import Interval, measure
 from rewriter.declared.sensitivity import Sensitivity
@@ -63,6 +63,7 @@ __all__ = [
     "Learned",
     "Missing",
     "Norm",
+    "OwnerKey",
     "Repeated",
     "Scalar",
     "Sensitivity",

@@ -53,12 +53,12 @@ class Postgres(GuardedDoubles, PostgresFamily):
     usual_escape = "\\"
     longest_text = 50_000_000
     own_words = frozenset(
-        """date_part date_trunc div generate_series md5 octet_length percentile_cont percentile_disc split_part to_char
-        upper""".split()
+        """chr date_part date_trunc div generate_series initcap octet_length percentile_cont percentile_disc
+        regexp_count split_part to_char upper""".split()
     )
 
     own_syntax = PostgresFamily.family_syntax | {
-        *(exp.Array, exp.Collate, exp.Extract, exp.Var, exp.Offset, exp.RegexpLike, exp.RegexpILike),
+        *(exp.Array, exp.BitwiseXor, exp.Collate, exp.Extract, exp.Var, exp.Offset, exp.RegexpLike, exp.RegexpILike),
     }
 
     # -- types ---------------------------------------------------------------------------------------------------
@@ -188,6 +188,9 @@ class Postgres(GuardedDoubles, PostgresFamily):
     def power(self, base: exp.Expr, exponent: exp.Expr) -> exp.Expr:
         return call("power", base, exponent)
 
+    def bitwise(self, kind: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+        return kind(this=left, expression=right)
+
     def round_half_even(self, sql: exp.Expr) -> exp.Expr:
         return call("round", sql)
 
@@ -203,9 +206,9 @@ class Postgres(GuardedDoubles, PostgresFamily):
     def epoch(self, sql: exp.Expr) -> exp.Expr:
         return self.date_part("epoch", sql)
 
-    def at_microsecond(self, sql: exp.Expr) -> exp.Expr:
+    def moment_after_epoch(self, microseconds: exp.Expr) -> exp.Expr:
         """By the text of an interval: a number that multiplies one is a double, which has fewer digits."""
-        spelt = exp.DPipe(this=_as_text(wrap(sql)), expression=text(" microseconds"))
+        spelt = exp.DPipe(this=_as_text(wrap(microseconds)), expression=text(" microseconds"))
         since = exp.Cast(this=exp.Paren(this=spelt), to=exp.DataType(this=exp.DType.INTERVAL))
         return exp.Paren(this=exp.Add(this=self.cast(text("1970-01-01"), TIMESTAMP), expression=since))
 
@@ -261,6 +264,31 @@ class Postgres(GuardedDoubles, PostgresFamily):
     def extract_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
         """The first group of the pattern, NULL where it does not match."""
         return call("substring", sql, text(pattern))
+
+    def first_match(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("substring", sql, text(pattern))
+
+    def replace_match(
+        self, sql: exp.Expr, pattern: str, new: Sequence[str | int], *, everywhere: bool, ignore_case: bool
+    ) -> exp.Expr:
+        if ignore_case and not pattern.isascii():
+            raise refuse("the option i knows letters of ASCII alone here", "write UPPER(x), and capitals")
+        marks = {0: "\\&"}
+        spelt = "".join(
+            marks.get(one, f"\\{one}") if isinstance(one, int) else one.replace("\\", "\\\\") for one in new
+        )
+        flags = "g" * everywhere + "i" * ignore_case
+        return call("regexp_replace", sql, text(pattern), text(spelt), text(flags))
+
+    def count_matches(self, sql: exp.Expr, pattern: str) -> exp.Expr:
+        return call("regexp_count", sql, text(pattern))
+
+    def capitalised(self, sql: exp.Expr) -> exp.Expr:
+        """The collation "C" knows the letters of ASCII alone."""
+        return _by_code_point(call("initcap", _by_language(sql)))
+
+    def character(self, sql: exp.Expr) -> exp.Expr:
+        return _by_code_point(call("chr", sql))
 
     def split(self, sql: exp.Expr, delimiter: str, index: int) -> exp.Expr:
         return call("split_part", sql, text(delimiter), number(index))

@@ -19,7 +19,7 @@ class _NoColumns(Scope):
     def column(self, node: exp.Column) -> Value:
         raise Refused("a column is no constant", hint="write a literal", sqlstate=UNKNOWN_COLUMN)
 
-    def membership(self, node: exp.In | exp.Exists) -> Value:
+    def membership(self, node: exp.In | exp.Exists | exp.Subquery) -> Value:
         raise Refused("a subquery is no constant", hint="write a literal")
 
 

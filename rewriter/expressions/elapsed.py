@@ -30,7 +30,7 @@ def as_interval(value: Value, context: Context) -> Value:
     found = convert_to(value, BIGINT, context.dialect)
     if found.literal is not None and isinstance(scalar_of(found), int):
         found = replace(found, literal=None)
-    return replace(found, type=INTERVAL, unit=False, identifies=False)
+    return replace(found, type=INTERVAL, unit=False)
 
 
 def since_1970(value: Value, context: Context) -> Value:
@@ -50,7 +50,7 @@ def at_microsecond(value: Value, context: Context) -> Value:
     if whole_number.interval is not None:
         ends = (whole_number.interval.low, whole_number.interval.high)
         interval = Interval(*(end / DAY + _BEFORE_1970 for end in ends))
-    sql = context.dialect.at_microsecond(whole_number.sql)
+    sql = context.dialect.moment_after_epoch(whole_number.sql)
     nullable = value.nullable
     if low < CALENDAR[0] or high > CALENDAR[1]:
         within = exp.Between(this=wrap(duplicate(whole_number.sql)), low=number(CALENDAR[0]), high=number(CALENDAR[1]))

@@ -12,6 +12,7 @@ from rewriter.keys import KeySet, PublicKeys, groups_of_one, key_set, plain_colu
 from rewriter.measure import Workload, workload
 from rewriter.plan import KeyColumn, Plan
 from rewriter.planner.alike import alike, said
+from rewriter.planner.inhabited import inhabited
 from rewriter.planner.lineage import with_families
 from rewriter.planner.total_of_others import of_total
 from rewriter.release import Aggregate, Key, Query, aggregate_name, key_name
@@ -78,6 +79,7 @@ def plan(
         replace(part, estimator=part.estimator.finer(bounded.refinement), additive=part.additive or constant)
         for part in work.parts
     )
+    listed = "" if public is None else dialect.sql(public.sql)
     planned = Plan(
         sql=sql,
         dialect=dialect.name,
@@ -97,9 +99,10 @@ def plan(
         orders=work.orders,
         exhaustive=not query.keys or (public is not None and public.exhaustive),
         choices=picked.choices,
-        groups="" if public is None else dialect.sql(public.sql),
+        groups=listed,
         clips=_clips(contribution, work) or bool(picked.choices),
         partials=None if bounded.partials is None else replace(bounded.partials, sql=sql),
+        inhabited=None if public is None else inhabited(tree, sql, public.sql, dialect),
     )
     shortening = None if shortened is None else said(query, shortened, norm, contribution)
     named = with_families(planned, query, work, dialect, one_group=one_group, alike=shortening)

@@ -231,4 +231,4 @@ def _spelt(query: Query, one: Aggregate) -> str:
     """An aggregate as a text, whatever the aliases are."""
     values = [value.sql for value in (one.argument, one.condition, one.second, *one.row) if value is not None]
     spelt = canonical([query.rows, query.unit], values)[1]
-    return "\n".join([one.kind.node.__name__, str((one.distinct, one.fraction)), *spelt])
+    return "\n".join([one.kind.node.__name__, str((one.distinct, one.fraction, one.regression)), *spelt])

@@ -32,18 +32,21 @@ from rewriter.expressions import Value
 from rewriter.per_person import has_windows, of_units, output_names, selected, windowed
 from rewriter.planner import together
 from rewriter.refused import NOT_ALLOWED, UNKNOWN_TABLE, LimitedRows, Refused, compared_with_aggregate, limited_rows
-from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, renamed, union_all
-from rewriter.release import Query, Split, release_name
+from rewriter.relations import BlockScope, Relation, SelectRows, Subqueries, build_block, kept_of, renamed, union_all
+from rewriter.release import RESERVED, Query, Split, release_name
 from rewriter.split.combinations import with_combinations
 from rewriter.split.counted_groups import counted_groups, persons_of
 from rewriter.split.cumulative_windows import with_running_sums
 from rewriter.split.largest_groups import with_rankings
+from rewriter.split.made_rows import made_rows
 from rewriter.split.merged_releases import Site, merged, release_of
 from rewriter.split.named_queries import NamedQueries, Names, Outer, Resolved, renamed_table
 from rewriter.split.one_row_queries import flattened, single
 from rewriter.split.other_groups import others
+from rewriter.split.own_names import with_own_names
 from rewriter.split.presence import Empty, with_presence
 from rewriter.split.previews import PREVIEWED, columns_alone, unlimited
+from rewriter.split.ranked_quantiles import plain_ranks
 from rewriter.split.series_rows import plain_series
 from rewriter.split.spines import with_people_aggregated
 from rewriter.split.top_groups_as_having import conditions_as_having, joins_as_having
@@ -53,12 +56,17 @@ from rewriter.statement import (
     only,
     output_name,
     plain_buckets,
+    plain_conditions,
     plain_constants,
+    plain_functions,
     plain_names,
     plain_quantiles,
+    plain_regressions,
     star_of,
 )
 
+_BOTH = f"{RESERVED}both"
+"""The name under which SELECT DISTINCT reads the rows of a UNION."""
 _ROWS_HINT = "ask for aggregates over people: COUNT(*), SUM(x), AVG(x), with GROUP BY for groups"
 
 
@@ -79,10 +87,13 @@ def split(
     releases have a row of other groups, selected and not shown, where there can be one. ``empty`` says whether public
     groups are read that nobody may be in.
     """
+    catalog = catalog.reading({identifier.name.lower() for identifier in tree.find_all(exp.Identifier)})
     splitter = _Splitter(catalog, dialect, with_others)
-    plain = plain_every(
-        plain_constants(plain_quantiles(plain_names(plain_buckets(plain_series(tree, dialect)), database)))
-    )
+    timed = plain_buckets(plain_series(tree, dialect))
+    worded = plain_conditions(plain_functions(plain_regressions(plain_quantiles(plain_names(timed, database)))))
+    plain = plain_every(plain_constants(worded))
+    plain, notes = plain_ranks(with_own_names(plain, catalog))
+    splitter.notes |= dict.fromkeys(notes)
     try:
         resolved = splitter.query(counted_groups(plain, persons_of(catalog)), {})
     except LimitedRows:
@@ -97,6 +108,39 @@ def split(
     releases, running = with_running_sums(with_combinations(one.releases, outer, norms, dialect), outer)
     releases, outer = with_presence(with_rankings(releases, outer), outer, dialect, empty)
     return Split(together(releases), outer, frozenset(splitter.tables), running, tuple(splitter.notes))
+
+
+def _named_person(grouped: Grouped) -> str | None:
+    """The MIN or MAX by which a group says whose it is: of the key of the person, over all rows of a group.
+
+    ``SELECT MAX(patient_id), … GROUP BY sample_id`` speaks of groups of one person each. They are grouped by the person
+    as well, which adds nothing where that is so, and keeps people apart where it is not.
+    """
+    for one in grouped.aggregates:
+        named = one.kind.same_of_one and one.argument is not None and one.argument.unit and not one.distinct
+        if grouped.keys and named and one.condition is None and not one.value.nullable:
+            return one.text
+    return None
+
+
+def _once_each(rows: Relation) -> tuple[exp.Select, Relation]:
+    """SELECT DISTINCT of all columns of a relation, and the relation under the names that it reads."""
+    places = [f"c{place}" for place, _ in enumerate(rows.columns)]
+    columns: list[exp.Expr] = [
+        exp.alias_(exp.column(place), exp.to_identifier(column, quoted=True))
+        for place, (column, _) in zip(places, rows.columns, strict=True)
+    ]
+    select = exp.Select(expressions=columns, distinct=exp.Distinct()).from_(exp.to_table(_BOTH), copy=False)
+    return select, renamed(rows, places)
+
+
+def _no_subqueries(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
+    raise AssertionError("a SELECT of our own making has no subqueries")
+
+
+def _is_cut(node: exp.SetOperation) -> bool:
+    """Whether a set operation has parts of its own that its rows depend on."""
+    return any(node.args.get(part) for part in ("with_", "order", "limit", "offset"))
 
 
 def _without_limits(tree: exp.Query, catalog: Catalog, dialect: Dialect) -> Relation | None:
@@ -159,14 +203,22 @@ class _Splitter:
             known[known_as] = resolved
         return known, kept
 
-    def _set_operation(self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr]) -> Resolved:
+    def _set_operation(
+        self, node: exp.SetOperation, names: Names, ctes: list[exp.Expr], *, repeats: bool = False
+    ) -> Resolved:
+        """``repeats``: it does not matter whether rows are repeated, since they are made distinct above."""
         only(
             node,
             frozenset({"this", "expression", "distinct", "with_", "order", "limit", "offset"}),
             type(node).__name__.upper(),
         )
-        left, right = self.query(node.this, names), self.query(node.expression, names)
         word = type(node).__name__.upper()
+        distinct = bool(node.args.get("distinct"))
+        if isinstance(node.this, exp.Union) and word == "UNION" and (distinct or repeats) and not _is_cut(node.this):
+            left = self._set_operation(node.this, names, [], repeats=True)
+        else:
+            left = self.query(node.this, names)
+        right = self.query(node.expression, names)
         if isinstance(left, Outer) and isinstance(right, Outer):
             tree = type(node)(
                 this=parenthesised(left.tree),
@@ -180,14 +232,20 @@ class _Splitter:
                 tree.set("with_", exp.With(expressions=ctes))
             return Outer(tree, left.releases or right.releases, node, names)
         if isinstance(left, Relation) and isinstance(right, Relation):
-            if word != "UNION" or node.args.get("distinct"):
-                raise Refused(
-                    f"{word} compares rows of people with each other", hint="use UNION ALL, or COUNT each side"
-                )
             if node.args.get("limit") or node.args.get("offset"):
                 raise limited_rows()
-            return union_all(left, right, self._alias(), self._dialect)
+            if word == "UNION":
+                both = union_all(left, right, self._alias(), self._dialect)
+                return self._distinct(both) if distinct and not repeats else both
+            if not distinct:
+                raise Refused(f"{word} ALL is not answered over people", hint=f"use {word} without ALL")
+            return kept_of(type(node), left, right, self._alias(), self._dialect)
         raise Refused(f"{word} mixes rows of people with aggregates", hint="aggregate both sides")
+
+    def _distinct(self, rows: Relation) -> Resolved:
+        """The rows of a relation once each: UNION is SELECT DISTINCT over UNION ALL."""
+        select, named = _once_each(rows)
+        return self._select(select, {_BOTH: named}, [])
 
     # SELECT
 
@@ -196,16 +254,27 @@ class _Splitter:
         sources: dict[int, Relation | Outer] = {}
         before, told = len(self.releases), dict(self.notes)
         private = False
+        laterals: list[exp.Lateral] = []
         for item in items:
-            table = self._names.named(item, names) if isinstance(item, exp.Table) else None
+            is_named = isinstance(item, exp.Table) and made_rows(item) is None
+            table = self._names.named(item, names) if isinstance(item, exp.Table) and is_named else None
             if isinstance(item, exp.Subquery):
                 only(item, frozenset({"this", "alias"}), "a subquery in FROM")
                 sources[id(item)] = self.query(item.this, names)
             elif isinstance(table, Relation | Outer):
                 sources[id(item)] = table
-            elif isinstance(item, exp.Table):
+            elif isinstance(item, exp.Lateral) and isinstance(item.this, exp.Subquery):
+                laterals.append(item)
+            elif is_named:
                 private = private or (table is not None and not table.public)
         private = private or any(isinstance(source, Relation) for source in sources.values())
+        for item in laterals:
+            if private or isinstance(found := self.query(item.this, names), Relation):
+                raise Refused(
+                    "LATERAL over rows of people is not answered",
+                    hint="join the subquery: JOIN (SELECT …) AS x ON x.id = p.id",
+                )
+            sources[id(item)] = found
         if not private:
             return self._outer(select, names, ctes, sources, before)
         held = [self._holds_people(item, names, sources) for item in items]
@@ -257,6 +326,10 @@ class _Splitter:
                 if isinstance(resolved, Relation):
                     raise AssertionError("a private source in a public query")
                 copy.set("this", resolved.tree)
+            elif isinstance(item, exp.Lateral) and isinstance(found := sources.get(id(item)), Outer):
+                copy.replace(exp.Subquery(this=found.tree, alias=item.args["alias"].copy()))
+            elif (made := made_rows(item)) is not None:
+                copy.replace(made)
             elif isinstance(item, exp.Table):
                 self._rename_table(item, copy, names)
         self._subqueries(tree, names)
@@ -301,7 +374,7 @@ class _Splitter:
         def resolve(item: exp.Expr) -> Source:
             return self._source(item, names, sources)
 
-        def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+        def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
         return build_block(select, resolve, membership, self._catalog, self._dialect)
@@ -333,15 +406,49 @@ class _Splitter:
         node = outer.source
         if isinstance(node, exp.Subquery):
             node = node.this
-        if not isinstance(node, exp.Select) or not node.args.get("from_") or is_grouped(node):
+        if outer.releases:
+            raise compared_with_aggregate()
+        if isinstance(node, exp.SetOperation):
+            return self._public_rows_of_both(node, outer.names)
+        if not isinstance(node, exp.Select) or not node.args.get("from_"):
             raise Refused(
                 "this public subquery cannot be joined with rows of people",
-                hint="select plain columns of one public table in it",
+                hint="select from public tables in it, with joins, DISTINCT, GROUP BY or UNION",
             )
         sources = {
             id(item): self.query(item.this, outer.names) for item in from_items(node) if isinstance(item, exp.Subquery)
         }
-        return self._projection(node, outer.names, sources)
+        if not is_grouped(node):
+            return self._projection(node, outer.names, sources)
+        check_select(node)
+        if node.args.get("limit") or node.args.get("offset"):
+            raise Refused("LIMIT of public groups is not answered beside people", hint="write HAVING, or the values")
+        return self._public_groups(node, self._block(node, outer.names, sources))
+
+    def _public_groups(self, select: exp.Select, block: SelectRows) -> Relation:
+        """Groups of public rows, exact: nobody's rows are among them."""
+        outputs = output_names(select, block.scope)
+        grouped = take_apart(select, block.scope, self._dialect, "rows", outputs)
+        if grouped.sets:
+            raise Refused("grouping sets of public rows are not joined with people", hint="use one GROUP BY")
+        source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
+        grouped.outer.set("distinct", None)
+        return self._projection_of(grouped.outer, source, {})
+
+    def _public_rows_of_both(self, node: exp.SetOperation, names: Names) -> Relation:
+        """UNION ALL and UNION of public rows."""
+        only(node, frozenset({"this", "expression", "distinct"}), type(node).__name__.upper())
+        if not isinstance(node, exp.Union):
+            raise Refused("only UNION of public rows is joined with people", hint="use IN or NOT IN")
+        sides = [self.query(side, names) for side in (node.this, node.expression)]
+        left, right = (side if isinstance(side, Relation) else self._public_relation(side) for side in sides)
+        both = union_all(left, right, self._alias(), self._dialect)
+        if not node.args.get("distinct"):
+            return both
+        select, rows = _once_each(both)
+        source = rows.source("rows", self._alias(), [])
+        block = build_block(select, lambda _: source, _no_subqueries, self._catalog, self._dialect)
+        return self._public_groups(select, block)
 
     def _private(
         self, select: exp.Select, names: Names, ctes: list[exp.Expr], sources: Mapping[int, Resolved]
@@ -362,10 +469,14 @@ class _Splitter:
         outputs = output_names(select, block.scope)
         table = release_name(len(self.releases))
         grouped = take_apart(select, block.scope, self._dialect, table, outputs)
-        if any(key.value.identifies for key in grouped.keys):
+        person = None if any(key.value.identifies for key in grouped.keys) else _named_person(grouped)
+        if person is not None:
+            self.notes[f"rows of several people are several groups, since {person} says whose a group is"] = None
+        if person is not None or any(key.value.identifies for key in grouped.keys):
             if grouped.sets:
                 raise Refused("grouping sets of one person's rows are not answered", hint="GROUP BY the person alone")
-            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect)
+            said = person is not None
+            source = of_units(grouped, block, self._alias(), self._catalog, self._dialect, said=said)
             return self._projection_of(grouped.outer, source, {})
         grouped = self._measured(grouped, block)
         for aggregate in grouped.aggregates:
@@ -424,7 +535,8 @@ class _Splitter:
     def _windowed(self, select: exp.Select, block: SelectRows, names: Names) -> Relation:
         """The rows of a SELECT with windows, which are computed in a subquery of it."""
         outputs = output_names(select, block.scope)
-        outer, source = windowed(select, block, self._alias(), outputs, self._dialect)
+        outer, source, notes = windowed(select, block, self._alias(), outputs, self._dialect)
+        self.notes |= dict.fromkeys(notes)
         return self._projection_of(outer, source, names)
 
     def _projection_of(self, select: exp.Select, source: Source, names: Names) -> Relation:
@@ -433,7 +545,7 @@ class _Splitter:
         if select.args.get("distinct"):
             raise Refused("DISTINCT over a person's aggregates is not answered", hint="leave DISTINCT out")
 
-        def membership(node: exp.In | exp.Exists, scope: BlockScope) -> Value:
+        def membership(node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope) -> Value:
             return self._membership(node, scope, names)
 
         block = build_block(select, lambda _: source, membership, self._catalog, self._dialect)
@@ -456,7 +568,7 @@ class _Splitter:
 
     # IN and EXISTS
 
-    def _membership(self, node: exp.In | exp.Exists, scope: BlockScope, names: Names) -> Value:
+    def _membership(self, node: exp.In | exp.Exists | exp.Subquery, scope: BlockScope, names: Names) -> Value:
         def relation(query: exp.Expr) -> Relation:
             before = len(self.releases)
             found = self.query(query, names)
@@ -465,4 +577,6 @@ class _Splitter:
             return found if isinstance(found, Relation) else self._public_relation(found)
 
         subqueries = Subqueries(relation, partial(self._names.columns, names=names), self._catalog, self._dialect)
+        if isinstance(node, exp.Subquery):
+            return subqueries.scalar(node)
         return subqueries.exists(node, scope) if isinstance(node, exp.Exists) else subqueries.member(node, scope)

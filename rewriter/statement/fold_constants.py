@@ -13,21 +13,12 @@ import re
 
 from sqlglot import exp
 
+from rewriter.statement.time_formats import python_format
+
 _FOLDED = (exp.StrToDate, exp.StrToTime, exp.Subquery, exp.EQ, exp.NEQ, exp.Cast)
 _CONSTANTS = (
-    *(
-        exp.Literal,
-        exp.Cast,
-        exp.DataType,
-        exp.DataTypeParam,
-        exp.Interval,
-        exp.Var,
-        exp.Paren,
-        exp.Neg,
-        exp.Add,
-        exp.Sub,
-    ),
-    *(exp.Mul, exp.DPipe, exp.AtTimeZone, exp.TimestampTrunc),
+    *(exp.Literal, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Interval, exp.Var, exp.Paren, exp.Neg, exp.Add),
+    *(exp.Sub, exp.Mul, exp.DPipe, exp.AtTimeZone, exp.TimestampTrunc),
 )
 """What a value is made of that depends on nothing but its text."""
 _TEXTS = (exp.DType.TEXT, exp.DType.VARCHAR)
@@ -159,7 +150,7 @@ def _formatted(node: exp.Expr) -> exp.Expr | None:
     if not (isinstance(text, exp.Literal) and text.is_string and isinstance(pattern, exp.Literal)):
         return None
     try:
-        found = datetime.datetime.strptime(text.name, pattern.name)
+        found = datetime.datetime.strptime(text.name, python_format(pattern.name))
     except ValueError:
         return None
     if isinstance(node, exp.StrToDate):

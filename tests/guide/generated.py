@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, BeforeValidator
 from pydantic.fields import FieldInfo
 
-from dpsql.interfaces.commands.commands import parser
+from dpsql.interfaces.commands.command_line import parser
 from dpsql.policy import fields
 from dpsql.policy import policy as declared
 from rewriter.aggregates.aggregate_calls import _FUNCTIONS
@@ -62,6 +62,7 @@ SECTIONS = (
     ("`budget:`", declared.BudgetSection, "budget."),
     ("`statement:`", declared.StatementSection, "statement."),
     ("`analysts:`, for each NAME", declared.Analyst, "analysts.NAME."),
+    ("`owners:`, for each NAME", declared.OwnerOfData, "owners.NAME."),
     ("`budget:` of an analyst", declared.AnalystSection, "analysts.NAME.budget."),
     ("`tables:`, for each TABLE", declared.TableSection, "tables.TABLE."),
     ("`columns:` of a table, for each COLUMN", declared.ColumnSection, "tables.TABLE.columns.COLUMN."),

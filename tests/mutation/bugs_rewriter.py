@@ -7,6 +7,7 @@ from tests.mutation.bug import Bug, bug
 
 HUNT = "tests/mutation/hunting.py"
 MOMENTS = "tests/aggregates/test_moments.py"
+REGRESSIONS = "tests/aggregates/test_regressions.py"
 LARGEST = "tests/planner/test_largest.py"
 DISTINCT = "tests/aggregates/test_distinct.py"
 RANKS = "tests/bound/test_ranks.py"
@@ -206,6 +207,42 @@ BUGS: tuple[Bug, ...] = (
         " granularity, builder.dialect))",
         f"{MOMENTS}::test_a_row_adds_exactly_one_unit_whatever_it_holds",
     ),
+    # Regressions
+    bug(
+        "squares of a regression counted more finely than the norm has room for",
+        "rewriter.measure.second_moments:_finer_squares",
+        "(size + 1) // 2",
+        "(size + 1) * 4",
+        f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
+    ),
+    bug(
+        "the products of a regression are not in its norm",
+        "rewriter.measure.second_moments:_measured",
+        "largest = 1 + size * (size + 1) // 2",
+        "largest = 1 + size",
+        f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
+    ),
+    bug(
+        "a regressor that is not clipped",
+        "rewriter.measure.second_moments:_variable",
+        "clipped_steps(value, interval, granularity, builder.dialect)",
+        "clipped_steps(value, Interval(interval.low * 9 - 9, interval.high * 9 + 9), granularity, builder.dialect)",
+        f"{REGRESSIONS}::test_no_row_leaves_its_norm_whatever_it_holds",
+    ),
+    bug(
+        "rows that lack a regressor are in some of the sums",
+        "rewriter.measure.second_moments:regressions",
+        "*map(present, values)",
+        "present(values[-1])",
+        f"{REGRESSIONS}::test_coefficients_are_those_of_least_squares",
+    ),
+    bug(
+        "two numbers of a regression are taken for one",
+        "rewriter.split.merged_releases:_spelt",
+        "one.fraction, one.regression",
+        "one.fraction, None",
+        f"{REGRESSIONS}::test_numbers_of_one_regression_in_two_subqueries_are_two",
+    ),
     # Quantiles
     bug(
         "people with too many rows weigh all of them in a quantile",
@@ -335,7 +372,7 @@ BUGS: tuple[Bug, ...] = (
         "rewriter.per_person.windows:",
         (
             (
-                "if self.block.unit is None or not any(key.identifies for key in keys):",
+                "if self.block.unit is None or not any(key.keys or key.ways for key in keys):",
                 "if self.block.unit is None:",
             ),
             (
@@ -648,6 +685,20 @@ BUGS: tuple[Bug, ...] = (
         "if not (np.abs(number[told] - measured[told]) <= far).all():",
         "if not (np.abs(number[told] - measured[told]) <= np.inf).all():",
         "tests/properties/test_tiny_noise.py::test_what_no_noise_can_have_made_is_not_shown",
+    ),
+    bug(
+        "a regression's interval leaves out the noise of its matrix",
+        "dpsql.inference.estimates.regression_figures:_coefficient",
+        "cells.forms(rows[:, place], fit.residual)",
+        "cells.forms(rows[:, place], fit.explained)",
+        f"{REGRESSIONS}::test_intervals_cover",
+    ),
+    bug(
+        "a regression that noise alone made has an interval",
+        "dpsql.inference.estimates.regression_figures:_least_squares",
+        "tau = (2 * math.sqrt(size) + 2) * spread",
+        "tau = 0 * spread",
+        f"{REGRESSIONS}::test_where_noise_is_larger_than_the_spread_there_is_a_ridge_and_no_interval",
     ),
     bug(
         "a correlation beyond 1 is certain",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -193,3 +194,142 @@ def parse(text: str) -> exp.Expr:
     tree = sqlglot.parse_one(told_apart(wrapped, sqlglot.tokenize(wrapped, read="postgres")), read="postgres")
     name_functions(tree)  # type: ignore[arg-type]
     return tree if is_query else tree.expressions[0].pop()
+
+
+TEMPLATES: dict[str, list[str]] = {
+    "number": [
+        *(f"(<number> {sign} <number>)" for sign in ("+", "-", "*", "/", "%", "+", "*", "/")),
+        "(- <number>)",
+        *(f"{name}(<number>)" for name in ("ABS", "SIGN", "FLOOR", "CEIL", "ROUND", "TRUNC", "SQRT", "LN", "EXP")),
+        *(f"{name}(<number>)" for name in ("SIN", "ATAN", "CBRT", "ASIN", "DEGREES", "LOG", "COT")),
+        "ROUND(<number>, <small>)",
+        "TRUNC(<number>, <small>)",
+        "POWER(<number>, <number>)",
+        "POWER(<number>, 2)",
+        "COALESCE(<number>, <number>)",
+        "NULLIF(<number>, <number>)",
+        "GREATEST(<number>, <number>)",
+        "LEAST(<number>, <number>, 3)",
+        "CASE WHEN <truth> THEN <number> ELSE <number> END",
+        "CASE <number> WHEN 1 THEN <number> END",
+        *(f"(<number>)::{name}" for name in ("integer", "bigint", "smallint", "numeric(10,2)", "real", "numeric")),
+        "(<number>)::double precision",
+        "(<text>)::integer",
+        "(<text>)::double precision",
+        "(<text>)::numeric(12,3)",
+        "LENGTH(<text>)",
+        "POSITION('a' IN <text>)",
+        *(f"EXTRACT({unit} FROM <moment>)" for unit in ("YEAR", "MONTH", "EPOCH", "DOW", "DECADE", "WEEK")),
+        "(<moment>::date - <moment>::date)",
+        "EXTRACT(EPOCH FROM p - <moment>)",
+        "WIDTH_BUCKET(<number>, 0, 10, 4)",
+        "(<truth>)::integer",
+        "DIV((<number>)::integer, (<number>)::integer)",
+        *(f"((<number>)::integer {sign} (<number>)::bigint)" for sign in "&|#"),
+        "(~ (<number>)::integer)",
+        "((<number>)::integer << 5)",
+        "((<number>)::bigint >> 3)",
+        "GCD((<number>)::integer, (<number>)::bigint)",
+        "OCTET_LENGTH(<text>)",
+        "REGEXP_COUNT(<text>, '[0-9]')",
+        "SINH(<number>)",
+        "ACOSH(<number>)",
+    ],
+    "text": [
+        *(f"{name}(<text>)" for name in ("UPPER", "LOWER", "REVERSE", "TRIM", "LTRIM", "RTRIM")),
+        "(<text> || <text>)",
+        "(t || <number>)",
+        "CONCAT(<text>, <number>, <truth>, <moment>)",
+        "LEFT(<text>, <small>)",
+        "RIGHT(<text>, <small>)",
+        "SUBSTRING(<text> FROM <small> FOR 2)",
+        "REPLACE(<text>, <text>, 'z')",
+        "SPLIT_PART(<text>, ',', 2)",
+        "SPLIT_PART(<text>, ',', -1)",
+        "LPAD(<text>, 4, 'ab')",
+        "COALESCE(<text>, <text>)",
+        "NULLIF(<text>, <text>)",
+        "GREATEST(<text>, <text>)",
+        "CASE WHEN <truth> THEN <text> ELSE <text> END",
+        "(<number>)::text",
+        "(<moment>)::text",
+        "(<text>)::varchar(3)",
+        "TO_CHAR(<moment>, 'YYYY-MM-DD')",
+        "INITCAP(<text>)",
+        "MD5(<text>)",
+        "CHR((<number>)::integer)",
+        "SUBSTRING(<text> FROM '[0-9]+')",
+        "SUBSTRING(<text> FROM '^(.)')",
+        "REGEXP_REPLACE(<text>, '[a-z]', 'zz', 'g')",
+        r"REGEXP_REPLACE(<text>, '^(.)(.*)$', '\2\1')",
+    ],
+    "moment": [
+        *(f"(<moment> + INTERVAL '{span}')" for span in ("1 month", "-3 months", "1 year 2 days", "2 hours")),
+        *(f"(<moment> - INTERVAL '{span}')" for span in ("1 month", "40 days", "8000 years", "-1 week")),
+        "((<moment>)::date + <days>)",
+        "((<moment>)::date - (<number>)::integer)",
+        *(f"DATE_TRUNC('{unit}', <moment>)" for unit in ("month", "week", "year", "decade", "hour", "quarter")),
+        "(<moment>)::date",
+        "(<moment>)::timestamp",
+        "(<text>)::date",
+        "(<text>)::timestamp",
+        "COALESCE(<moment>, <moment>)",
+        "LEAST(<moment>, <moment>)",
+        "CASE WHEN <truth> THEN <moment> END",
+        "MAKE_DATE(i, s, s)",
+        "MAKE_TIMESTAMP(i, s, s, s, s, m)",
+        "TO_TIMESTAMP(<number>)",
+    ],
+    "truth": [
+        *(f"(<number> {sign} <number>)" for sign in ("=", "<>", "<", ">=", "IS DISTINCT FROM")),
+        *(f"(<text> {sign} <text>)" for sign in ("=", "<", "IS NOT DISTINCT FROM")),
+        *(f"(<moment> {sign} <moment>)" for sign in ("=", "<=", ">")),
+        "(<truth> AND <truth>)",
+        "(<truth> OR <truth>)",
+        "(NOT <truth>)",
+        "(<number> BETWEEN <number> AND <number>)",
+        "(<number> BETWEEN SYMMETRIC <number> AND 5)",
+        "(<number> IN (1, <number>, NULL))",
+        "(<number> IS NOT NULL)",
+        "(<truth> IS NOT TRUE)",
+        "(<text> LIKE <text>)",
+        "(<text> ILIKE 'a!%' ESCAPE '!')",
+        "(<text> ~ '^[a-z]+,?')",
+        "STARTS_WITH(<text>, 'a')",
+        "(<text>)::boolean",
+    ],
+}
+LEAVES: dict[str, list[str]] = {
+    "number": [*"sibhmwnxysimx", "0", "1", "-1", "2", "10", "0.5", "1.25", "1e300", "100000000000", "NULL"],
+    "text": ["t", "u", "t", "'a'", "''", "'12'", "'2020-02-29'", "'x%'", "NULL::text"],
+    "moment": ["d", "e", "p", "q", "d", "p", "DATE '2020-02-29'", "TIMESTAMP '9999-12-31 12:00'"],
+    "truth": ["f", "TRUE", "FALSE", "NULL", "i > 0", "t = 'a'", "d >= '2020-01-01'", "x IS NULL"],
+}
+
+
+class Grammar:
+    """Random expressions, mostly well typed. A part is one of the templates, its own parts one level less deep."""
+
+    templates = TEMPLATES
+    leaves = LEAVES
+
+    def __init__(self, chance: random.Random, depth: int = 3) -> None:
+        self.chance = chance
+        self.depth = depth
+
+    def expression(self) -> str:
+        return self.some(self.chance.choice(["number", "number", "text", "moment", "truth"]))
+
+    def some(self, what: str, depth: int | None = None) -> str:
+        depth = self.depth if depth is None else depth
+        if depth <= 0 or (depth < self.depth and self.chance.random() < 0.15):
+            return self.chance.choice(self.leaves[what])
+        template = self.chance.choice(self.templates[what])
+        return re.sub(r"<([a-z]+)>", lambda found: self._part(found.group(1), depth - 1), template)
+
+    def _part(self, what: str, depth: int) -> str:
+        if what == "small":
+            return str(self.chance.randint(-3, 5))
+        if what == "days":
+            return str(self.chance.randint(-99_999, 99_999))
+        return self.some(what, depth)

@@ -1,17 +1,20 @@
-"""The owner's DuckDB file: read-only, locked down, and silent about what goes wrong.
+"""The owner's DuckDB file, or files that are its tables: read-only, locked down, and silent about what goes wrong.
 
 Guarantee: it runs :attr:`rewriter.plan.Plan.sql` and SQL of its own making, never a client's text. Whatever DuckDB says
 when it fails (its messages hold values of rows) stays here: an analyst gets one fixed text, the owner's log the class
-of the error.
+of the error. Of all files there are, it reads its own and those that the owner lists one by one, never a folder: DuckDB
+writes (COPY … TO) wherever it may read, which is why a plan is a single SELECT too. An answer is given only if the
+listed files are, before and after it, what they were when they were opened.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -21,11 +24,15 @@ from sqlglot import exp
 
 from dpsql.engines.deadlines import Cancellation
 from dpsql.engines.duckdb.duckdb_schema import read_schema
-from dpsql.engines.exact_table import read_table, read_tables
+from dpsql.engines.duckdb.file_views import readable_rows, write_views
+from dpsql.engines.exact_table import read_table, read_tables, with_ranks
+from dpsql.engines.known_groups import KnownGroups, can_be_known, inhabited_table, known_groups
+from dpsql.engines.listed_files import ListedFiles, WatchedFiles
 from dpsql.engines.schema import PROFILED_ROWS, Concern, Profile, Schema, SchemaTable
 from dpsql.engines.sql_engine import SQLEngine
 from dpsql.engines.turns import Turn
 from dpsql.errors import OperationalError
+from dpsql.memory import Memory
 from dpsql.releases import ExactTable
 from rewriter.declared import Kind
 from rewriter.dialects import DUCKDB
@@ -37,17 +44,20 @@ if TYPE_CHECKING:
 
 _R = TypeVar("_R")
 
+_ACCESS = "enable_external_access"
+
 LOCKED = {
-    "enable_external_access": "false",
+    _ACCESS: "false",
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
     "allow_community_extensions": "false",
     "python_enable_replacements": "false",
-    # In DuckDB 2.0 these three answer wrongly. Two rewrite a query by the statistics of private rows: one narrows a
+    # In DuckDB 2.0 these four answer wrongly. Two rewrite a query by the statistics of private rows: one narrows a
     # column until a sum no longer fits and fails; the other takes HAVING SUM(x) > 1 for never true below a LEFT JOIN
     # with an empty table. The third computes a join that a statement has twice once, and where a table is joined with
-    # itself reads the columns of one side for those of the other.
-    "disabled_optimizers": "compressed_materialization,statistics_propagation,common_subplan",
+    # itself reads the columns of one side for those of the other. The fourth hands TRY_CAST of a text to the reader of
+    # a CSV file, which raises where TRY_CAST gives NULL.
+    "disabled_optimizers": "compressed_materialization,statistics_propagation,common_subplan,type_pushdown",
 }
 """No files but the database, no network, no extensions, no Python objects: for every DuckDB that dpsql opens."""
 
@@ -55,12 +65,13 @@ LOCKED = {
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 _PREPARED = 64
+_LISTED = 256
 _CHANGED = "it does not work any more, since what it is made of has changed: CREATE OR REPLACE VIEW, or leave it out"
 
 
 @dataclass(slots=True)
 class _Cursor:
-    """A cursor with the plans that it was asked before, by identity: True where it holds a prepared statement.
+    """A cursor with the plans that it was asked before, by name: True where it holds a prepared statement.
 
     Only one that has ``finished`` a plan, and answered all of it, is used again.
     """
@@ -78,27 +89,41 @@ class _Cursor:
     def run(self, work: Callable[[_Cursor], _R]) -> _R:
         return work(self)
 
-    def answer(self, plan: Plan) -> ExactTable:
-        exact = read_table(lambda sql: self._planned(plan) if sql is plan.sql else self.execute(sql), plan)
+    def answer(self, plan: Plan, known: KnownGroups | None) -> ExactTable:
+        exact = None
+        if known is not None and plan.inhabited is not None:
+            exact = inhabited_table(self._planned(plan, plan.inhabited.sql), known, plan)
+        if exact is None:
+            exact = read_table(lambda sql: self._planned(plan, sql) if sql is plan.sql else self.execute(sql), plan)
+        else:
+            exact = with_ranks(exact, self.execute, plan)
         self.finished = True
         return exact
 
     def answers(self, scan: OneScan) -> tuple[ExactTable, ...]:
-        exact = read_tables(lambda sql: self._planned(scan) if sql is scan.sql else self.execute(sql), scan)
+        exact = read_tables(lambda sql: self._planned(scan, sql) if sql is scan.sql else self.execute(sql), scan)
         self.finished = True
         return exact
 
-    def _planned(self, plan: Plan | OneScan) -> duckdb.DuckDBPyConnection:
-        """Run a plan; what comes again is prepared: planning a small release takes DuckDB longer than running it."""
-        name = f"dpsql_{plan.identity}"
-        prepared = self.plans.get(plan.identity)
+    def _planned(self, plan: Plan | OneScan, sql: str) -> duckdb.DuckDBPyConnection:
+        """Run a plan's SQL, the same each time: what comes again is prepared, since DuckDB takes longer to plan a small
+        release than to run it."""
+        which = plan.identity if sql is plan.sql else f"{plan.identity}_inhabited"
+        name = f"dpsql_{which}"
+        prepared = self.plans.get(which)
         if prepared is None:
-            self._remember(plan.identity, prepared=False)
-            return self.cursor.execute(plan.sql)
+            self._only_reads(sql)
+            self._remember(which, prepared=False)
+            return self.cursor.execute(sql)
         if not prepared:
-            self.cursor.execute(f"PREPARE {name} AS {plan.sql}")
-            self._remember(plan.identity, prepared=True)
+            self.cursor.execute(f"PREPARE {name} AS {sql}")
+            self._remember(which, prepared=True)
         return self.cursor.execute(f"EXECUTE {name}")
+
+    def _only_reads(self, sql: str) -> None:
+        """Raise for what is not one SELECT."""
+        if [one.type for one in self.cursor.extract_statements(sql)] != [duckdb.StatementType.SELECT]:
+            raise duckdb.PermissionException
 
     def _remember(self, identity: str, *, prepared: bool) -> None:
         self.plans[identity] = prepared
@@ -114,21 +139,72 @@ class DuckDBEngine(SQLEngine[_Cursor]):
     dialect = DUCKDB
     zones_sql = "SELECT name FROM pg_timezone_names()"
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        watched: WatchedFiles | None = None,
+        own: tempfile.TemporaryDirectory[str] | None = None,
+    ) -> None:
+        """Over files that are ``watched``; ``own`` is the folder of a database that has their views alone."""
         super().__init__(max(2, os.cpu_count() or 1))
         self._connection = connection
+        self._watched = watched or WatchedFiles({})
+        self._own = own
         self._lock = threading.Lock()
         self._idle: list[_Cursor] = []
+        self._groups: Memory[Hashable, KnownGroups | None] = Memory("public groups", _LISTED)
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], *, threads: int | None = None, memory_limit: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        memory_limit: str | None = None,
+        files: Mapping[str, ListedFiles] | None = None,
     ) -> DuckDBEngine:
-        """Open the file ``path``. Raises :class:`OperationalError`, whose text is for the owner."""
+        """Open the file ``path``, whose views may read ``files``. Raises :class:`OperationalError`, for the owner."""
         if not os.path.isfile(path):
             raise OperationalError(
                 f"there is no DuckDB file {os.fspath(path)}", sqlstate="58P01", hint="check the path in the policy"
             )
+        for name, listed in (files or {}).items():
+            if listed.types:
+                raise OperationalError(
+                    f"the view {name} says the types of its columns", sqlstate="42804", hint="take type: away"
+                )
+        watched = _watched(path for listed in (files or {}).values() for path in listed.paths())
+        return cls._opened(os.fspath(path), watched, None, threads, memory_limit)
+
+    @classmethod
+    def over(
+        cls, files: Mapping[str, ListedFiles], *, threads: int | None = None, memory_limit: str | None = None
+    ) -> DuckDBEngine:
+        """Open tables that are files. Raises :class:`OperationalError`, whose text is for the owner."""
+        found = {name: (listed, listed.paths()) for name, listed in files.items()}
+        watched = _watched(path for _, paths in found.values() for path in paths)
+        folder = tempfile.TemporaryDirectory(prefix="dpsql-files-")
+        try:
+            path = os.path.join(folder.name, "files.duckdb")
+            write_views(path, found, {name: value for name, value in LOCKED.items() if name != _ACCESS})
+            engine = cls._opened(path, watched, folder, threads, memory_limit)
+            for name, (listed, _) in found.items():
+                if listed.kind() != "parquet":
+                    readable_rows(engine._connection, name)
+        except BaseException:
+            folder.cleanup()
+            raise
+        return engine
+
+    @classmethod
+    def _opened(
+        cls,
+        path: str,
+        watched: WatchedFiles,
+        own: tempfile.TemporaryDirectory[str] | None,
+        threads: int | None,
+        memory_limit: str | None,
+    ) -> DuckDBEngine:
         config: dict[str, str | bool | int | float | list[str]] = dict(LOCKED)
         if threads is not None:
             config["threads"] = threads
@@ -136,9 +212,9 @@ class DuckDBEngine(SQLEngine[_Cursor]):
             config["memory_limit"] = memory_limit
         problem: OperationalError | None = None
         try:
-            return cls(_locked(os.fspath(path), config))
+            return cls(_locked(path, config, tuple(watched.fingerprints)), watched, own)
         except duckdb.Error as error:
-            problem = _cannot_open(os.fspath(path), error)
+            problem = _cannot_open(path, error)
         raise problem
 
     def close(self) -> None:
@@ -147,12 +223,14 @@ class DuckDBEngine(SQLEngine[_Cursor]):
             while self._idle:
                 self._idle.pop().cursor.close()
         self._connection.close()
+        if self._own is not None:
+            self._own.cleanup()
 
     def _read_schema(self, session: _Cursor) -> Schema:
         return read_schema(session.cursor)
 
     def rely_on(self, tables: Iterable[str]) -> None:
-        """Nothing to do: nobody writes to a file that is open for reading."""
+        """Nothing to do: nobody writes to a file that is open for reading, and listed files are watched anyway."""
 
     def run(
         self,
@@ -166,7 +244,8 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         Raises :class:`OperationalError`: 57014 after ``timeout`` seconds or when it is cancelled, else one text
         whatever went wrong.
         """
-        return self._call(lambda cursor: cursor.answer(plan), timeout, cancellation, turn)
+        known = self._known_groups(plan, plan.inhabited.tables) if plan.inhabited and can_be_known(plan) else None
+        return self._call(lambda cursor: cursor.answer(plan, known), timeout, cancellation, turn)
 
     def run_together(
         self,
@@ -177,6 +256,19 @@ class DuckDBEngine(SQLEngine[_Cursor]):
     ) -> tuple[ExactTable, ...]:
         """The same of several plans."""
         return self._call(lambda cursor: cursor.answers(scan), timeout, cancellation, turn)
+
+    def _known_groups(self, plan: Plan, tables: frozenset[tuple[str, str]]) -> KnownGroups | None:
+        """The groups of a public key set, listed once: nobody writes to the file. A view may change all the same."""
+
+        def listed() -> KnownGroups | None:
+            lasting = {
+                (table.schema or self.dialect.default_schema, table.name)
+                for table in self.schema().tables.values()
+                if not table.view
+            }
+            return self._call(lambda cursor: known_groups(cursor.execute, plan)) if tables <= lasting else None
+
+        return self._groups.get((plan.groups, tuple(key.type for key in plan.keys)), listed)
 
     def public_rows(self, table: str, columns: Sequence[str]) -> pa.Table:
         """The rows of a table that the owner declared public, read as the rewriter reads them, as an Arrow table."""
@@ -203,8 +295,8 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         return Profile(rows, frozenset(name for name, count in zip(names, counts, strict=True) if count == rows))
 
     def lasting(self, table: str) -> bool:
-        """The rows of a table stay as they are; a view may read what is not in the file, or compute by chance."""
-        return not self.schema().table(table).view
+        """The rows of a table stay as they are, and those of watched files; another view may compute by chance."""
+        return self._own is not None or not self.schema().table(table).view
 
     def concerns(self) -> tuple[Concern, ...]:
         """Nothing: the file is opened for reading, by this process alone."""
@@ -234,6 +326,23 @@ class DuckDBEngine(SQLEngine[_Cursor]):
         )
         return _CHANGED if changed else None
 
+    def _call(
+        self,
+        work: Callable[[_Cursor], _R],
+        timeout: float | None = None,
+        cancellation: Cancellation | None = None,
+        turn: Turn | None = None,
+    ) -> _R:
+        """What was computed while a file was changed is nobody's answer."""
+
+        def watched(cursor: _Cursor) -> _R:
+            self._watched.check()
+            found = work(cursor)
+            self._watched.check()
+            return found
+
+        return super()._call(watched, timeout, cancellation, turn)
+
     def _is_too_large(self, error: Exception) -> bool:
         return isinstance(error, duckdb.OutOfMemoryException | MemoryError)
 
@@ -253,12 +362,29 @@ class DuckDBEngine(SQLEngine[_Cursor]):
                 cursor.cursor.close()
 
 
-def _locked(path: str, config: dict[str, str | bool | int | float | list[str]]) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(path, read_only=True, config=config)
+def _watched(paths: Iterable[str]) -> WatchedFiles:
+    try:
+        return WatchedFiles.of(paths)
+    except OSError as problem:
+        why = problem.strerror or type(problem).__name__
+        name = problem.filename
+    raise OperationalError(f"the file {name} cannot be read: {why}", sqlstate="58030")
+
+
+def _locked(
+    path: str, config: dict[str, str | bool | int | float | list[str]], files: Sequence[str] = ()
+) -> duckdb.DuckDBPyConnection:
+    """A database that reads no file but its own and ``files``: these can be named only before it is locked."""
+    allowed = {name: value for name, value in config.items() if name != _ACCESS} if files else config
+    connection = duckdb.connect(path, read_only=True, config=allowed)
     try:
         # A database that this process has open already is shared with it, and locked already.
         if connection.execute("SELECT current_setting('lock_configuration')").fetchone() != (True,):
             connection.execute("SET GLOBAL TimeZone = 'UTC'")
+            if files:
+                named = exp.Array(expressions=[exp.Literal.string(name) for name in files])
+                connection.execute(f"SET GLOBAL allowed_paths = {named.sql('duckdb')}")
+                connection.execute(f"SET GLOBAL {_ACCESS} = false")
             connection.execute("SET GLOBAL lock_configuration = true")
     except BaseException:
         connection.close()
@@ -270,8 +396,8 @@ def _why_unreadable(error: duckdb.Error) -> str:
     """Before any row is read, for the owner: what is wrong with a view, and what to do."""
     if isinstance(error, duckdb.PermissionException):
         return (
-            "it reads files, which dpsql does not open beside the database: keep the rows in it, with"
-            " CREATE TABLE … AS SELECT * FROM the files"
+            "it reads files, which dpsql opens only where the policy lists them: write files: beside its columns, and"
+            " the view over exact files; or keep the rows here, with CREATE TABLE … AS SELECT * FROM the files"
         )
     if isinstance(error, duckdb.BinderException | duckdb.CatalogException):
         return (

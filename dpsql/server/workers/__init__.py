@@ -4,6 +4,6 @@ from dpsql.server.workers.added_figures import AddedFigures
 from dpsql.server.workers.calls import StartCall
 from dpsql.server.workers.foreman import Foreman
 from dpsql.server.workers.nursery import Nursery
-from dpsql.server.workers.worker import database_file, work
+from dpsql.server.workers.worker import database_files, work
 
-__all__ = ["AddedFigures", "Foreman", "Nursery", "StartCall", "database_file", "work"]
+__all__ = ["AddedFigures", "Foreman", "Nursery", "StartCall", "database_files", "work"]

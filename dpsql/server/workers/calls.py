@@ -16,12 +16,12 @@ from rewriter.declared import Catalog
 class StartCall:
     """Begin to serve; answered when connections are accepted, or with the reason why not.
 
-    ``catalog`` is the policy as the foreman compared it with the database, whose file is ``database``: its device and
-    its number, where it is a file. ``shadow`` is the address of the shadow's server.
+    ``catalog`` is the policy as the foreman compared it with the database, whose files are ``database``: where it
+    is files, by what each of them is known. ``shadow`` is the address of the shadow's server.
     """
 
     catalog: Catalog
-    database: tuple[int, int] | None
+    database: tuple[tuple[int, ...], ...] | None
     shadow: str
 
 

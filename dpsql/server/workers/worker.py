@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 
+from dpsql.engines import WatchedFiles
 from dpsql.errors import Error, OperationalError
 from dpsql.ledger import Charge
 from dpsql.opened import open_beside
@@ -157,12 +158,10 @@ class Worker:
 
     def _opened(self, call: StartCall, stack: ExitStack) -> Parts:
         serving, policy = self._serving, self._policy
-        if call.database != database_file(policy):
-            raise OperationalError(
-                "the file of the database was replaced while it was served", sqlstate="F0000", hint="start dpsql anew"
-            )
+        _check_same(call, policy)
         proxy = Proxy.of(open_beside(policy, call.catalog, AskingWriter(self._line), serving.workers))
         stack.callback(proxy.close)
+        _check_same(call, policy)
         shadow = Shadow(call.shadow, database_name(policy), analysts(policy), processes=serving.workers)
         stack.callback(shadow.close)
         turns = Turns(policy.limits.statements, policy.limits.statements_per_analyst, seats=Seats(self._seats))
@@ -190,12 +189,25 @@ class Worker:
         return None
 
 
-def database_file(policy: Policy) -> tuple[int, int] | None:
-    """Which file the database is, wherever its name may lead later; None where it is a server."""
-    if not policy.database.address.is_file:
+def _check_same(call: StartCall, policy: Policy) -> None:
+    """Raise :class:`OperationalError` where the foreman has compared other files with the policy."""
+    if call.database != database_files(policy):
+        raise OperationalError(
+            "a file of the database was replaced while it was served", sqlstate="F0000", hint="start dpsql anew"
+        )
+
+
+def database_files(policy: Policy) -> tuple[tuple[int, ...], ...] | None:
+    """Which files the database is, wherever their names may lead later; None where it is a server.
+
+    A database may be written to before it is opened; a file that is a table may not.
+    """
+    if policy.database.address.is_server:
         return None
     try:
-        found = os.stat(policy.database.path)
-    except OSError:
+        found = WatchedFiles.of(path for listed in policy.files.values() for path in listed.paths())
+        own = os.stat(policy.database.path) if policy.database.address.is_file else None
+    except (OSError, Error):
         return None
-    return found.st_dev, found.st_ino
+    listed = tuple(one[:-1] for one in found.fingerprints.values())
+    return listed if own is None else ((own.st_dev, own.st_ino), *listed)

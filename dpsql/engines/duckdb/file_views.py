@@ -1,0 +1,144 @@
+"""Tables that are files: a view over the exact files of each, in a database of their own.
+
+Guarantee: no row decides what a table looks like. The columns of a Parquet file are those that it declares; those of a
+CSV file are named by its first line, and are texts unless the owner says their types: a value that is none of its type
+is NULL. What separates the fields is fixed, and not guessed from the rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Mapping, Sequence
+
+import duckdb
+from sqlglot import exp
+
+from dpsql.engines.listed_files import ListedFiles
+from dpsql.engines.names import match, suggestion
+from dpsql.errors import OperationalError
+from rewriter.declared import TEXT
+from rewriter.dialects import DUCKDB, call, named_table, text
+
+_SEPARATORS = {"csv": ",", "tsv": "\t"}
+
+
+def write_views(path: str, tables: Mapping[str, tuple[ListedFiles, Sequence[str]]], config: Mapping[str, str]) -> None:
+    """Make the database at ``path`` with a view for each table over its exact files. Raises OperationalError."""
+    with duckdb.connect(path, config=dict(config)) as connection:
+        for name, (listed, files) in tables.items():
+            view = _view(connection, name, listed, files)
+            created = exp.Create(
+                this=exp.Table(this=exp.to_identifier(name, quoted=True)), kind="VIEW", expression=view
+            )
+            connection.execute(created.sql("duckdb"))
+
+
+def readable_rows(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Read all fields of a CSV file's rows once: a line that is no row of the file is found before anything is charged.
+
+    Raises :class:`OperationalError`, whose text is for the owner, and has no value of a row.
+    """
+    try:
+        connection.execute(exp.select("COUNT(COLUMNS(*))").from_(_quoted(name)).sql("duckdb")).fetchall()
+    except duckdb.Error as error:
+        problem = type(error).__name__
+    else:
+        return
+    raise OperationalError(
+        f"the files of {name} cannot be read to their ends: {problem}",
+        sqlstate="58030",
+        hint='each line has as many fields as the first, and a field with a separator in it stands in "…"',
+    )
+
+
+def _view(connection: duckdb.DuckDBPyConnection, name: str, listed: ListedFiles, files: Sequence[str]) -> exp.Select:
+    kind = listed.kind()
+    columns = [_columns(connection, kind, path, name) for path in files]
+    for path, found in zip(files, columns, strict=True):
+        if found != columns[0]:
+            raise OperationalError(
+                f"{path} has other columns than {files[0]}, and both are files of {name}",
+                sqlstate="42804",
+                hint="name files that have the same columns, of the same types, or make two tables of them",
+            )
+    if kind == "parquet":
+        if listed.types:
+            raise OperationalError(
+                f"the files of {name} declare the types of their columns",
+                sqlstate="42804",
+                hint=f"take type: away from {', '.join(listed.types)}",
+            )
+        return exp.select("*").from_(exp.Table(this=call("read_parquet", _list(files))), copy=False)
+    names = list(columns[0])
+    types = {_known(name, column, names): type_ for column, type_ in listed.types.items()}
+    items = [
+        exp.alias_(DUCKDB.try_cast(exp.column(one, quoted=True), types[one], TEXT), one, quoted=True)
+        if one in types and types[one] != TEXT
+        else exp.column(one, quoted=True)
+        for one in names
+    ]
+    return exp.select(*items).from_(exp.Table(this=_csv(kind, files, names)), copy=False)
+
+
+def _known(table: str, column: str, names: Sequence[str]) -> str:
+    found = match(column, names)
+    if found is None:
+        hint = suggestion(column, names)
+        raise OperationalError(f"the files of {table} have no column {column}", sqlstate="42703", hint=hint)
+    return found
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, kind: str, path: str, table: str) -> dict[str, str]:
+    """The columns of one file, with their types. Of a CSV file its first line alone counts."""
+    query = exp.select("*").from_(exp.Table(this=call("read_parquet", _list([path]))), copy=False)
+    try:
+        if kind != "parquet":
+            return dict.fromkeys(_first_line(path, _SEPARATORS[kind]), "VARCHAR")
+        return {row[0]: row[1] for row in connection.execute(f"DESCRIBE {query.sql('duckdb')}").fetchall()}
+    except (duckdb.Error, OSError, ValueError, csv.Error) as error:
+        problem = type(error).__name__
+    raise OperationalError(
+        f"{path}, a file of {table}, cannot be read: {problem}",
+        sqlstate="58030",
+        hint=f"does DuckDB {duckdb.__version__} read it? The first line of a CSV file names its columns, each once",
+    )
+
+
+def _first_line(path: str, separator: str) -> list[str]:
+    """The names of the columns. Raises ValueError where one has none, or two have the same."""
+    opened = gzip.open if path.lower().endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        names = next(csv.reader(file, delimiter=separator, strict=True), [])
+    if not names or not all(names) or len({name.lower() for name in names}) < len(names):
+        raise ValueError
+    return names
+
+
+def _csv(kind: str, files: Sequence[str], names: Sequence[str]) -> exp.Expr:
+    """Rows of texts, separated as RFC 4180 has it. A field that is empty and not quoted is NULL."""
+    options: Mapping[str, exp.Expr] = {
+        "header": exp.true(),
+        "auto_detect": exp.false(),
+        "columns": exp.Struct(
+            expressions=[exp.PropertyEQ(this=text(name), expression=text("VARCHAR")) for name in names]
+        ),
+        "delim": text(_SEPARATORS[kind]),
+        "quote": text('"'),
+        "escape": text('"'),
+        "comment": text(""),
+        "allow_quoted_nulls": exp.false(),
+        "strict_mode": exp.true(),
+    }
+    given = [exp.EQ(this=exp.column(name), expression=value) for name, value in options.items()]
+    return call("read_csv", _list(files), *given)
+
+
+def _list(paths: Sequence[str]) -> exp.Expr:
+    return exp.Array(expressions=[text(path) for path in paths])
+
+
+def _quoted(name: str) -> exp.Table:
+    table = named_table(name)
+    table.this.set("quoted", True)
+    return table

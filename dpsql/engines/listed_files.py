@@ -1,0 +1,133 @@
+"""The files that an owner lists as the rows of tables, found once, and watched as long as they are open.
+
+Guarantee: what is found are exact regular files, never a folder and never a link that somebody else may turn to another
+file; and a difference between two fingerprints means that a file is not what it was when its keys were looked at. A
+fingerprint is a file's device and number, size, times of change, and of a Parquet file the end, where it says which
+rows it has. The time of change (``ctime``) is the system's own: nobody but root turns it back.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dpsql.errors import OperationalError
+from rewriter.declared import Type
+
+KINDS = {".parquet": "parquet", ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv"}
+"""What a file holds, by the end of its name."""
+
+_GLOB = re.compile(r"[*?\[\]{}]")
+_FOOTER = 64 * 1024
+"""Bytes of the end of a Parquet file that count in its fingerprint."""
+
+Fingerprint = tuple[int, int, int, int, int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFiles:
+    """The files of one table, as the owner wrote them: absolute paths, ``*`` and ``**`` allowed. ``types`` are those of
+    columns whose files do not say any."""
+
+    patterns: tuple[str, ...]
+    types: Mapping[str, Type] = field(default_factory=dict)
+
+    def kind(self) -> str:
+        """What all of them hold. Raises :class:`OperationalError`."""
+        kinds = {kind_of(pattern) for pattern in self.patterns}
+        if len(kinds) > 1 or None in kinds:
+            raise _cannot(f"{', '.join(self.patterns)} are not all of one kind", f"name files of {_ENDS}")
+        return str(kinds.pop())
+
+    def paths(self) -> tuple[str, ...]:
+        """The exact files that there are now, in the order of their names. Raises :class:`OperationalError`."""
+        found = dict.fromkeys(path for pattern in self.patterns for path in _expanded(pattern))
+        return tuple(sorted(found))
+
+
+def kind_of(name: str) -> str | None:
+    """What a file of this name holds.
+
+    >>> kind_of("visits/2024.Parquet"), kind_of("visits/*.csv.gz"), kind_of("visits.xlsx")
+    ('parquet', 'csv', None)
+    """
+    return next((kind for end, kind in KINDS.items() if name.lower().endswith(end)), None)
+
+
+_ENDS = ", ".join(KINDS)
+
+
+def _expanded(pattern: str) -> Iterator[str]:
+    """The files of one pattern. What the owner wrote may lead through links; what a ``*`` stands for may not be one."""
+    written = [part for part in Path(pattern).parts if not _GLOB.search(part)]
+    if len(written) == len(Path(pattern).parts):
+        yield _plain(os.path.realpath(pattern), pattern)
+        return
+    first = next(place for place, part in enumerate(Path(pattern).parts) if _GLOB.search(part))
+    folder = os.path.realpath(os.path.join(*Path(pattern).parts[:first]))
+    rest = os.path.join(*Path(pattern).parts[first:])
+    names = sorted(glob.glob(rest, root_dir=folder, recursive=True))
+    found = [name for name in names if not os.path.isdir(os.path.join(folder, name))]
+    if not found:
+        raise _cannot(f"there is no file {pattern}", "check the path: it starts at the folder of the policy")
+    for name in found:
+        path = os.path.join(folder, name)
+        if os.path.realpath(path) != path:
+            raise _cannot(f"{path} is a link", "name the file that it leads to: a link can be turned to another one")
+        yield _plain(path, pattern)
+
+
+def _plain(path: str, pattern: str) -> str:
+    if not os.path.exists(path):
+        raise _cannot(f"there is no file {pattern}", "check the path: it starts at the folder of the policy")
+    if not os.path.isfile(path):
+        hint = f"name its files, such as {os.path.join(pattern, '*.parquet')}"
+        raise _cannot(f"{pattern} is no file", hint)
+    if _GLOB.search(path):
+        raise _cannot(f"the name {path} has a character of * ? [ ] {{ }}", "give the file another name")
+    return path
+
+
+def _cannot(message: str, hint: str) -> OperationalError:
+    return OperationalError(message, sqlstate="58P01", hint=hint)
+
+
+class FilesChanged(Exception):
+    """A file is not what it was when the policy was opened: dpsql has to be started again."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFiles:
+    """Files with the fingerprints that they had when they were opened."""
+
+    fingerprints: Mapping[str, Fingerprint]
+
+    @classmethod
+    def of(cls, paths: Iterable[str]) -> WatchedFiles:
+        """Raises OSError."""
+        return cls({path: fingerprint(path) for path in paths})
+
+    def check(self) -> None:
+        """Raises :class:`FilesChanged`."""
+        try:
+            same = all(fingerprint(path) == before for path, before in self.fingerprints.items())
+        except OSError:
+            same = False
+        if not same:
+            raise FilesChanged
+
+
+def fingerprint(path: str) -> Fingerprint:
+    """What a file is told by. Raises OSError."""
+    with open(path, "rb", buffering=0) as file:
+        known = os.fstat(file.fileno())
+        end = b""
+        if kind_of(path) == "parquet":
+            file.seek(max(0, known.st_size - _FOOTER))
+            end = hashlib.blake2b(file.read(_FOOTER), digest_size=16).digest()
+    return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns, end

@@ -1,0 +1,403 @@
+"""Tables that are files: the same integers as native tables, no other file, and no answer once a file has changed."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpsql.engines.duckdb.duckdb_engine import DuckDBEngine
+from dpsql.engines.listed_files import ListedFiles
+from dpsql.errors import Error, OperationalError
+from dpsql.interfaces.commands.commands import main
+from dpsql.opened import open_policy
+from dpsql.policy.declared_catalog import catalog
+from dpsql.policy.policy import Policy
+from dpsql.policy.problem import PolicyError
+from dpsql.testing import measure
+from rewriter.declared.sensitivity import Sensitivity
+from rewriter.plan import Block, Plan, Statistic
+from tests.engines.test_same_answers import TABLES, Known, fill
+from tests.golden.pairs import FOLDER, Pair, pairs
+
+POLICY = """
+database: files
+ledger: sqlite:clinic.ledger
+privacy_unit: patient.id
+budget: {{epsilon: 10, delta: 1e-6}}
+tables:
+  patient:
+    files: {patient}
+    columns: {{id: {id}, sex: {{values: [F, M]}}}}
+  visit:
+    files: {visit}
+    unit: patient_id -> patient.id
+    max_rows: 5
+    columns: {{patient_id: {id}, cost: {cost}}}
+"""
+PATIENTS = "SELECT CAST(i AS BIGINT) AS id, CASE WHEN i % 2 = 0 THEN 'F' ELSE 'M' END AS sex FROM range(40) t(i)"
+VISITS = "SELECT CAST(i % 40 AS BIGINT) AS patient_id, CAST(i AS DECIMAL(9,2)) AS cost FROM range({0}, {0} + 60) t(i)"
+COSTS = "SELECT SUM(cost) FROM visit"
+
+
+def write(folder: Path, end: str = "parquet", **formats: str) -> Path:
+    """The clinic as files of one kind, and its policy."""
+    (folder / "visit").mkdir(exist_ok=True)
+    with duckdb.connect() as connection:
+        for path, rows in (
+            (folder / f"patient.{end}", PATIENTS),
+            (folder / "visit" / f"2024.{end}", VISITS.format(0)),
+            (folder / "visit" / f"2025.{end}", VISITS.format(60)),
+        ):
+            connection.execute(f"COPY ({rows}) TO '{path}'")
+    given = {"id": "{}", "cost": "{range: [0, 200]}", "patient": f"patient.{end}", "visit": f"visit/*.{end}"}
+    path = folder / "clinic.yaml"
+    path.write_text(POLICY.format(**given | formats))
+    return path
+
+
+def total(path: Path, sql: str = COSTS) -> int:
+    [found] = measure(sql, path)
+    [cells] = found.groups.values()
+    return sum(cells.values())
+
+
+@pytest.mark.quick
+def test_a_glob_is_a_table_and_its_keys_are_looked_at(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    known = open_policy(path)
+    try:
+        assert known.catalog.tables["patient"].columns["id"].unique
+        assert known.engine.lasting("patient")
+        assert known.engine.schema().table("visit").view
+    finally:
+        known.close()
+    assert main(["check", str(path)]) == 0
+
+
+def test_a_key_that_is_none_keeps_the_policy_closed(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT CAST(1 AS BIGINT) AS id, 'F' AS sex FROM range(2)) TO '{tmp_path}/patient.parquet'"
+        )
+    with pytest.raises(OperationalError, match=r"rows share values of patient\.id"):
+        open_policy(path)
+
+
+@pytest.mark.parametrize("end", ["csv", "tsv", "csv.gz"])
+def test_csv_has_the_types_that_the_owner_says(tmp_path: Path, end: str) -> None:
+    native = tmp_path / "native"
+    native.mkdir()
+    path = write(tmp_path, end, id="{type: bigint}", cost="{type: 'decimal(9, 2)', range: [0, 200]}")
+    if end == "tsv":
+        for file in tmp_path.rglob("*.tsv"):
+            file.write_text(file.read_text().replace(",", "\t"))
+    assert total(path) == total(write(native))
+
+
+def test_a_field_that_is_no_value_of_its_type_is_null(tmp_path: Path) -> None:
+    path = write(tmp_path, "csv", id="{type: bigint}", cost="{type: 'decimal(9, 2)', range: [0, 200]}")
+    before = total(path)
+    with (tmp_path / "visit" / "2024.csv").open("a") as file:
+        file.write('1,much\n2,""\n3,\n4,"1,5"\n')
+    assert total(path) == before
+
+
+def test_a_cast_of_an_analyst_never_raises(tmp_path: Path) -> None:
+    """Optimizers of DuckDB have handed TRY_CAST to the reader of the file, which raises."""
+    path = write(tmp_path, "csv", id="{type: bigint}", cost="{}")
+    before = total(
+        path, "SELECT SUM(CAST(cost AS decimal(9, 2))) FROM visit WHERE cost::decimal(9, 2) BETWEEN 0 AND 200"
+    )
+    with (tmp_path / "visit" / "2024.csv").open("a") as file:
+        file.write('1,much\n2,""\n3,\n')
+    text = "SELECT SUM(CAST(cost AS decimal(9, 2))) FROM visit WHERE cost::decimal(9, 2) BETWEEN 0 AND 200"
+    assert total(path, text) == before
+
+
+def test_an_empty_field_is_null_unless_it_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b'a,b\r\n1,"x""y"\r\n"2",\r\n3,"p\nq"\r\n4,""\r\n')
+    engine = DuckDBEngine.over({"t": ListedFiles((f"{tmp_path}/t.csv",))})
+    assert engine.public_rows("t", ["a", "b"]).column("b").to_pylist() == ['x"y', None, "p\nq", ""]
+    engine.close()
+
+
+def test_lines_that_are_no_rows_are_found_at_opening_and_not_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "csv", id="{type: bigint}", cost="{type: 'decimal(9, 2)', range: [0, 200]}")
+    with (tmp_path / "visit" / "2024.csv").open("a") as file:
+        file.write("1,2,alice@example.org\n")
+    with pytest.raises(OperationalError, match="cannot be read to their ends") as caught:
+        open_policy(path)
+    assert "alice" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert not (tmp_path / "clinic.ledger").exists()
+
+
+def test_no_row_decides_what_a_table_looks_like(tmp_path: Path) -> None:
+    """The types of a CSV file are not guessed: rows of numbers have columns of texts."""
+    write(tmp_path, "csv")
+    engine = DuckDBEngine.over({"visit": ListedFiles((f"{tmp_path}/visit/*.csv",))})
+    assert {one.engine_type for one in engine.schema().table("visit").columns.values()} == {"VARCHAR"}
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"visit": "nothing/*.parquet"}, "there is no file"),
+        ({"visit": "visit/2023.parquet"}, "there is no file"),
+        ({"visit": "visit"}, "neither Parquet nor CSV"),
+        ({"visit": "s3://bucket/visit.parquet"}, "not on this machine"),
+        ({"visit": "[visit/2024.parquet, clinic.csv]"}, "not all of one kind"),
+        ({"visit": "[visit/2024.parquet, patient.parquet]"}, "has other columns"),
+        ({"visit": "[]"}, "an empty list"),
+        ({"cost": "{type: date}"}, "declare the types of their columns"),
+        ({"cost": "{type: money}"}, "is not one of"),
+    ],
+    ids=str,
+)
+def test_what_is_no_table_is_said(tmp_path: Path, change: dict[str, str], message: str) -> None:
+    (tmp_path / "clinic.csv").write_text("id\n1\n")
+    with pytest.raises(OperationalError, match=message):
+        open_policy(write(tmp_path, **change))
+
+
+def test_files_are_for_databases_that_read_some(tmp_path: Path) -> None:
+    text = write(tmp_path).read_text()
+    with pytest.raises(PolicyError, match="write database: files for those"):
+        Policy.parse(text.replace("database: files", "database: postgresql://h/x"))
+    with pytest.raises(PolicyError, match="visit has no files"):
+        Policy.parse(text.replace("    files: visit/*.parquet\n", ""))
+
+
+# -- a file that changes --------------------------------------------------------------------------------------------
+
+
+def plan(sql: str) -> Plan:
+    block = Block((Statistic("s0", Fraction(1), 10**9, "s0"),), Sensitivity(1, 1))
+    return Plan(sql, "duckdb", (), (block,), (), None, None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path)
+    (tmp_path / "secret.csv").write_text("x\nalice@example.org\n")
+    os.symlink(tmp_path / "patient.parquet", tmp_path / "link.parquet")
+    return tmp_path
+
+
+@pytest.fixture
+def engine(folder: Path) -> Iterator[DuckDBEngine]:
+    files = {"visit": ListedFiles((f"{folder}/visit/*.parquet",))}
+    engine = DuckDBEngine.over(files)
+    yield engine
+    engine.close()
+
+
+COUNT = "SELECT CAST(COUNT(*) AS BIGINT) AS s0 FROM "
+
+
+def swap(path: Path) -> None:
+    """Another file under the name of one, as old as that and as long."""
+    known = path.stat()
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content)
+    os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns))
+
+
+@pytest.mark.parametrize("change", ["swap", "append", "touch", "remove", "rewrite in place"])
+def test_a_file_that_has_changed_gives_no_answer(
+    folder: Path, engine: DuckDBEngine, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert engine.run(plan(COUNT + "visit")).statistics == {"s0": (120,)}
+    path = folder / "visit" / "2024.parquet"
+    if change == "swap":
+        swap(path)
+    elif change == "append":
+        path.write_bytes(path.read_bytes() + b"PAR1")
+    elif change == "touch":
+        os.utime(path)
+    elif change == "remove":
+        path.unlink()
+    else:
+        known = path.stat()
+        with path.open("r+b") as file:
+            file.write(b"PAR1")
+        os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns))
+    with caplog.at_level(logging.ERROR), pytest.raises(OperationalError, match="could not answer") as caught:
+        engine.run(plan(COUNT + "visit"))
+    assert caught.value.sqlstate == "58000"
+    assert [record.getMessage() for record in caplog.records] == ["the engine failed: FilesChanged"]
+
+
+def test_a_file_that_is_swapped_while_a_plan_runs_gives_no_answer(
+    folder: Path, engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dpsql.engines.duckdb import duckdb_engine
+
+    read = duckdb_engine.read_table
+
+    def slow(*given: object) -> object:
+        found = read(*given)  # type: ignore[arg-type]
+        swap(folder / "visit" / "2025.parquet")
+        return found
+
+    monkeypatch.setattr(duckdb_engine, "read_table", slow)
+    with pytest.raises(OperationalError, match="could not answer"):
+        engine.run(plan(COUNT + "visit"))
+
+
+# -- escapes --------------------------------------------------------------------------------------------------------
+
+ESCAPES = {
+    "another file of the folder": "SELECT COUNT(*) AS s0 FROM '{0}/patient.parquet'",
+    "two dots": "SELECT COUNT(*) AS s0 FROM '{0}/visit/../patient.parquet'",
+    "a link": "SELECT COUNT(*) AS s0 FROM '{0}/link.parquet'",
+    "a glob": "SELECT COUNT(*) AS s0 FROM '{0}/visit/*.parquet'",
+    "a list of files": "SELECT COUNT(*) AS s0 FROM glob('{0}/*')",
+    "a text": "SELECT COUNT(*) AS s0 FROM read_text('{0}/secret.csv')",
+    "COPY TO the folder": "COPY (SELECT 1 AS s0) TO '{0}/visit/new.csv'",
+    "COPY TO a listed file": "COPY (SELECT 1 AS s0) TO '{0}/visit/2024.parquet' (USE_TMP_FILE false)",
+    "ATTACH": "ATTACH '{0}/other.duckdb'",
+    "a secret": "CREATE SECRET (TYPE s3)",
+    "http": "SELECT COUNT(*) AS s0 FROM 'http://127.0.0.1:9/x.csv'",
+    "SET": "SET GLOBAL allowed_directories = ['{0}']",
+    "INSTALL": "INSTALL httpfs",
+    "LOAD": "LOAD httpfs",
+    "EXPORT": "EXPORT DATABASE '{0}/all'",
+    "two statements": "SELECT 1 AS s0; COPY (SELECT 1) TO '{0}/visit/new.csv'",
+    "a temporary table": "CREATE TEMP TABLE t (a INTEGER)",
+}
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("escape", ESCAPES.values(), ids=ESCAPES.keys())
+def test_nothing_but_the_listed_files_is_read_and_nothing_is_written(
+    folder: Path, engine: DuckDBEngine, escape: str
+) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(Error):
+        engine.run(plan(escape.format(folder)))
+    if escape not in (ESCAPES["COPY TO a listed file"], ESCAPES["a temporary table"]):
+        with pytest.raises(duckdb.Error):  # even where nobody looks at the statement first
+            engine._connection.cursor().execute(escape.format(folder))
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_link_among_the_files_of_a_glob_is_refused(folder: Path) -> None:
+    os.symlink(folder / "secret.csv", folder / "visit" / "2026.parquet")
+    with pytest.raises(OperationalError, match="is a link"):
+        DuckDBEngine.over({"visit": ListedFiles((f"{folder}/visit/*.parquet",))})
+
+
+def test_a_link_that_the_owner_names_is_followed_once(folder: Path) -> None:
+    engine = DuckDBEngine.over({"people": ListedFiles((f"{folder}/link.parquet",))})
+    (folder / "link.parquet").unlink()
+    os.symlink(folder / "visit" / "2024.parquet", folder / "link.parquet")
+    assert engine.run(plan(COUNT + "people")).statistics == {"s0": (40,)}
+    engine.close()
+
+
+def test_a_name_that_is_a_pattern_is_refused(folder: Path) -> None:
+    (folder / "visit" / "[ab].parquet").write_bytes((folder / "visit" / "2024.parquet").read_bytes())
+    with pytest.raises(OperationalError, match="has a character"):
+        DuckDBEngine.over({"visit": ListedFiles((f"{folder}/visit/*.parquet",))})
+
+
+# -- views of a DuckDB file -----------------------------------------------------------------------------------------
+
+
+def test_a_view_over_listed_files_is_read_and_another_is_not(folder: Path) -> None:
+    path = folder / "views.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"CREATE VIEW visit AS SELECT * FROM read_parquet('{folder}/visit/2024.parquet')")
+        connection.execute(f"CREATE VIEW patient AS SELECT * FROM read_parquet('{folder}/patient.parquet')")
+        connection.execute("CREATE VIEW both_of_them AS SELECT * FROM visit JOIN patient ON id = patient_id")
+    engine = DuckDBEngine.open(path, files={"visit": ListedFiles((f"{folder}/visit/2024.parquet",))})
+    assert engine.run(plan(COUNT + "visit")).statistics == {"s0": (60,)}
+    assert not engine.lasting("visit"), "a view may compute by chance"
+    tables = {"visit": ["cost"], "patient": ["sex"], "both_of_them": ["cost"]}
+    assert [(one.table, "the policy lists them" in one.text) for one in engine.unreadable(tables)] == [
+        ("patient", True),
+        ("both_of_them", True),
+    ]
+    swap(folder / "visit" / "2024.parquet")
+    with pytest.raises(OperationalError):
+        engine.run(plan(COUNT + "visit"))
+    engine.close()
+
+
+# -- the same integers ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Known, Known]]:
+    folder = tmp_path_factory.mktemp("same-files")
+    with duckdb.connect(str(folder / "clinic.duckdb")) as connection:
+        fill(connection)
+        for name in TABLES:
+            connection.execute(f"COPY {name} TO '{folder}/{name}.parquet' (ROW_GROUP_SIZE 2048)")
+    native = DuckDBEngine.open(folder / "clinic.duckdb")
+    files = DuckDBEngine.over({name: ListedFiles((f"{folder}/{name}.parquet",)) for name in TABLES})
+    declared = catalog(
+        Policy.load(FOLDER / "clinic.yaml"), native.schema(), {"region": native.public_profile("region")}
+    )
+    yield Known(native, declared), Known(files, declared)
+    native.close()
+    files.close()
+
+
+@pytest.mark.parametrize("pair", pairs(), ids=lambda pair: pair.path.stem)
+def test_files_have_the_integers_of_native_tables(known: tuple[Known, Known], pair: Pair) -> None:
+    native, files = (one.run(pair.sql, pair.norm) for one in known)
+    assert native == files
+
+
+# -- dpsql init -----------------------------------------------------------------------------------------------------
+
+
+def test_init_of_a_folder_writes_a_policy(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "secret.csv").unlink()
+    (folder / "link.parquet").unlink()
+    (folder / "clinic.yaml").unlink()
+    monkeypatch.chdir(folder)
+    assert main(["init", ".", "--output", "first.yaml"]) == 0
+    policy = Policy.load(folder / "first.yaml")
+    assert policy.privacy_unit == ("patient", "id")
+    assert {name: listed.patterns for name, listed in policy.files.items()} == {
+        "patient": (f"{folder}/patient.parquet",),
+        "visit": (f"{folder}/visit/*.parquet",),
+    }
+    assert policy.tables["visit"].unit is not None
+    assert "guessed from names" in (folder / "first.yaml").read_text()
+    assert main(["check", "first.yaml"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("database", ["parquet:/dir", "mysql://h/x", "nothing.duckdb", "s3://b/x.parquet"])
+def test_init_names_the_databases_that_it_knows(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", database])
+    said = capsys.readouterr().err
+    assert "there " in said
+    assert "Parquet" in said or "parquet" in said
+
+
+def test_partitions_are_columns(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT i AS id, i % 2 AS year FROM range(9) t(i)) TO '{tmp_path}/t' (FORMAT parquet, PARTITION_BY (year))"
+        )
+    engine = DuckDBEngine.over({"t": ListedFiles((f"{tmp_path}/t/**/*.parquet",))})
+    assert set(engine.schema().table("t").columns) == {"id", "year"}
+    assert engine.run(plan(COUNT + "t WHERE year = 1")).statistics == {"s0": (4,)}
+    engine.close()
