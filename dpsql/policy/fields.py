@@ -19,8 +19,8 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from dpsql.engines import ENGINES, SQLITE, Address, kind_of
+from dpsql.policy.secrets import without_secret
 from dpsql.policy.yaml_text import Written, date, number, timestamp
-from dpsql.postgresql import without_password
 from rewriter.declared import (
     BIGINT,
     BOOLEAN,
@@ -370,7 +370,7 @@ class Place:
 
     @property
     def holds_password(self) -> bool:
-        return self.address.is_server and without_password(self.target) != self.target
+        return self.address.is_server and without_secret(self.target) != self.target
 
     def __str__(self) -> str:
         if not self.address.follows:
